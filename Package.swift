@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "ntapi",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "NTApi", targets: ["NTApi"]),
+        // What CMakeLists.txt links into libntapi.so.
+        .library(name: "NTApiABI", type: .static, targets: ["NTApiABI"]),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(
+            name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+        .systemLibrary(name: "CNTApi", path: "include"),
+        .target(name: "NTApi", dependencies: ["CCurl", "CJansson"], swiftSettings: strict),
+        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi"], swiftSettings: strict),
+        .testTarget(name: "NTApiTests", dependencies: ["NTApi"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,1 @@
+public let ntapiVersion = "0.1.0"

@@ -1,0 +1,1513 @@
+/*
+ * ntapi.h - NTApi, a client for JSON web APIs. Link with -lntapi.
+ *
+ * THE SHAPE. A client (ntapi_client) begins requests (ntapi_request) from a command (a path below its base URL) and
+ * an ordered list of args (ntapi_args). Each request ends in exactly one response (ntapi_response), which carries the
+ * data, the JSON, the headers and the error, if any. SPEC numbers in the section titles are those of the documentation.
+ *
+ * THREADS. Every function may be called from any thread, and from any callback, unless its comment says otherwise.
+ * Handlers run where the request asked: the main thread (the default), a background worker, the thread that began the
+ * request, an executor of yours, or a mailbox of yours. Linux has no run loop, so the main thread and the beginning
+ * thread receive callbacks only while they run their mailbox (section 4) or block in ntapi_client_perform,
+ * ntapi_request_wait or a drain.
+ *
+ * THE PROMISE. Every begun request calls its response handler exactly once, on the thread asked for, and no other
+ * callback of that request runs after it. That holds for errors, cancel, timeouts, close and thread exit too.
+ *
+ * OWNERSHIP, in four words used by every comment:
+ *   new       the caller owns it and ends it with the type's _free function;
+ *   borrowed  the library owns it; the comment says until when it may be used;
+ *   copied    the library keeps a copy; the caller's own is free to go when the call returns;
+ *   takes     the library owns it from this call on, also when the call fails.
+ *
+ * HANDLES are checked: NULL, a handle of another type and a handle already freed are answered with
+ * NTAPI_STATUS_INVALID_ARGUMENT, NULL or 0, never with a crash. Freeing NULL does nothing. Handles may be freed in any
+ * order, from any thread, in any callback, and no _free blocks: a running request keeps what it needs.
+ *
+ * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and are copied. They go out borrowed and
+ * NUL-terminated. A NULL value suppresses an arg: it is then as if the call had not been made.
+ *
+ * CALLBACKS get the user_data they were registered with; its destroy function (it may be NULL) runs exactly once,
+ * after the last call, also when the registration fails. Times are seconds as double, sizes are bytes.
+ */
+#ifndef NTAPI_H
+#define NTAPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- 0 Library ---------------------------------------------------------------------------------------------- */
+
+#define NTAPI_VERSION_MAJOR 0
+#define NTAPI_VERSION_MINOR 1
+#define NTAPI_VERSION_PATCH 0
+
+/** What a call returns when it can fail: few values, by what the caller can do about it. */
+typedef enum ntapi_status {
+    NTAPI_STATUS_OK = 0,               /* done */
+    NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: mend the call */
+    NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
+    NTAPI_STATUS_TIMED_OUT = 3         /* the time given to a wait ran out: call again */
+} ntapi_status;
+
+typedef struct ntapi_json ntapi_json;
+typedef struct ntapi_error ntapi_error;
+typedef struct ntapi_args ntapi_args;
+typedef struct ntapi_class ntapi_class;
+typedef struct ntapi_defaults ntapi_defaults;
+typedef struct ntapi_hooks ntapi_hooks;
+typedef struct ntapi_client ntapi_client;
+typedef struct ntapi_http_request ntapi_http_request;
+typedef struct ntapi_request ntapi_request;
+typedef struct ntapi_response ntapi_response;
+typedef struct ntapi_mailbox ntapi_mailbox;
+typedef struct ntapi_executor ntapi_executor;
+typedef struct ntapi_job ntapi_job;
+
+/** Ends the life of a callback's user data. Runs exactly once, on any thread. */
+typedef void (*ntapi_destroy_fn)(void *user_data);
+
+/** The library's version, "MAJOR.MINOR.PATCH".
+ *  @returns text, borrowed for ever.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_version(void);
+
+/** Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
+ *  @param timeout seconds at most; negative for ever.
+ *  @returns how many requests are left; 0 when all are done.
+ *  @threads any; from callbacks: yes, the calling callback's own request is not waited for.
+ *  @since 0.1 */
+size_t ntapi_drain(double timeout);
+
+/* ---- 13 Errors ---------------------------------------------------------------------------------------------- */
+
+/** Where an error comes from. */
+typedef enum ntapi_error_domain {
+    NTAPI_ERROR_DOMAIN_NONE = 0,
+    NTAPI_ERROR_DOMAIN_REQUEST = 1,  /* the request could not be built or sent: mend the call */
+    NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or not a whole one */
+    NTAPI_ERROR_DOMAIN_HTTP = 3,     /* the answer's status is 300 or above */
+    NTAPI_ERROR_DOMAIN_JSON = 4,     /* the body is not JSON */
+    NTAPI_ERROR_DOMAIN_SERVICE = 5,  /* the service says so in its own fields (map service error hook) */
+    NTAPI_ERROR_DOMAIN_CANCELLED = 6 /* cancelled by the caller */
+} ntapi_error_domain;
+
+/** Interns an error code: equal names give the same pointer, so codes compare with ==.
+ *  @param name the code's text, copied on first use.
+ *  @returns the code, borrowed for ever; NULL when name is NULL or not UTF-8.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_code_register(const char *name);
+
+/* The built-in codes. `ntapi_error_code(error) == NTAPI_CODE_TIMEOUT` compares pointers. */
+#define NTAPI_CODE_NETWORK ntapi_code_register("network")
+#define NTAPI_CODE_NO_INTERNET ntapi_code_register("no internet")
+#define NTAPI_CODE_TIMEOUT ntapi_code_register("timeout")
+#define NTAPI_CODE_TLS ntapi_code_register("TLS")
+#define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
+#define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
+#define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
+#define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
+#define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
+#define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
+#define NTAPI_CODE_GENERIC ntapi_code_register("generic")
+
+/** Makes an error, for a hook to return.
+ *  @param domain where it comes from; usually NTAPI_ERROR_DOMAIN_SERVICE.
+ *  @param code the code's text; registered when it is not yet; NULL is "generic".
+ *  @param message for people, copied; NULL is the code's text.
+ *  @returns the error, new; NULL when a text is not UTF-8.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error *ntapi_error_create(ntapi_error_domain domain, const char *code, const char *message);
+
+/** Frees an error.
+ *  @param error takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_error_free(ntapi_error *error);
+
+/** Where the error comes from.
+ *  @param error the error.
+ *  @returns its domain; NTAPI_ERROR_DOMAIN_NONE for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error_domain ntapi_error_get_domain(const ntapi_error *error);
+
+/** The error's interned code, comparable with == against NTAPI_CODE_... and ntapi_code_register(...).
+ *  @param error the error.
+ *  @returns the code, borrowed for ever; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_error_code(const ntapi_error *error);
+
+/** What happened and what to do about it, for people.
+ *  @param error the error.
+ *  @returns text, borrowed until the error is freed; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_error_message(const ntapi_error *error);
+
+/** The HTTP status that came with the error.
+ *  @param error the error.
+ *  @returns the status, or 0 when there was no answer.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_error_http_status(const ntapi_error *error);
+
+/** The transport's own code: a CURLcode of libcurl.
+ *  @param error the error.
+ *  @returns the code, or 0 when the transport did not fail.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_error_transport_code(const ntapi_error *error);
+
+/** Whether sending the same request again may help.
+ *  @param error the error.
+ *  @returns true for passing faults that are safe to send again, false otherwise.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_error_is_retryable(const ntapi_error *error);
+
+/* ---- 11 JSON ------------------------------------------------------------------------------------------------ */
+/*
+ * A path names a value inside a JSON document: keys separated by dots, indexes in brackets, keys with other characters
+ * quoted: list[0].name, headers["X-Y"]. "" or NULL is the whole document. JSON documents never change.
+ * A byte order mark is skipped; \u0000 in a string is kept (see ntapi_json_string_length); integers beyond 64 bits
+ * become doubles; the last of duplicate keys wins; nesting beyond 2,048 levels, numbers beyond double, lone surrogates
+ * and bytes that are not UTF-8 are errors.
+ */
+
+/** The type of a JSON value. */
+typedef enum ntapi_json_type {
+    NTAPI_JSON_TYPE_ABSENT = 0, /* no value at that path */
+    NTAPI_JSON_TYPE_NULL = 1,
+    NTAPI_JSON_TYPE_BOOL = 2,
+    NTAPI_JSON_TYPE_INT = 3,
+    NTAPI_JSON_TYPE_DOUBLE = 4,
+    NTAPI_JSON_TYPE_STRING = 5,
+    NTAPI_JSON_TYPE_ARRAY = 6,
+    NTAPI_JSON_TYPE_OBJECT = 7
+} ntapi_json_type;
+
+/** Parses JSON text.
+ *  @param text the text, copied; any JSON value is allowed at the top.
+ *  @param length its bytes.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL.
+ *  @returns the document, new; NULL when it is not JSON.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_parse(const char *text, size_t length, ntapi_error **error);
+
+/** Makes a JSON string.
+ *  @param value the text, copied.
+ *  @returns the value, new; NULL when value is NULL or not UTF-8.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_create_string(const char *value);
+
+/** Frees a JSON document or value.
+ *  @param json takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_json_free(ntapi_json *json);
+
+/** The type of the value at a path.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns the type; NTAPI_JSON_TYPE_ABSENT when nothing is there or the path is malformed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json_type ntapi_json_get_type(const ntapi_json *json, const char *path);
+
+/** The string at a path.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns the text, borrowed until json is freed; NULL when there is no string there.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_json_string(const ntapi_json *json, const char *path);
+
+/** The length of the string at a path; more than strlen when the string contains NUL.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns bytes; 0 when there is no string there.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_json_string_length(const ntapi_json *json, const char *path);
+
+/** The integer at a path; a double with an integral value in range counts.
+ *  @param json the document.
+ *  @param path the path.
+ *  @param fallback what to return when there is no integer there.
+ *  @returns the integer, or fallback.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_json_int(const ntapi_json *json, const char *path, int64_t fallback);
+
+/** The number at a path, integer or double.
+ *  @param json the document.
+ *  @param path the path.
+ *  @param fallback what to return when there is no number there.
+ *  @returns the number, or fallback.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_json_double(const ntapi_json *json, const char *path, double fallback);
+
+/** The boolean at a path.
+ *  @param json the document.
+ *  @param path the path.
+ *  @param fallback what to return when there is no boolean there.
+ *  @returns the boolean, or fallback.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_json_bool(const ntapi_json *json, const char *path, bool fallback);
+
+/** How many elements the array, or members the object, at a path has.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns the count; 0 for anything else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_json_count(const ntapi_json *json, const char *path);
+
+/** The key of a member of the object at a path, in document order.
+ *  @param json the document.
+ *  @param path the path.
+ *  @param index from 0 to ntapi_json_count - 1.
+ *  @returns the key, borrowed until json is freed; NULL when there is no such member.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_json_key(const ntapi_json *json, const char *path, size_t index);
+
+/** The value at a path as a document of its own, which outlives the one it came from.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns the value, new; NULL when nothing is there.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
+
+/** The document as compact JSON text.
+ *  @param json the document.
+ *  @returns text, borrowed until json is freed; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_json_text(const ntapi_json *json);
+
+/* ---- 4 Threads: mailboxes and executors --------------------------------------------------------------------- */
+
+/** Where a handler runs. */
+typedef enum ntapi_thread {
+    NTAPI_THREAD_MAIN = 0,       /* the process's main thread, when it runs its mailbox. The default */
+    NTAPI_THREAD_BACKGROUND = 1, /* a worker thread of the library */
+    NTAPI_THREAD_CURRENT = 2     /* the thread that begins the request, when it runs its mailbox */
+} ntapi_thread;
+
+/** Which of a request's handlers is meant; may be combined with |. */
+typedef enum ntapi_handler {
+    NTAPI_HANDLER_RESPONSE = 1,
+    NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
+    NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
+    NTAPI_HANDLER_ALL = 7
+} ntapi_handler;
+
+/** What ntapi_mailbox_take hands over for a request that was set to deliver events (ntapi_request_set_events). */
+typedef struct ntapi_event {
+    ntapi_handler handler;    /* exactly one of the three */
+    void *user_data;          /* as given to ntapi_request_set_events */
+    ntapi_response *response; /* for NTAPI_HANDLER_RESPONSE: new, free it; else NULL */
+    int64_t bytes;            /* for progress: bytes so far */
+    int64_t total;            /* for progress: bytes expected, -1 while unknown */
+} ntapi_event;
+
+/** Makes a mailbox that belongs to no thread: whoever drains it runs its callbacks.
+ *  @returns the mailbox, new.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_mailbox *ntapi_mailbox_create(void);
+
+/** The mailbox of the process's main thread.
+ *  @returns the mailbox, new (another handle to the same mailbox).
+ *  @threads any; only the main thread may run, drain or take from it.
+ *  @since 0.1 */
+ntapi_mailbox *ntapi_mailbox_main(void);
+
+/** The mailbox of the calling thread.
+ *  @returns the mailbox, new (another handle to the same mailbox).
+ *  @threads any; only the calling thread may run, drain or take from it.
+ *  @since 0.1 */
+ntapi_mailbox *ntapi_mailbox_current(void);
+
+/** Frees a handle to a mailbox; requests that were told to deliver there keep the mailbox itself.
+ *  What is delivered to a mailbox of ntapi_mailbox_create after its last handle is freed runs on a background worker.
+ *  @param mailbox takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_mailbox_free(ntapi_mailbox *mailbox);
+
+/** A file descriptor that is readable while callbacks wait in the mailbox: add it to poll, epoll, GLib, libuv, asyncio.
+ *  Watch it for reading (level-triggered) and call ntapi_mailbox_drain when it is ready; never read or close it.
+ *  @param mailbox the mailbox.
+ *  @returns the descriptor, borrowed until the mailbox is freed (a thread's own: until the thread ends); -1 for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_mailbox_fd(const ntapi_mailbox *mailbox);
+
+/** Runs every callback that waits in the mailbox and returns at once when there is none.
+ *  @param mailbox the mailbox.
+ *  @returns how many callbacks ran; 0 when the mailbox belongs to another thread.
+ *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_mailbox_drain(ntapi_mailbox *mailbox);
+
+/** Runs callbacks as they arrive, for a time or until stopped.
+ *  @param mailbox the mailbox.
+ *  @param timeout seconds; negative: until ntapi_mailbox_stop; 0: what waits now, as ntapi_mailbox_drain.
+ *  @returns NTAPI_STATUS_OK when stopped, NTAPI_STATUS_TIMED_OUT when the time is over, NTAPI_STATUS_INVALID_ARGUMENT
+ *  for a wrong handle, NTAPI_STATUS_INVALID_STATE when the mailbox belongs to another thread.
+ *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_mailbox_run(ntapi_mailbox *mailbox, double timeout);
+
+/** Ends the innermost ntapi_mailbox_run of the mailbox after its current callback; the next run, if none is running.
+ *  @param mailbox the mailbox.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
+
+/** Takes events that wait in the mailbox, many in a call: the pull style, which needs no callback. Callbacks of
+ * requests without ntapi_request_set_events that wait there too are run on the way.
+ *  @param mailbox the mailbox.
+ *  @param events room for capacity events.
+ *  @param capacity how many at most.
+ *  @returns how many were stored; 0 when none waits. Each stored response is new.
+ *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
+
+/** Gives a job to your queue or loop, which must call ntapi_job_run(job) once, on the thread it likes. Must not block.
+ */
+typedef void (*ntapi_submit_fn)(void *user_data, ntapi_job *job);
+
+/** Makes an executor: your own queue or loop as a place for handlers.
+ *  @param submit called with each job, from threads of the library.
+ *  @param user_data given to submit.
+ *  @param destroy ends user_data after the last submit; may be NULL.
+ *  @returns the executor, new; NULL when submit is NULL (destroy has then been called).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_executor *ntapi_executor_create(ntapi_submit_fn submit, void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees an executor; requests that use it keep it until they are done.
+ *  @param executor takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_executor_free(ntapi_executor *executor);
+
+/** Runs a handler that an executor was given. A second call with the same job does nothing.
+ *  @param job takes.
+ *  @threads any: the handler runs here; from callbacks: yes, also inside submit itself.
+ *  @since 0.1 */
+void ntapi_job_run(ntapi_job *job);
+
+/* ---- 1 Args ------------------------------------------------------------------------------------------------- */
+/*
+ * Args are applied in order, when a request is begun: those of the client, then those of the request. Single-valued
+ * args (method, timeout, base URL, cache policy, option) override earlier ones. Mistakes that can only be seen then
+ * (two kinds of body, CR or LF in a header) end the request with an "invalid request" error.
+ * Every ntapi_args_ function that appends returns NTAPI_STATUS_OK, also when a NULL value suppressed the arg, or
+ * NTAPI_STATUS_INVALID_ARGUMENT for a wrong handle or text that is not UTF-8.
+ */
+
+/** The five clocks of a timeout. */
+typedef enum ntapi_clock {
+    NTAPI_CLOCK_IDLE = 0,    /* no byte has moved for so long */
+    NTAPI_CLOCK_CONNECT = 1, /* name look-up, connection and TLS handshake */
+    NTAPI_CLOCK_QUEUE = 2,   /* waiting for a free connection to the host */
+    NTAPI_CLOCK_ATTEMPT = 3, /* one exchange with one server; each redirect starts another */
+    NTAPI_CLOCK_TOTAL = 4    /* the whole request, everything included */
+} ntapi_clock;
+
+/** How a cache may be used; takes effect with a client that has a cache. */
+typedef enum ntapi_cache_policy {
+    NTAPI_CACHE_POLICY_PROTOCOL = 0,
+    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,
+    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2,
+    NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3,
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4
+} ntapi_cache_policy;
+
+/* Names of the built-in options; any other name is the user's own, which hooks can read. */
+#define NTAPI_OPTION_RAW_DATA "raw_data"                                   /* do not parse the body as JSON */
+#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"               /* statuses from 300 are no errors */
+#define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE "allow_invalid_certificate" /* do not verify the server's certificate   \
+                                                                            */
+#define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size"         /* bytes of the decoded body; "1000000" */
+#define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"                 /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1", "2"; negotiated by default */
+
+/** Makes an empty list of args.
+ *  @returns the list, new.
+ *  @threads any; a list is safe to use from several threads; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_args *ntapi_args_create(void);
+
+/** Makes a copy of a list of args.
+ *  @param args the list.
+ *  @returns the copy, new; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_args *ntapi_args_copy(const ntapi_args *args);
+
+/** Frees a list of args.
+ *  @param args takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_args_free(ntapi_args *args);
+
+/** How many args the list has.
+ *  @param args the list.
+ *  @returns the count.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_args_count(const ntapi_args *args);
+
+/** The list printed for debugging, one arg a line, secrets redacted.
+ *  @param args the list.
+ *  @returns text, borrowed until the next call of this function with the list or until the list is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_args_description(const ntapi_args *args);
+
+/** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
+ *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
+ * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
+ * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
+ * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), bearer, timeout (seconds,
+ * clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol", "reload_ignoring_cache",
+ * "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name, or name and value),
+ * response_thread, upload_progress_thread and download_progress_thread ("main", "background", "current"). A null value
+ * suppresses the arg.
+ *  @param args the list.
+ *  @param text the JSON, copied.
+ *  @param length its bytes.
+ *  @param error where to put the error, new, which names the arg; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_append_json(ntapi_args *args, const char *text, size_t length, ntapi_error **error);
+
+/** Appends all args of another list.
+ *  @param args the list to extend.
+ *  @param other the list to copy from.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_append(ntapi_args *args, const ntapi_args *other);
+
+/** Marks the arg appended last as secret: it is printed as "<redacted>" and a secret header never follows a redirect to
+ *  another origin. Authorization, Cookie and names such as password, token, api_key are secret by themselves.
+ *  @param args the list.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_STATE when the list is empty.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_mark_secret(ntapi_args *args);
+
+/** Appends a query pair; name and value are percent-encoded.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url(ntapi_args *args, const char *name, const char *value);
+
+/** Appends a query pair with an integer value.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url_int(ntapi_args *args, const char *name, int64_t value);
+
+/** Appends a query pair with a number, in the shortest text that reads back as the same number.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value; infinity and NaN are errors when the request is begun.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url_double(ntapi_args *args, const char *name, double value);
+
+/** Appends a query pair with "true" or "false".
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value);
+
+/** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
+ *  @param args the list.
+ *  @param name the name between the braces, copied.
+ *  @param value the value, copied; NULL suppresses (an unfilled {name} is then an error).
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_path(ntapi_args *args, const char *name, const char *value);
+
+/** Appends an application/x-www-form-urlencoded pair; the default method becomes POST.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_form(ntapi_args *args, const char *name, const char *value);
+
+/** Appends a multipart/form-data text part; the default method becomes POST.
+ *  @param args the list.
+ *  @param name the part's name, copied.
+ *  @param value the text, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_multipart(ntapi_args *args, const char *name, const char *value);
+
+/** Appends bytes as a multipart file part, sent as filename "NAME.EXTENSION".
+ *  @param args the list.
+ *  @param name the part's name, copied.
+ *  @param bytes the content, copied; NULL suppresses.
+ *  @param length its bytes.
+ *  @param extension the file extension without a dot, copied; NULL is "bin".
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
+                                       const char *extension);
+
+/** Appends bytes as a multipart file part with a file name and content type of its own.
+ *  @param args the list.
+ *  @param name the part's name, copied.
+ *  @param bytes the content, copied; NULL suppresses.
+ *  @param length its bytes.
+ *  @param filename the file name to send, copied; NULL is "NAME.bin".
+ *  @param content_type its content type, copied; NULL is derived from filename by libcurl.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_multipart_named_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
+                                             const char *filename, const char *content_type);
+
+/** Appends a file as a multipart part, streamed from disk.
+ *  @param args the list.
+ *  @param name the part's name, copied.
+ *  @param path the file's path, copied; NULL suppresses. It must be a readable regular file when the request is begun.
+ *  @param filename the file name to send, copied; NULL is the path's last component.
+ *  @param content_type its content type, copied; NULL is derived from filename by libcurl.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_multipart_file(ntapi_args *args, const char *name, const char *path, const char *filename,
+                                       const char *content_type);
+
+/** Sets bytes as the body, untouched; at most once; the default method becomes POST.
+ *  @param args the list.
+ *  @param bytes the content, copied; NULL suppresses.
+ *  @param length its bytes.
+ *  @param content_type its content type, copied; NULL is application/octet-stream.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length, const char *content_type);
+
+/** Sets a JSON value as the body, application/json; the default method becomes POST.
+ *  @param args the list.
+ *  @param value the value, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
+
+/** Sets a file as the body, streamed with constant memory; the default method becomes POST.
+ *  @param args the list.
+ *  @param path the file's path, copied; NULL suppresses. It must be a readable regular file when the request is begun.
+ *  @param content_type its content type, copied; NULL is application/octet-stream.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_file(ntapi_args *args, const char *path, const char *content_type);
+
+/** Fills a buffer with the next bytes of a body: returns how many, 0 at the end, negative to fail the request.
+ *  Called on a background worker, one call at a time, never after the response handler. It may block. */
+typedef ptrdiff_t (*ntapi_read_fn)(void *user_data, void *buffer, size_t capacity);
+
+/** Starts a streamed body again from its beginning, for a redirect or a retry: returns true when it could. */
+typedef bool (*ntapi_rewind_fn)(void *user_data);
+
+/** Sets a pulled stream as the body, sent with constant memory; the default method becomes POST.
+ *  A list with a stream can begin one request.
+ *  @param args the list.
+ *  @param read the pull callback; NULL suppresses (destroy is called).
+ *  @param rewind starts the stream again; NULL when the stream cannot be replayed: a redirect that needs it then fails.
+ *  @param length the whole length in bytes; negative when unknown (sent chunked).
+ *  @param content_type its content type, copied; NULL is application/octet-stream.
+ *  @param user_data given to read and rewind.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT (destroy has then been called).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_stream(ntapi_args *args, ntapi_read_fn read, ntapi_rewind_fn rewind, int64_t length,
+                               const char *content_type, void *user_data, ntapi_destroy_fn destroy);
+
+/** Replaces the whole URL before the query, command included, for this request.
+ *  @param args the list.
+ *  @param url an http or https URL, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_base_url(ntapi_args *args, const char *url);
+
+/** Sets a header; the last one of a name wins. CR, LF or NUL anywhere ends the request with an error, never sent.
+ *  @param args the list.
+ *  @param name the header's name, copied.
+ *  @param value the value, copied; NULL suppresses; "" sends an empty header.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_header(ntapi_args *args, const char *name, const char *value);
+
+/** Appends one more header of a name beside those already there.
+ *  @param args the list.
+ *  @param name the header's name, copied.
+ *  @param value the value, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const char *value);
+
+/** Sets the Authorization header to HTTP Basic credentials (RFC 7617, UTF-8).
+ *  @param args the list.
+ *  @param user the user, copied, may be empty, no colon; NULL suppresses.
+ *  @param password the password, copied, may be empty; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const char *password);
+
+/** Sets the Authorization header to a bearer token (RFC 6750).
+ *  @param args the list.
+ *  @param token the token, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
+
+/** Sets one of the five timeouts.
+ *  @param args the list.
+ *  @param clock which clock; NTAPI_CLOCK_IDLE is the request timeout.
+ *  @param seconds above 0, fractions allowed; infinity switches the clock off.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seconds);
+
+/** Overrides the detected method.
+ *  @param args the list.
+ *  @param method any token of RFC 9110, copied, sent as given; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_method(ntapi_args *args, const char *method);
+
+/** Sets the cache policy.
+ *  @param args the list.
+ *  @param policy the policy.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_cache_policy(ntapi_args *args, ntapi_cache_policy policy);
+
+/** Sets an option that needs no value: NTAPI_OPTION_RAW_DATA and the like, or a name of your own.
+ *  @param args the list.
+ *  @param name the option's name, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_option(ntapi_args *args, const char *name);
+
+/** Sets an option with a value.
+ *  @param args the list.
+ *  @param name the option's name, copied.
+ *  @param value the value, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_option_value(ntapi_args *args, const char *name, const char *value);
+
+/** The value of an option in the list, for hooks; "" for an option without a value.
+ *  @param args the list.
+ *  @param name the option's name.
+ *  @returns text, borrowed until the next call of this function with the list or until the list is freed; NULL when not
+ * set.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_args_get_option(const ntapi_args *args, const char *name);
+
+/** Says where handlers run.
+ *  @param args the list.
+ *  @param handlers one of ntapi_handler, or several with |.
+ *  @param thread where.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_thread(ntapi_args *args, int handlers, ntapi_thread thread);
+
+/** Says that handlers run on an executor of yours.
+ *  @param args the list.
+ *  @param handlers one of ntapi_handler, or several with |.
+ *  @param executor the executor; kept until the requests that use it are done. NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor *executor);
+
+/** Says that handlers run when a mailbox is drained.
+ *  @param args the list.
+ *  @param handlers one of ntapi_handler, or several with |.
+ *  @param mailbox the mailbox; kept until the requests that use it are done. NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *mailbox);
+
+/* ---- 2 Defaults --------------------------------------------------------------------------------------------- */
+/*
+ * A default is a named value, set globally, for a class or for one client; look-up goes client, class, parent classes,
+ * global. The names below have a meaning; any other name is yours.
+ */
+#define NTAPI_DEFAULT_BASE_URL "baseUrl"                                       /* string */
+#define NTAPI_DEFAULT_LOG_FLAGS "logFlags"                                     /* integer: NTAPI_LOG_... with | */
+#define NTAPI_DEFAULT_REQUEST_TIMEOUT "requestTimeout"                         /* seconds, idle clock; 60 */
+#define NTAPI_DEFAULT_CONNECT_TIMEOUT "connectTimeout"                         /* seconds; 30 */
+#define NTAPI_DEFAULT_QUEUE_TIMEOUT "queueTimeout"                             /* seconds; none */
+#define NTAPI_DEFAULT_ATTEMPT_TIMEOUT "attemptTimeout"                         /* seconds; none */
+#define NTAPI_DEFAULT_RESOURCE_TIMEOUT "resourceTimeout"                       /* seconds, total clock; 7 days */
+#define NTAPI_DEFAULT_USER_AGENT "userAgent"                                   /* string; "ntapi/VERSION" */
+#define NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE "maximumResponseSize"              /* bytes; none */
+#define NTAPI_DEFAULT_MAXIMUM_REDIRECTS "maximumRedirects"                     /* count; 20 */
+#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
+#define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
+#define NTAPI_DEFAULT_PROXY "proxy"                 /* URL; "" for none; from the environment */
+#define NTAPI_DEFAULT_CA_FILE "caFile"              /* PEM file instead of the system's store */
+#define NTAPI_DEFAULT_DECOMPRESSION "decompression" /* boolean; true */
+
+/** A provider of dynamic defaults, asked at each look-up: returns the value, new (the library takes it), or NULL. */
+typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
+
+/** The global defaults.
+ *  @returns the defaults, borrowed for ever.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_defaults *ntapi_defaults_global(void);
+
+/** Makes a client class: a named place for defaults, which inherits those of its parent.
+ *  @param name the class's name, copied.
+ *  @param parent the class to inherit from; NULL is none. Kept alive by the new class.
+ *  @returns the class, new; NULL when name is NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_class *ntapi_class_create(const char *name, ntapi_class *parent);
+
+/** Frees a handle to a class; its clients and subclasses keep the class.
+ *  @param class_handle takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_class_free(ntapi_class *class_handle);
+
+/** The defaults of a class.
+ *  @param class_handle the class.
+ *  @returns the defaults, borrowed until class_handle is freed; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_defaults *ntapi_class_defaults(ntapi_class *class_handle);
+
+/** The defaults of one client.
+ *  @param client the client.
+ *  @returns the defaults, borrowed until client is freed; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_defaults *ntapi_client_defaults(ntapi_client *client);
+
+/** Sets or removes a default.
+ *  @param defaults where.
+ *  @param key the name, copied.
+ *  @param value the value, copied; NULL removes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_defaults_set(ntapi_defaults *defaults, const char *key, const ntapi_json *value);
+
+/** Sets or removes a string default.
+ *  @param defaults where.
+ *  @param key the name, copied.
+ *  @param value the value, copied; NULL removes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_defaults_set_string(ntapi_defaults *defaults, const char *key, const char *value);
+
+/** Sets a number default; an integral value reads back as an integer.
+ *  @param defaults where.
+ *  @param key the name, copied.
+ *  @param value the value; infinity and NaN are refused.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_defaults_set_number(ntapi_defaults *defaults, const char *key, double value);
+
+/** Sets a boolean default.
+ *  @param defaults where.
+ *  @param key the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_defaults_set_bool(ntapi_defaults *defaults, const char *key, bool value);
+
+/** Makes a default dynamic: the provider is asked at each look-up, on the thread that looks up.
+ *  @param defaults where.
+ *  @param key the name, copied.
+ *  @param provider the callback; NULL removes (destroy is called).
+ *  @param user_data given to provider.
+ *  @param destroy ends user_data once the default is replaced or removed and no look-up uses it; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT (destroy has then been called).
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *key, ntapi_provider_fn provider,
+                                         void *user_data, ntapi_destroy_fn destroy);
+
+/** Looks a default up: here, then in what it inherits from.
+ *  @param defaults where to start.
+ *  @param key the name.
+ *  @returns the value, new; NULL when it is not set anywhere.
+ *  @threads any, concurrently; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
+
+/* ---- 15 Logging --------------------------------------------------------------------------------------------- */
+
+/** Levels of a log line, and flags when combined with |. */
+typedef enum ntapi_log {
+    NTAPI_LOG_NONE = 0,
+    NTAPI_LOG_DEBUG = 1, /* headers and bodies, truncated */
+    NTAPI_LOG_INFO = 2,  /* one line when a request starts and one when it ends */
+    NTAPI_LOG_WARN = 4,
+    NTAPI_LOG_ERROR = 8,
+    NTAPI_LOG_ALL = 15
+} ntapi_log;
+
+/** Receives a log line, secrets already redacted. Called from any thread but the network thread; must not block long.
+ *  message is borrowed for the call. */
+typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *message);
+
+/** Sets the process's log sink; standard error until then.
+ *  @param sink the callback; NULL goes back to standard error.
+ *  @param user_data given to sink.
+ *  @param destroy ends user_data once the sink is replaced and its last call has returned; may be NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
+
+/* ---- 3 Client and hooks ------------------------------------------------------------------------------------- */
+
+/** Makes a client.
+ *  @param class_handle its class; NULL is the base class. Kept alive by the client.
+ *  @param base_url the base URL, copied; NULL looks up the default baseUrl at each request.
+ *  @returns the client, new; NULL when a handle or text is wrong.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
+
+/** Frees a handle to a client. Requests that run go on and call their handlers.
+ *  @param client takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_client_free(ntapi_client *client);
+
+/** Closes a client: cancels what runs (each handler is called once, with "request cancelled") and refuses new requests.
+ *  @param client the client.
+ *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Does not wait: see ntapi_client_drain.
+ *  @since 0.1 */
+ntapi_status ntapi_client_close(ntapi_client *client);
+
+/** Cancels every request of the client; new ones may be begun.
+ *  @param client the client.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_cancel_all(ntapi_client *client);
+
+/** Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
+ *  @param client the client.
+ *  @param timeout seconds at most; negative for ever.
+ *  @returns how many requests are left.
+ *  @threads any; from callbacks: yes, the calling callback's own request is not waited for.
+ *  @since 0.1 */
+size_t ntapi_client_drain(ntapi_client *client, double timeout);
+
+/** Sets the client's own args, which come before those of each request.
+ *  @param client the client.
+ *  @param args the args, copied; NULL removes them.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
+
+/** Sets the client's log flags; until then the default logFlags rules, and without one warnings and errors are logged.
+ *  @param client the client.
+ *  @param flags NTAPI_LOG_... with |.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
+
+/** Sets the client's hooks.
+ *  @param client the client.
+ *  @param hooks the hooks, kept until replaced and every request that uses them is done; NULL removes them.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Requests begun before keep the hooks they were begun with.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks);
+
+/** Adjusts the args of a request before they are applied. Runs on the thread that begins the request. args: borrowed.
+ */
+typedef void (*ntapi_build_args_fn)(void *user_data, const char *command, ntapi_args *args);
+/** Adjusts the built request. Runs on the thread that begins the request. http_request: borrowed for the call. */
+typedef void (*ntapi_build_request_fn)(void *user_data, ntapi_http_request *http_request);
+/** A request starts. Runs on the thread that begins or resumes it. request: borrowed for the call. */
+typedef void (*ntapi_started_fn)(void *user_data, ntapi_request *request);
+/** A request has its response; its handler follows. Runs on a background worker. Both borrowed for the call. */
+typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
+/** Parses a body instead of the library. Runs on a background worker. Returns a new JSON document (the library takes
+ * it), or NULL: with *error set to a new error the response gets that error, without it the response has no JSON. */
+typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, size_t length, ntapi_error **error);
+/** Receives the client's log lines instead of the process's sink. As ntapi_log_fn. */
+typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char *message);
+/** Turns a service's own error fields into an error: returns a new error (the library takes it), or NULL for none.
+ *  Runs on a background worker for every response that has JSON and no error of the network. response: borrowed. */
+typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
+
+/** Makes an empty table of hooks.
+ *  @param user_data given to every hook.
+ *  @param destroy ends user_data after the last hook call; may be NULL.
+ *  @returns the hooks, new.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_hooks *ntapi_hooks_create(void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees a handle to hooks; the clients that use them keep them.
+ *  @param hooks takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_hooks_free(ntapi_hooks *hooks);
+
+/** Sets the hook that adjusts the args.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_build_args(ntapi_hooks *hooks, ntapi_build_args_fn hook);
+
+/** Sets the hook that adjusts the built request.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_build_request(ntapi_hooks *hooks, ntapi_build_request_fn hook);
+
+/** Sets the hook for started requests.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_started(ntapi_hooks *hooks, ntapi_started_fn hook);
+
+/** Sets the hook for completed requests.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_completed(ntapi_hooks *hooks, ntapi_completed_fn hook);
+
+/** Sets the hook that parses JSON.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_parse_json(ntapi_hooks *hooks, ntapi_parse_json_fn hook);
+
+/** Sets the hook that receives the client's log lines.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn hook);
+
+/** Sets the hook that maps service errors.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
+
+/** The method of a built request.
+ *  @param http_request the request, in its hook.
+ *  @returns text, borrowed until the hook returns or sets another; NULL for a wrong handle.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_method(const ntapi_http_request *http_request);
+
+/** Changes the method of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param method a token of RFC 9110, copied.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when it is not one.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, const char *method);
+
+/** The URL of a built request, with its query.
+ *  @param http_request the request, in its hook.
+ *  @returns text, borrowed until the hook returns or sets another; NULL for a wrong handle.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_url(const ntapi_http_request *http_request);
+
+/** Changes the URL of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param url an http or https URL, copied.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when it is not one.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
+
+/** A header of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param name the header's name, in any case.
+ *  @returns text, borrowed until the hook returns or sets a header; NULL when there is none.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_header(const ntapi_http_request *http_request, const char *name);
+
+/** Sets or removes a header of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param name the header's name, copied.
+ *  @param value the value, copied; NULL removes the header.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when name or value may not be sent.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
+
+/* ---- 5 Requests --------------------------------------------------------------------------------------------- */
+
+/** The state of a request. */
+typedef enum ntapi_request_state {
+    NTAPI_REQUEST_STATE_NONE = 0,      /* not a request */
+    NTAPI_REQUEST_STATE_SUSPENDED = 1, /* created, not yet resumed */
+    NTAPI_REQUEST_STATE_RUNNING = 2,   /* until its handler is called */
+    NTAPI_REQUEST_STATE_COMPLETED = 3,
+    NTAPI_REQUEST_STATE_CANCELLED = 4 /* cancelled by the caller; the handler gets "request cancelled" */
+} ntapi_request_state;
+
+/** Receives the response of a request, exactly once, as the last of its callbacks. response: borrowed for the call. */
+typedef void (*ntapi_response_fn)(void *user_data, const ntapi_response *response);
+
+/** Receives progress: bytes so far and bytes expected (-1 while unknown). First 0 of total when the total is known,
+ * last total of total; calls are coalesced to the latest when the handler is slower than the network. */
+typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total);
+
+/** Begins a request.
+ *  @param client the client; the request keeps it alive.
+ *  @param command the path below the base URL, copied; may contain {name}; NULL is "".
+ *  @param args the args, copied; NULL is none.
+ *  @param handler receives the response; NULL when only ntapi_request_wait is of interest.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the handler; may be NULL.
+ *  @returns the request, new (freeing it does not end the request); NULL for a wrong handle (destroy has been called).
+ *  @threads any; from callbacks: yes. The handler is never called inside this call.
+ *  @since 0.1 */
+ntapi_request *ntapi_client_begin(ntapi_client *client, const char *command, const ntapi_args *args,
+                                  ntapi_response_fn handler, void *user_data, ntapi_destroy_fn destroy);
+
+/** Makes a request that waits for ntapi_request_resume, so that handlers can be set first.
+ *  @param client the client; the request keeps it alive.
+ *  @param command the path below the base URL, copied; NULL is "".
+ *  @param args the args, copied; NULL is none.
+ *  @returns the request, new; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes. The thread that calls this is the request's "current" thread.
+ *  @since 0.1 */
+ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *command, const ntapi_args *args);
+
+/** Performs a request and waits for its response; runs the calling thread's mailbox meanwhile.
+ *  @param client the client.
+ *  @param command the path below the base URL; NULL is "".
+ *  @param args the args; NULL is none.
+ *  @returns the response, new, whose error says what went wrong; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
+
+/** Frees a handle to a request; a begun request goes on and calls its handler. One never resumed ends without a call.
+ *  @param request takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_request_free(ntapi_request *request);
+
+/** Sets the response handler of a request that was created suspended.
+ *  @param request the request.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_handler(ntapi_request *request, ntapi_response_fn handler, void *user_data,
+                                       ntapi_destroy_fn destroy);
+
+/** Sets the upload progress handler of a request that was created suspended.
+ *  @param request the request.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_upload_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
+                                               ntapi_destroy_fn destroy);
+
+/** Sets the download progress handler of a request that was created suspended.
+ *  @param request the request.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
+                                                 ntapi_destroy_fn destroy);
+
+/** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
+ *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
+ *  @param request the request.
+ *  @param handlers which of them, with |.
+ *  @param user_data given back in each event.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
+
+/** Starts a request that was created suspended.
+ *  @param request the request.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was resumed before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_resume(ntapi_request *request);
+
+/** Cancels a request: its handler gets "request cancelled", once. Too late is no error: the handler then gets the
+ * response.
+ *  @param request the request; one that was never resumed is cancelled too, and its handler is called.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it has ended already.
+ *  @threads any; from callbacks: yes. Does not wait.
+ *  @since 0.1 */
+ntapi_status ntapi_request_cancel(ntapi_request *request);
+
+/** Waits until a request's handler has returned; runs the calling thread's mailbox meanwhile.
+ *  @param request the request.
+ *  @param timeout seconds at most; negative for ever.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_TIMED_OUT, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE: it
+ * was never resumed, its own handler is the caller, or it belongs to the process that forked this one.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_wait(ntapi_request *request, double timeout);
+
+/** The response of a request that has one.
+ *  @param request the request.
+ *  @returns the response, new; NULL while there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_request_response(const ntapi_request *request);
+
+/** The state of a request.
+ *  @param request the request.
+ *  @returns the state; NTAPI_REQUEST_STATE_NONE for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
+
+/** Whether a request runs: resumed, its handler not yet called.
+ *  @param request the request.
+ *  @returns true while it runs.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_request_is_running(const ntapi_request *request);
+
+/** The identifier of a request, unique in its client, from 1.
+ *  @param request the request.
+ *  @returns the identifier; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+uint64_t ntapi_request_identifier(const ntapi_request *request);
+
+/** The description of a request, a text of yours.
+ *  @param request the request.
+ *  @returns text, borrowed until the next call of this function with the request or until it is freed; NULL when not
+ * set.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_description(const ntapi_request *request);
+
+/** Sets the description of a request.
+ *  @param request the request.
+ *  @param description a text of yours, copied; NULL removes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_description(ntapi_request *request, const char *description);
+
+/** The priority of a request.
+ *  @param request the request.
+ *  @returns from 0 (last) to 1 (first); 0.5 unless set.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_request_priority(const ntapi_request *request);
+
+/** Sets the priority among the requests that wait for a connection to the same host.
+ *  @param request the request.
+ *  @param priority from 0 (last) to 1 (first).
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Takes effect when set before resume.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_priority(ntapi_request *request, double priority);
+
+/** Body bytes sent so far.
+ *  @param request the request.
+ *  @returns bytes.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_sent(const ntapi_request *request);
+
+/** Body bytes to send.
+ *  @param request the request.
+ *  @returns bytes; -1 while unknown.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_expected_to_send(const ntapi_request *request);
+
+/** Body bytes received so far, as they came over the wire.
+ *  @param request the request.
+ *  @returns bytes.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_received(const ntapi_request *request);
+
+/** Body bytes that the server announced.
+ *  @param request the request.
+ *  @returns bytes; -1 while unknown.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
+
+/** The request as a curl command line that can be pasted into a shell, secrets redacted.
+ *  @param request the request.
+ *  @returns text, borrowed until the request is freed; NULL when it could not be built.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_curl_command(const ntapi_request *request);
+
+/* ---- 11 Response -------------------------------------------------------------------------------------------- */
+
+/** What ntapi_response_metric can tell. */
+typedef enum ntapi_metric {
+    NTAPI_METRIC_NAME_LOOKUP = 0,        /* seconds from the start until the name was resolved */
+    NTAPI_METRIC_CONNECT = 1,            /* seconds until the connection was there */
+    NTAPI_METRIC_TLS = 2,                /* seconds until the TLS handshake was done; 0 without TLS */
+    NTAPI_METRIC_FIRST_BYTE = 3,         /* seconds until the first byte of the response */
+    NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
+    NTAPI_METRIC_QUEUED = 5,             /* seconds that the request waited for a connection */
+    NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
+    NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first */
+    NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */
+    NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
+    NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
+    NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
+    NTAPI_METRIC_FROM_CACHE = 12         /* 1 when the response came from a cache, else 0 */
+} ntapi_metric;
+
+/** Makes another handle to a response, for example to keep it beyond its handler.
+ *  @param response the response.
+ *  @returns the handle, new; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_response_retain(const ntapi_response *response);
+
+/** Frees a handle to a response.
+ *  @param response takes; NULL does nothing. A response borrowed in a handler is not to be freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_response_free(ntapi_response *response);
+
+/** What went wrong.
+ *  @param response the response.
+ *  @returns the error, borrowed until the response is freed; NULL when all is well.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_error *ntapi_response_error(const ntapi_response *response);
+
+/** The body as it was received, decompressed.
+ *  @param response the response.
+ *  @param length where to put its bytes; may be NULL.
+ *  @returns the bytes, NUL-terminated, borrowed until the response is freed; never NULL for a response.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_data(const ntapi_response *response, size_t *length);
+
+/** The body as JSON.
+ *  @param response the response.
+ *  @returns the document, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_json *ntapi_response_json(const ntapi_response *response);
+
+/** The text that came before the JSON (a PHP warning, say).
+ *  @param response the response.
+ *  @returns text, borrowed until the response is freed; NULL when there was none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_prefix_text(const ntapi_response *response);
+
+/** The HTTP status.
+ *  @param response the response.
+ *  @returns the status; 0 when there was no answer.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_response_status(const ntapi_response *response);
+
+/** The URL that answered, after redirects.
+ *  @param response the response.
+ *  @returns text, borrowed until the response is freed; "" when the request could not be built.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_url(const ntapi_response *response);
+
+/** A header of the response; several of a name are joined with ", " (Set-Cookie: the first).
+ *  @param response the response.
+ *  @param name the header's name, in any case.
+ *  @returns text, borrowed until the response is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_header(const ntapi_response *response, const char *name);
+
+/** How many header lines the response has, repeats counted.
+ *  @param response the response.
+ *  @returns the count.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_response_header_count(const ntapi_response *response);
+
+/** The name of a header line, as received.
+ *  @param response the response.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the response is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_header_name(const ntapi_response *response, size_t index);
+
+/** The value of a header line.
+ *  @param response the response.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the response is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_header_value(const ntapi_response *response, size_t index);
+
+/** When the request started.
+ *  @param response the response.
+ *  @returns seconds since 1970-01-01 00:00 UTC.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_response_start_time(const ntapi_response *response);
+
+/** When the request ended.
+ *  @param response the response.
+ *  @returns seconds since 1970-01-01 00:00 UTC.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_response_end_time(const ntapi_response *response);
+
+/** How long the request took, by a clock that never jumps.
+ *  @param response the response.
+ *  @returns seconds.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_response_elapsed(const ntapi_response *response);
+
+/** One of the response's metrics.
+ *  @param response the response.
+ *  @param metric which.
+ *  @returns seconds, a count or bytes, as ntapi_metric says.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
+
+/** The request that the response answers.
+ *  @param response the response.
+ *  @returns the request, borrowed until the response is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request *ntapi_response_request(const ntapi_response *response);
+
+/* ---- jansson ------------------------------------------------------------------------------------------------ */
+
+struct json_t;
+
+/** The value at a path as a jansson tree of your own; ntapi_jansson.h includes jansson.h for you.
+ *  @param json the document.
+ *  @param path the path.
+ *  @returns the tree, new: end it with json_decref. NULL when nothing is there.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+struct json_t *ntapi_json_to_jansson(const ntapi_json *json, const char *path);
+
+/** Makes a JSON document from a jansson tree.
+ *  @param tree the tree, copied.
+ *  @returns the document, new; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_from_jansson(const struct json_t *tree);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NTAPI_H */
