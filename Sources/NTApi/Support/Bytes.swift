@@ -1,0 +1,51 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The bytes of a body: filled by one thread, then frozen and shared without copying, with C too.
+///
+/// A NUL always follows the last byte, so that C may read text from it; it is not counted.
+package final class Bytes: @unchecked Sendable {
+    // Safe to share: only the filling thread writes, and it hands the object over (through a lock) when it is done.
+    private var base: UnsafeMutablePointer<UInt8>?
+    private var capacity = 0
+    package private(set) var count = 0
+
+    static let empty = Bytes()
+
+    init() {}
+
+    deinit { free(base) }
+
+    /// The bytes; valid as long as this object. `baseAddress` is nil as long as nothing was appended.
+    package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+
+    /// - Returns: false when there is no memory for so many bytes; nothing is appended then.
+    func append(_ source: UnsafeRawBufferPointer) -> Bool {
+        guard let from = source.baseAddress, !source.isEmpty else { return true }
+        let (needed, overflow) = count.addingReportingOverflow(source.count)
+        guard !overflow, needed <= capacity || grow(to: needed), let base else { return false }
+        memcpy(base + count, from, source.count)
+        count = needed
+        base[count] = 0
+        return true
+    }
+
+    /// Makes room at once for a length that was announced.
+    func reserve(_ needed: Int) -> Bool { needed <= capacity || resize(to: needed) }
+
+    private func grow(to needed: Int) -> Bool {
+        let (doubled, overflow) = capacity.multipliedReportingOverflow(by: 2)
+        return resize(to: max(needed, overflow ? needed : doubled, 4096))
+    }
+
+    private func resize(to wanted: Int) -> Bool {
+        let (size, overflow) = wanted.addingReportingOverflow(1)
+        guard !overflow, let moved = realloc(base, size) else { return false }
+        base = moved.assumingMemoryBound(to: UInt8.self)
+        capacity = wanted
+        return true
+    }
+}

@@ -1,0 +1,47 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A moment of the clock that never jumps, in nanoseconds.
+struct MonotonicTime: Sendable, Comparable, Hashable {
+    var nanoseconds: UInt64
+
+    static func now() -> MonotonicTime {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
+    }
+
+    static let distantFuture = MonotonicTime(nanoseconds: .max)
+
+    static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// This moment and so many seconds; the distant future where that cannot be represented.
+    func advanced(bySeconds seconds: Double) -> MonotonicTime {
+        guard seconds > 0 else { return self }
+        guard let delta = UInt64(exactly: (seconds * 1e9).rounded(.up)) else { return .distantFuture }
+        let (sum, overflow) = nanoseconds.addingReportingOverflow(delta)
+        return overflow ? .distantFuture : MonotonicTime(nanoseconds: sum)
+    }
+
+    /// Seconds from an earlier moment to this one; 0 when it is not earlier.
+    func seconds(since earlier: MonotonicTime) -> Double {
+        nanoseconds > earlier.nanoseconds ? Double(nanoseconds - earlier.nanoseconds) / 1e9 : 0
+    }
+
+    /// Milliseconds until a later moment, rounded up so that a wait never ends before it; at most a day.
+    func milliseconds(until later: MonotonicTime) -> Int32 {
+        guard later > self else { return 0 }
+        let milliseconds = (later.nanoseconds - nanoseconds) / 1_000_000 + 1
+        return Int32(min(milliseconds, 86_400_000))
+    }
+}
+
+/// The moment of the calendar, in seconds since 1970-01-01 00:00 UTC.
+func wallClockSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}

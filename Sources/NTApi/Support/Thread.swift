@@ -1,0 +1,83 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Plain threads of the system.
+enum Thread {
+    /// Holds the body of a thread until it runs.
+    private final class Box {
+        let name: String
+        let body: () -> Void
+
+        init(name: String, body: @escaping () -> Void) {
+            self.name = name
+            self.body = body
+        }
+    }
+
+    /// Starts a detached thread with every signal blocked, so that signals go to the host's own threads.
+    ///
+    /// - Returns: false when the system has no thread to give.
+    static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
+        let box = Unmanaged.passRetained(Box(name: name, body: body))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        // SIGPIPE too: libcurl cannot ignore it for us under TLS, and the host's disposition is not ours to change.
+        var all = sigset_t()
+        var previous = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &previous)
+        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+        #if canImport(Glibc)
+            var thread = pthread_t()
+        #else
+            var thread: pthread_t?
+        #endif
+        let status = pthread_create(
+            &thread, &attributes,
+            { argument in
+                #if canImport(Glibc)
+                    guard let argument else { return nil }
+                #endif
+                let box = Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
+                setName(box.name)
+                box.body()
+                return nil
+            }, box.toOpaque())
+        if status != 0 { box.release() }
+        return status == 0
+    }
+
+    /// Whether the calling thread is the process's main thread: the one that `fork` or `exec` began it with.
+    static var isMain: Bool {
+        #if canImport(Glibc)
+            gettid() == getpid()
+        #else
+            pthread_main_np() != 0
+        #endif
+    }
+
+    private static func setName(_ name: String) {
+        #if canImport(Glibc)
+            pthread_setname_np(pthread_self(), name)
+        #else
+            pthread_setname_np(name)
+        #endif
+    }
+}
+
+/// A flag that each thread has for itself, false at first.
+final class ThreadLocalFlag: @unchecked Sendable {
+    // Safe to share: the key is constant; the values belong to their threads.
+    private var key = pthread_key_t()
+
+    init() { pthread_key_create(&key, nil) }
+
+    func get() -> Bool { pthread_getspecific(key) != nil }
+
+    func set(_ value: Bool) { pthread_setspecific(key, value ? UnsafeRawPointer(bitPattern: 1) : nil) }
+}

@@ -1,0 +1,65 @@
+/// Makes exchanges: one request to one server and its response. The network, or a stand-in for it.
+protocol Transport: Sendable {
+    /// Begins an exchange. Its observer hears of its end exactly once, also after `cancel`.
+    func begin(_ exchange: Exchange)
+
+    /// Ends an exchange with `cancelled` unless it has ended. Does not wait.
+    func cancel(_ id: Exchange.ID)
+}
+
+/// One request to one server, without redirects.
+struct Exchange: Sendable {
+    struct ID: Hashable, Sendable { var value: UInt64 }
+
+    let id: ID
+    let request: HTTPRequest
+    /// From 0 to 1; among exchanges that wait for a connection to the same host, the higher goes first.
+    let priority: Double
+    /// When the whole request is over, whatever the exchange's own clocks say.
+    let deadline: MonotonicTime
+    let reportsProgress: Bool
+    let observer: any ExchangeObserver
+}
+
+/// Hears of an exchange, on the transport's own thread: must not block, and runs no code of the user.
+protocol ExchangeObserver: AnyObject, Sendable {
+    /// Body bytes sent so far; total nil while unknown. Only with `reportsProgress`.
+    func exchangeDidSend(_ bytes: Int64, of total: Int64?)
+
+    /// Body bytes received so far, as they came over the wire; total nil while unknown. Only with `reportsProgress`.
+    func exchangeDidReceive(_ bytes: Int64, of total: Int64?)
+
+    /// The exchange is over. Called once, and nothing after it.
+    func exchangeDidEnd(_ result: ExchangeResult)
+}
+
+/// How an exchange ended.
+struct ExchangeResult: Sendable {
+    /// Nil when no whole head of a final response was received.
+    var head: ResponseHead?
+    var body = Bytes.empty
+    /// Nil when the response is whole.
+    var error: APIError?
+    var metrics = ExchangeMetrics()
+}
+
+/// Status line and headers of a final (not 1xx) response.
+struct ResponseHead: Sendable {
+    var status: Int
+    var headers: HTTPHeaders
+    /// 1.0, 1.1, 2 or 3.
+    var httpVersion: Double
+}
+
+/// What an exchange took. Times in seconds from its start on the network, bytes of bodies.
+struct ExchangeMetrics: Sendable {
+    var queued = 0.0
+    var nameLookup = 0.0
+    var connect = 0.0
+    var tls = 0.0
+    var firstByte = 0.0
+    var total = 0.0
+    var bytesSent: Int64 = 0
+    var bytesReceived: Int64 = 0
+    var connectionReused = false
+}
