@@ -21,8 +21,9 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(
             name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+        .systemLibrary(name: "CSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
-        .target(name: "NTApi", dependencies: ["CCurl", "CJansson"], swiftSettings: strict),
+        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CSystem"], swiftSettings: strict),
         .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi"], swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi"], swiftSettings: strict),
     ],

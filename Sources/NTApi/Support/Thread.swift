@@ -1,3 +1,5 @@
+import CSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -44,7 +46,7 @@ enum Thread {
                     guard let argument else { return nil }
                 #endif
                 let box = Unmanaged<Box>.fromOpaque(argument).takeRetainedValue()
-                setName(box.name)
+                ntapi_system_set_thread_name(box.name)
                 box.body()
                 return nil
             }, box.toOpaque())
@@ -53,21 +55,7 @@ enum Thread {
     }
 
     /// Whether the calling thread is the process's main thread: the one that `fork` or `exec` began it with.
-    static var isMain: Bool {
-        #if canImport(Glibc)
-            gettid() == getpid()
-        #else
-            pthread_main_np() != 0
-        #endif
-    }
-
-    private static func setName(_ name: String) {
-        #if canImport(Glibc)
-            pthread_setname_np(pthread_self(), name)
-        #else
-            pthread_setname_np(name)
-        #endif
-    }
+    static var isMain: Bool { ntapi_system_is_main_thread() }
 }
 
 /// A flag that each thread has for itself, false at first.
