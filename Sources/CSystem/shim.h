@@ -2,12 +2,16 @@
 #ifndef NTAPI_CSYSTEM_SHIM_H
 #define NTAPI_CSYSTEM_SHIM_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __linux__
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #endif
@@ -29,5 +33,76 @@ static inline void ntapi_system_set_thread_name(const char *name) {
     pthread_setname_np(name);
 #endif
 }
+
+/* Makes waits on the condition measure their time by a clock that never jumps, where the system can. */
+static inline void ntapi_system_condattr_use_monotonic_clock(pthread_condattr_t *attributes) {
+#ifdef __linux__
+    pthread_condattr_setclock(attributes, CLOCK_MONOTONIC);
+#else
+    (void)attributes;
+#endif
+}
+
+/* Waits until signalled (0) or until the monotonic clock reads so many nanoseconds (ETIMEDOUT). */
+static inline int ntapi_system_cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex, uint64_t deadline) {
+    if (deadline == UINT64_MAX) {
+        return pthread_cond_wait(condition, mutex);
+    }
+    struct timespec time;
+#ifdef __linux__
+    time.tv_sec = (time_t)(deadline / 1000000000u);
+    time.tv_nsec = (long)(deadline % 1000000000u);
+    return pthread_cond_timedwait(condition, mutex, &time);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    uint64_t now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    uint64_t left = deadline > now ? deadline - now : 0;
+    time.tv_sec = (time_t)(left / 1000000000u);
+    time.tv_nsec = (long)(left % 1000000000u);
+    return pthread_cond_timedwait_relative_np(condition, mutex, &time);
+#endif
+}
+
+#ifdef __linux__
+/* A descriptor that can be made readable and unreadable again; -1 when there is none to have. */
+static inline int ntapi_system_make_wakeup(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+static inline void ntapi_system_signal_wakeup(int descriptor) {
+    uint64_t one = 1;
+    while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+}
+
+static inline void ntapi_system_clear_wakeup(int descriptor) {
+    uint64_t count;
+    while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
+    }
+}
+#else
+#include <sys/event.h>
+
+static inline int ntapi_system_make_wakeup(void) {
+    int descriptor = kqueue();
+    struct kevent change;
+    EV_SET(&change, 1, EVFILT_USER, EV_ADD, 0, 0, NULL);
+    if (descriptor >= 0) {
+        kevent(descriptor, &change, 1, NULL, 0, NULL);
+    }
+    return descriptor;
+}
+
+static inline void ntapi_system_signal_wakeup(int descriptor) {
+    struct kevent change;
+    EV_SET(&change, 1, EVFILT_USER, 0, NOTE_TRIGGER, 0, NULL);
+    kevent(descriptor, &change, 1, NULL, 0, NULL);
+}
+
+static inline void ntapi_system_clear_wakeup(int descriptor) {
+    struct kevent changes[2];
+    EV_SET(&changes[0], 1, EVFILT_USER, EV_DELETE, 0, 0, NULL);
+    EV_SET(&changes[1], 1, EVFILT_USER, EV_ADD, 0, 0, NULL);
+    kevent(descriptor, changes, 2, NULL, 0, NULL);
+}
+#endif
 
 #endif

@@ -13,28 +13,11 @@ final class WorkerPool: @unchecked Sendable {
     typealias Job = @Sendable () -> Void
 
     private struct State {
-        var jobs: [Job] = []
-        var next = 0
+        var jobs = Queue<Job>()
         var idle = 0
         var threads = 0
         var blocked = 0
         var isStopped = false
-
-        var isEmpty: Bool { next == jobs.count }
-
-        mutating func popFirst() -> Job? {
-            guard next < jobs.count else { return nil }
-            let job = jobs[next]
-            next += 1
-            if next == jobs.count {
-                jobs.removeAll(keepingCapacity: jobs.capacity <= 1024)
-                next = 0
-            } else if next >= 1024, next * 2 > jobs.count {
-                jobs.removeFirst(next)
-                next = 0
-            }
-            return job
-        }
     }
 
     private static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
@@ -76,7 +59,7 @@ final class WorkerPool: @unchecked Sendable {
         guard Self.isWorkerThread else { return body() }
         pthread_mutex_lock(lock)
         state.blocked += 1
-        let startsThread = !state.isEmpty && state.idle == 0 && state.threads - state.blocked < Self.maximumActive
+        let startsThread = !state.jobs.isEmpty && state.idle == 0 && state.threads - state.blocked < Self.maximumActive
         if startsThread { state.threads += 1 }
         pthread_mutex_unlock(lock)
         if startsThread { startThread() }
@@ -105,7 +88,7 @@ final class WorkerPool: @unchecked Sendable {
             // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
             pthread_mutex_lock(lock)
             state.threads -= 1
-            let job = state.threads == 0 ? state.popFirst() : nil
+            let job = state.threads == 0 ? state.jobs.popFirst() : nil
             pthread_mutex_unlock(lock)
             job?()
         }
@@ -114,7 +97,7 @@ final class WorkerPool: @unchecked Sendable {
     private func work() {
         pthread_mutex_lock(lock)
         while true {
-            if let job = state.popFirst() {
+            if let job = state.jobs.popFirst() {
                 pthread_mutex_unlock(lock)
                 job()
                 pthread_mutex_lock(lock)

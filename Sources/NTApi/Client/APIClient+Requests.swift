@@ -1,0 +1,121 @@
+extension APIClient {
+    /// Makes a request that waits for `resume`, so that handlers can be set first.
+    ///
+    /// - Parameters:
+    ///   - command: the path below the base URL; may contain `{name}` for path args.
+    ///   - args: applied in order, after the client's own.
+    public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
+        APIRequest(
+            client: self, identifier: nextIdentifier(), command: command,
+            built: Result { () throws(APIError) in try build(command, args) })
+    }
+
+    /// Begins a request.
+    ///
+    /// - Parameters:
+    ///   - command: the path below the base URL; may contain `{name}` for path args.
+    ///   - args: applied in order, after the client's own.
+    ///   - handler: receives the response, exactly once, never inside this call, on the main thread unless
+    ///     `.responseThread` says otherwise.
+    @discardableResult public func begin(
+        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil, handler: APIRequest.ResponseHandler? = nil
+    ) -> APIRequest {
+        let request = request(command, args: args)
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        request.setHandler(handler)
+        request.resume()
+        return request
+    }
+
+    /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
+    public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
+        let request = begin(command, args: args)
+        request.wait()
+        return request.response ?? APIResponse(request: request, content: request.journeyEnd(error: .cancelled))
+    }
+
+    /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
+    public func response(
+        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
+    ) async -> APIResponse {
+        let request = request(command, args: args + [.responseThread(.background)])
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                request.setHandler { continuation.resume(returning: $0) }
+                // A task that was cancelled before has cancelled the request, whose handler then had nobody to call.
+                if Task.isCancelled { request.cancel() } else { request.resume() }
+            }
+        } onCancel: {
+            request.cancelIfResumed()
+        }
+    }
+
+    /// Sends a request and awaits its response. Cancelling the task cancels the request.
+    ///
+    /// - Throws: the response's error, if it has one.
+    public func send(
+        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
+    ) async throws(APIError) -> APIResponse {
+        try await response(
+            command, args: args, uploadProgress: uploadProgress, downloadProgress: downloadProgress
+        ).get()
+    }
+
+    /// Cancels every request of the client; new ones may be begun.
+    public func cancelAll() { Runtime.current.requests.cancelAll { $0.client === self } }
+
+    /// Cancels what runs and refuses new requests. Does not wait: see `drain`.
+    public func close() {
+        markClosed()
+        cancelAll()
+    }
+
+    /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
+    ///
+    /// - Parameter timeout: seconds; nil is for ever.
+    /// - Returns: how many are left.
+    @discardableResult public func drain(timeout: Double? = nil) -> Int {
+        Self.drain(timeout: timeout) { $0.client === self }
+    }
+
+    /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
+    ///
+    /// - Parameter timeout: seconds; nil is for ever.
+    /// - Returns: how many are left.
+    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int { drain(timeout: timeout) { _ in true } }
+
+    private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {
+        let runtime = Runtime.current
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, where: matches) }
+    }
+
+    private func build(_ command: String, _ requestArgs: [APIArg]) throws(APIError) -> BuiltRequest {
+        guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
+        var args = self.args + requestArgs
+        buildArgs(command, &args)
+        var applied = AppliedArgs()
+        for arg in args { try applied.apply(arg) }
+        let settings = settings()
+        var built = try RequestBuilder(settings: settings.value, baseURL: settings.baseURL).build(command, applied)
+        let url = built.http.url
+        buildRequest(&built.http, options: built.options)
+        try built.http.check(previousURL: url)
+        return built
+    }
+}
+
+extension HTTPRequest {
+    /// What a hook may have put in is checked as what the args put in.
+    fileprivate func check(previousURL: String) throws(APIError) {
+        try HeaderSyntax.check(method: method)
+        for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
+        if url != previousURL { _ = try URLParts(url) }
+    }
+}

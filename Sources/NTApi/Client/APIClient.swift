@@ -1,0 +1,117 @@
+/// A client of one web API: a base URL, defaults, and args that every request gets. Made to be subclassed.
+///
+///     final class Weather: APIClient, @unchecked Sendable {
+///         func find(_ city: String) async throws -> JSON? {
+///             try await send("find", args: [.url("q", city)]).json
+///         }
+///     }
+///
+/// Safe to use from many threads. A request that runs keeps its client alive.
+open class APIClient: @unchecked Sendable {
+    // Safe to share: what changes is in `state`, under its lock. A subclass answers for what it adds.
+    private struct State {
+        var lastIdentifier: UInt64 = 0
+        var args: [APIArg]
+        var isClosed = false
+        var settings: (version: Int, value: ResolvedSettings, logFlags: LogFlags, baseURL: String?)?
+    }
+
+    /// The defaults of this client, which inherit from its class's.
+    public let defaults: Defaults
+    private let state: Lock<State>
+    // Read once: the host program may change its environment while requests run.
+    private let environment = ProxySettings.fromEnvironment()
+
+    /// The defaults of this class: `Weather.defaults["appid"] = "…"`. Subclasses inherit them.
+    public class var defaults: Defaults { ClassDefaults.of(self) }
+
+    /// - Parameters:
+    ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
+    ///   - args: the client's own args, which come before those of each request.
+    public init(baseURL: String? = nil, args: [APIArg] = []) {
+        defaults = Defaults(name: "client", parent: ClassDefaults.of(type(of: self)))
+        state = Lock(State(args: args))
+        if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
+    }
+
+    /// For C, whose classes are named places for defaults.
+    package init(inheriting place: Defaults?, baseURL: String?) {
+        defaults = Defaults(name: "client", parent: place ?? ClassDefaults.of(APIClient.self))
+        state = Lock(State(args: []))
+        if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
+    }
+
+    /// The client's own args, which come before those of each request.
+    public var args: [APIArg] {
+        get { state.withLock { $0.args } }
+        set {
+            // What is replaced may run the user's code as it goes (a stream), so it must outlive the lock.
+            let replaced = state.withLock { state in
+                defer { state.args = newValue }
+                return state.args
+            }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// Which levels are logged; warnings and errors unless the default `logFlags` or a set value says otherwise.
+    public var logFlags: LogFlags {
+        get { settings().logFlags }
+        set { defaults["logFlags"] = JSON(newValue.rawValue) }
+    }
+
+    /// Whether `close` was called.
+    public var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    // MARK: Hooks
+
+    /// Adjusts the args of a request before they are applied. On the thread that begins the request.
+    open func buildArgs(_ command: String, _ args: inout [APIArg]) {}
+
+    /// Adjusts the built request. On the thread that begins the request.
+    open func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {}
+
+    /// A request starts. On the thread that begins or resumes it.
+    open func requestStarted(_ request: APIRequest) {}
+
+    /// A request has its response; its handler follows. On a background worker.
+    open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {}
+
+    /// Parses a body as JSON. On a background worker.
+    ///
+    /// - Returns: nil when there is none, as in an empty body.
+    /// - Throws: any error, which becomes `invalid JSON`, or an `APIError`, which becomes the response's.
+    open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try JSONParser.parse(data) }
+
+    /// Turns the service's own error fields into an error. On a background worker, for every response that has JSON.
+    ///
+    /// - Returns: nil when the service reports no error.
+    open func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+
+    /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
+    open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
+
+    // MARK: For the other files of the client
+
+    func nextIdentifier() -> UInt64 {
+        state.withLock { state in
+            state.lastIdentifier &+= 1
+            return state.lastIdentifier
+        }
+    }
+
+    func markClosed() { state.withLock { $0.isClosed = true } }
+
+    /// The defaults that have a meaning, read again only when any default has changed.
+    func settings() -> (value: ResolvedSettings, logFlags: LogFlags, baseURL: String?) {
+        let version = Defaults.version
+        if let version, let known = state.withLock({ $0.settings }), known.version == version {
+            return (known.value, known.logFlags, known.baseURL)
+        }
+        let value = ResolvedSettings(defaults, environment: environment)
+        let flags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
+        let baseURL = defaults["baseUrl"]?.string
+        if let version { state.withLock { $0.settings = (version, value, flags, baseURL) } }
+        return (value, flags, baseURL)
+    }
+}

@@ -1,0 +1,83 @@
+/// Named values for a place: the process, a client class, or one client.
+///
+/// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once.
+public final class Defaults: Sendable {
+    /// A dynamic default: asked at each look-up, on the thread that looks up. Nil goes on to the place inherited from.
+    public typealias Provider = @Sendable (_ key: String) -> JSON?
+
+    private enum Entry {
+        case value(JSON)
+        case provider(Provider)
+    }
+
+    private struct Store {
+        var entries: [ObjectIdentifier: [String: Entry]] = [:]
+        var version = 0
+    }
+
+    // One lock for every place, so that a forked child finds them all whole, and a look-up through a chain sees one state.
+    private static let store = Lock(Store(), survivesFork: true)
+
+    /// Where look-up ends.
+    public static let global = Defaults()
+
+    package let name: String
+    private let parent: Defaults?
+
+    package init(name: String, parent: Defaults?) {
+        self.name = name
+        self.parent = parent ?? .global
+    }
+
+    private init() {
+        name = "global"
+        parent = nil
+    }
+
+    deinit { Self.store.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(self)) } }
+
+    /// The value of a default, looked up here and in what this place inherits from. Setting nil removes it here.
+    public subscript(key: String) -> JSON? {
+        get { lookUp(key) }
+        set { set(newValue.map(Entry.value), for: key) }
+    }
+
+    /// Makes a default dynamic; nil removes it.
+    public func setProvider(_ key: String, _ provider: Provider?) { set(provider.map(Entry.provider), for: key) }
+
+    /// Grows with each change anywhere; what was read under one number may be read again while it stays.
+    static var version: Int { store.withLock { $0.version } }
+
+    private func set(_ entry: Entry?, for key: String) {
+        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        let replaced = Self.store.withLock { store in
+            store.version &+= 1
+            let old = store.entries[ObjectIdentifier(self)]?[key]
+            store.entries[ObjectIdentifier(self), default: [:]][key] = entry
+            return old
+        }
+        withExtendedLifetime(replaced) {}
+    }
+
+    private func lookUp(_ key: String) -> JSON? {
+        var place: Defaults? = self
+        while let start = place {
+            let found = Self.store.withLock { store -> (entry: Entry, place: Defaults)? in
+                var next: Defaults? = start
+                while let here = next {
+                    if let entry = store.entries[ObjectIdentifier(here)]?[key] { return (entry, here) }
+                    next = here.parent
+                }
+                return nil
+            }
+            switch found?.entry {
+            case nil: return nil
+            case .value(let value)?: return value
+            case .provider(let provider)?:
+                if let value = provider(key) { return value }
+                place = found?.place.parent
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,72 @@
+/// The defaults with a meaning, read and checked.
+struct ResolvedSettings: Sendable {
+    var transfer = TransferSettings()
+    var userAgent = "ntapi/\(ntapiVersion)"
+    /// A default that cannot be used; it fails each request that would need it.
+    var problem: APIError?
+
+    /// - Parameter environment: the proxies that the environment named when the client was made.
+    init(_ defaults: Defaults, environment: ProxySettings) {
+        transfer.proxy = environment
+        do throws(APIError) {
+            try read(defaults)
+        } catch {
+            problem = error
+        }
+    }
+
+    private mutating func read(_ defaults: Defaults) throws(APIError) {
+        let clocks: [(String, TimeoutClock)] = [
+            ("requestTimeout", .idle), ("connectTimeout", .connect), ("queueTimeout", .queue),
+            ("attemptTimeout", .attempt), ("resourceTimeout", .total),
+        ]
+        for (key, clock) in clocks {
+            guard let value = defaults[key] else { continue }
+            guard let seconds = value.double, seconds > 0 else {
+                throw Self.problem(key, value, "a number of seconds above 0")
+            }
+            transfer.timeouts[clock] = seconds
+        }
+        if let value = defaults["userAgent"] {
+            guard let text = value.string else { throw Self.problem("userAgent", value, "a string") }
+            try HeaderSyntax.check(name: "User-Agent", value: text)
+            userAgent = text
+        }
+        transfer.maximumResponseSize = try Self.count(defaults, "maximumResponseSize", from: 0)
+        transfer.maximumRedirects = Int(
+            clamping: try Self.count(defaults, "maximumRedirects", from: 0) ?? Int64(transfer.maximumRedirects))
+        transfer.maximumConnectionsPerHost = Int(
+            clamping: try Self.count(defaults, "maximumConnectionsPerHost", from: 1)
+                ?? Int64(transfer.maximumConnectionsPerHost))
+        if let value = defaults["httpVersion"] { transfer.httpVersion = try Self.httpVersion(value.string ?? value.text) }
+        if let value = defaults["proxy"] {
+            guard let url = value.string else { throw Self.problem("proxy", value, "a URL, or \"\" for none") }
+            transfer.proxy = ProxySettings(url: url)
+        }
+        if let value = defaults["caFile"] {
+            guard let path = value.string else { throw Self.problem("caFile", value, "the path of a PEM file") }
+            transfer.caFile = path
+        }
+        if let value = defaults["decompression"] {
+            guard let isOn = value.bool else { throw Self.problem("decompression", value, "a boolean") }
+            transfer.decompresses = isOn
+        }
+    }
+
+    static func httpVersion(_ text: String) throws(APIError) -> TransferSettings.HTTPVersion {
+        guard let version = TransferSettings.HTTPVersion(rawValue: text) else {
+            throw .invalidRequest("\(quoted(text)) is not an HTTP version: \"1.0\", \"1.1\" or \"2\"")
+        }
+        return version
+    }
+
+    private static func count(_ defaults: Defaults, _ key: String, from least: Int64) throws(APIError) -> Int64? {
+        guard let value = defaults[key] else { return nil }
+        guard let count = value.int64, count >= least else { throw problem(key, value, "a whole number from \(least)") }
+        return count
+    }
+
+    private static func problem(_ key: String, _ value: JSON, _ wanted: String) -> APIError {
+        .invalidRequest("the default \(key) is \(value.text): \(wanted) is needed")
+    }
+}

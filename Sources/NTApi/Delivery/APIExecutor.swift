@@ -1,0 +1,79 @@
+/// A queue or loop of your own as a place for handlers.
+public protocol APIExecutor: Sendable {
+    /// Runs the job once, on the thread you like. Called from threads of the library; must not block.
+    func execute(_ job: @escaping @Sendable () -> Void)
+}
+
+/// Where a handler runs.
+public struct CallbackThread: Sendable {
+    enum Kind: Sendable {
+        case main
+        case background
+        case current
+        case mailbox(Mailbox)
+        case executor(any APIExecutor)
+    }
+
+    let kind: Kind
+
+    /// The process's main thread, when it runs its mailbox. The default.
+    public static let main = CallbackThread(kind: .main)
+    /// A worker thread of the library.
+    public static let background = CallbackThread(kind: .background)
+    /// The thread that begins the request, when it runs its mailbox.
+    public static let current = CallbackThread(kind: .current)
+    /// Whoever drains this mailbox.
+    public static func mailbox(_ mailbox: Mailbox) -> CallbackThread { CallbackThread(kind: .mailbox(mailbox)) }
+    /// Your own queue or loop.
+    public static func executor(_ executor: any APIExecutor) -> CallbackThread {
+        CallbackThread(kind: .executor(executor))
+    }
+}
+
+/// A callback's thread once the request has begun: `main` and `current` have become mailboxes.
+enum Destination: Sendable {
+    case mailbox(MailboxReference)
+    case background
+    case executor(any APIExecutor)
+
+    /// To be called on the thread that begins the request.
+    init(_ thread: CallbackThread) {
+        switch thread.kind {
+        case .main: self = .mailbox(MailboxReference(.main))
+        case .current: self = .mailbox(MailboxReference(.current))
+        case .background: self = .background
+        case .mailbox(let mailbox): self = .mailbox(MailboxReference(mailbox))
+        case .executor(let executor): self = .executor(executor)
+        }
+    }
+
+    var isMailbox: Bool {
+        if case .mailbox = self { true } else { false }
+    }
+
+    /// Whether jobs sent to both are sure to run one after the other, in the order sent.
+    func isInOrder(with other: Destination) -> Bool {
+        if case .mailbox(let mine) = self, case .mailbox(let others) = other { return mine.mailbox === others.mailbox }
+        return false
+    }
+
+    /// - Returns: false when the mailbox's thread has ended, and the job went to a worker instead.
+    func run(on workers: WorkerPool, _ job: @escaping @Sendable () -> Void) -> Bool {
+        switch self {
+        case .mailbox(let reference):
+            if let mailbox = reference.mailbox, mailbox.post(job) { return true }
+            workers.run(job)
+            return false
+        case .background: workers.run(job)
+        case .executor(let executor): executor.execute(job)
+        }
+        return true
+    }
+}
+
+/// A mailbox that lives as long as somebody can drain it: its thread, or the user who made it.
+final class MailboxReference: Sendable {
+    weak let mailbox: Mailbox?
+
+    init(_ mailbox: Mailbox) { self.mailbox = mailbox }
+}

@@ -1,0 +1,251 @@
+import CSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Callbacks that wait for a thread to run them: what a thread has instead of a run loop.
+///
+/// Drain it whenever `fileDescriptor` is readable in an event loop of your own, or `run` it.
+public final class Mailbox: @unchecked Sendable {
+    /// Why `run` returned.
+    public enum RunResult: Sendable {
+        case stopped
+        case timedOut
+        /// The mailbox belongs to another thread; nothing ran.
+        case wrongThread
+    }
+
+    private struct State {
+        var callbacks = Queue<@Sendable () -> Void>()
+        var events = Queue<@Sendable () -> AnyObject?>()
+        var stops = 0
+        var wakes = 0
+        var waiting = 0
+        var isClosed = false
+        var descriptor: Int32 = -1
+        var isSignalled = false
+    }
+
+    /// Who may run it.
+    enum Owner {
+        case anyone
+        case mainThread
+        case thread(pthread_t)
+    }
+
+    private let owner: Owner
+    private let generation = Fork.generation
+
+    // Safe to share: `state` only under `mutex`; `arrived` is signalled and awaited with it.
+    private var state = State()
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let arrived: UnsafeMutablePointer<pthread_cond_t>
+
+    /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
+    public convenience init() { self.init(owner: .anyone) }
+
+    init(owner: Owner) {
+        self.owner = owner
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        arrived = .allocate(capacity: 1)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        ntapi_system_condattr_use_monotonic_clock(&attributes)
+        pthread_cond_init(arrived, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
+    deinit {
+        Runtime.adopt(state.callbacks.removeAll(), state.events.removeAll())
+        if state.descriptor >= 0 { close(state.descriptor) }
+        pthread_cond_destroy(arrived)
+        arrived.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
+    ///
+    /// -1 when the system has no descriptor to give.
+    public var fileDescriptor: Int32 {
+        withState { state in
+            if state.descriptor < 0 {
+                state.descriptor = ntapi_system_make_wakeup()
+                signalIfNeeded(&state)
+            }
+            return state.descriptor
+        }
+    }
+
+    /// Whether the calling thread may run this mailbox.
+    package var isMine: Bool {
+        guard generation == Fork.generation else { return false }
+        switch owner {
+        case .anyone: return true
+        case .mainThread: return Thread.isMain
+        case .thread(let thread): return pthread_equal(thread, pthread_self()) != 0
+        }
+    }
+
+    /// Runs every callback that waits, without blocking.
+    ///
+    /// - Returns: how many ran; 0 on a thread that is not the mailbox's.
+    @discardableResult public func drain() -> Int {
+        guard isMine else { return 0 }
+        // As many as wait now: callbacks that begin new requests must not keep an event loop in here for ever.
+        let waiting = withState { $0.callbacks.count }
+        var ran = 0
+        while ran < waiting, let callback = withState({ pop(&$0) }) {
+            callback()
+            ran += 1
+        }
+        return ran
+    }
+
+    /// Runs callbacks as they arrive.
+    ///
+    /// - Parameter timeout: seconds; nil is until `stop`, 0 what waits now.
+    public func run(timeout: Double? = nil) -> RunResult {
+        guard isMine else { return .wrongThread }
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        if let timeout, timeout <= 0 {
+            drain()
+            return withState { takeStop(&$0) } ? .stopped : .timedOut
+        }
+        return runUntil(deadline) { false } ? .stopped : .timedOut
+    }
+
+    /// Ends the innermost `run` after its current callback; the next one when none is running.
+    public func stop() {
+        withState { state in
+            state.stops += 1
+            if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+        }
+    }
+
+    /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
+    ///
+    /// - Parameter ignoresStop: for waits that are not the user's `run`.
+    func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
+        while true {
+            if isDone() { return true }
+            let next: (callback: (@Sendable () -> Void)?, isStopped: Bool) = withState { state in
+                if !ignoresStop, takeStop(&state) { return (nil, true) }
+                return (pop(&state), false)
+            }
+            if next.isStopped { return true }
+            if let callback = next.callback {
+                callback()
+                continue
+            }
+            if MonotonicTime.now() >= deadline { return isDone() }
+            wait(until: deadline, ignoresStop: ignoresStop, isDone)
+        }
+    }
+
+    /// Makes a `runUntil` look at its condition again.
+    func wake() {
+        withState { state in
+            state.wakes &+= 1
+            if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+        }
+    }
+
+    /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
+    func post(_ callback: @escaping @Sendable () -> Void) -> Bool {
+        withState { state in
+            guard !state.isClosed else { return false }
+            state.callbacks.append(callback)
+            announce(&state)
+            return true
+        }
+    }
+
+    /// - Parameter event: what `takeEvent` returns; nil when there is nothing left to tell.
+    func postEvent(_ event: @escaping @Sendable () -> AnyObject?) -> Bool {
+        withState { state in
+            guard !state.isClosed else { return false }
+            state.events.append(event)
+            announce(&state)
+            return true
+        }
+    }
+
+    /// Takes the next event, and runs the callbacks that wait.
+    package func takeEvent() -> AnyObject? {
+        guard isMine else { return nil }
+        drain()
+        while let event = withState({ state -> (@Sendable () -> AnyObject?)? in
+            defer { unsignalIfEmpty(&state) }
+            return state.events.popFirst()
+        }) {
+            if let taken = event() { return taken }
+        }
+        return nil
+    }
+
+    /// Ends the mailbox with its thread; what still waits in it runs on a worker.
+    func close() {
+        let left = withState { state in
+            state.isClosed = true
+            defer { unsignalIfEmpty(&state) }
+            return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
+        }
+        Runtime.adopt(left.callbacks, left.events)
+    }
+
+    // MARK: Under the lock
+
+    private func withState<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    private func pop(_ state: inout State) -> (@Sendable () -> Void)? {
+        defer { unsignalIfEmpty(&state) }
+        return state.callbacks.popFirst()
+    }
+
+    private func takeStop(_ state: inout State) -> Bool {
+        guard state.stops > 0 else { return false }
+        state.stops -= 1
+        return true
+    }
+
+    private func announce(_ state: inout State) {
+        if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+        signalIfNeeded(&state)
+    }
+
+    // One write for all that arrives until the next drain.
+    private func signalIfNeeded(_ state: inout State) {
+        guard state.descriptor >= 0, !state.isSignalled, !(state.callbacks.isEmpty && state.events.isEmpty) else { return }
+        state.isSignalled = true
+        ntapi_system_signal_wakeup(state.descriptor)
+    }
+
+    private func unsignalIfEmpty(_ state: inout State) {
+        guard state.isSignalled, state.callbacks.isEmpty, state.events.isEmpty else { return }
+        state.isSignalled = false
+        ntapi_system_clear_wakeup(state.descriptor)
+    }
+
+    private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
+        let before = withState { $0.wakes }
+        // The condition takes locks of its own, so it is asked outside; a wake in between shows in `wakes`.
+        if isDone() { return }
+        withState { state in
+            state.waiting += 1
+            defer { state.waiting -= 1 }
+            while state.callbacks.isEmpty, state.wakes == before, ignoresStop || state.stops == 0 {
+                if ntapi_system_cond_wait_until(arrived, mutex, deadline.nanoseconds) != 0 { return }
+            }
+        }
+    }
+}

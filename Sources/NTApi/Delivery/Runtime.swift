@@ -1,0 +1,80 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What the process has once: the network thread, the workers, the main thread's mailbox and the running requests.
+///
+/// A forked child gets one of its own, and leaves the parent's alone: the threads in it do not exist there.
+final class Runtime: Sendable {
+    let workers = WorkerPool()
+    let mainMailbox: Mailbox
+    let requests = RequestRegistry()
+    let engine: CurlEngine
+    private let generation = Fork.generation
+
+    private init() {
+        mainMailbox = Mailbox(owner: .mainThread)
+        engine = CurlEngine(workers: workers)
+    }
+
+    private static let slot = Lock<Runtime?>(nil, survivesFork: true)
+
+    static var current: Runtime {
+        let generation = Fork.generation
+        if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
+        return slot.withLock { slot in
+            if let runtime = slot, runtime.generation == generation { return runtime }
+            // The parent's runtime is leaked in the child on purpose: to free it would be to touch it.
+            if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
+            let runtime = Runtime()
+            slot = runtime
+            ProcessExit.arrange()
+            return runtime
+        }
+    }
+
+    /// Runs on a worker what waited for a thread that has ended, or for a mailbox that nobody can drain any more.
+    static func adopt(_ callbacks: [@Sendable () -> Void], _ events: [@Sendable () -> AnyObject?]) {
+        let count = callbacks.count + events.count
+        guard count > 0 else { return }
+        current.workers.run {
+            APILog.write(.warn, "\(count) callback(s) asked for a thread that has ended: run on a background worker")
+            for callback in callbacks { callback() }
+            for event in events { _ = event() }
+        }
+    }
+
+    /// The process exits: whatever runs is cancelled, and its handlers get a moment to be called.
+    func exit() {
+        requests.cancelAll { _ in true }
+        let deadline = MonotonicTime.now().advanced(bySeconds: 2)
+        _ = requests.wait(until: deadline) { _ in true }
+        engine.stop(timeout: 2)
+        workers.stop()
+    }
+}
+
+/// Ends the library's threads before libcurl's and OpenSSL's own exit handlers free what they use.
+private enum ProcessExit {
+    // Exit handlers run in reverse order, so this one must come after those that curl_global_init registers.
+    private static let registered: Void = {
+        CurlGlobal.ready
+        atexit {
+            // A child that was forked and never used the library has nothing to end.
+            ProcessExit.run()
+        }
+    }()
+
+    static func arrange() { registered }
+
+    private static func run() { Runtime.ifAny?.exit() }
+}
+
+extension Runtime {
+    /// This process's runtime, if it has used one.
+    static var ifAny: Runtime? {
+        slot.withLock { $0 }.flatMap { $0.generation == Fork.generation ? $0 : nil }
+    }
+}

@@ -1,0 +1,75 @@
+/// What to do about a response that points elsewhere (RFC 9110, 15.4): a pure decision.
+///
+/// Not libcurl's own redirects: those send custom secret headers on to other hosts.
+enum RedirectPolicy {
+    enum Decision {
+        case none
+        case follow(HTTPRequest)
+        /// The redirect is not followed; the response stays as it is, with this error.
+        case refuse(APIError)
+    }
+
+    static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
+        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers.all("Location").first,
+            request.settings.maximumRedirects > 0
+        else { return .none }
+        guard followed < request.settings.maximumRedirects else {
+            return .refuse(
+                error(
+                    head, .tooManyRedirects,
+                    "more than \(request.settings.maximumRedirects) redirects, the last to \(Secrets.redactURL(location))"))
+        }
+        do throws(APIError) {
+            let from = try URLParts(request.url)
+            let to = try URLParts(location, relativeTo: request.url)
+            guard from.scheme == to.scheme || to.scheme == "https" else {
+                return .refuse(
+                    error(head, .httpError, "redirect from https to http refused: \(Secrets.redactURL(to.text))"))
+            }
+            return follow(request, head, from: from, to: to)
+        } catch {
+            return .refuse(self.error(head, .httpError, "redirect not followed: \(error.message)"))
+        }
+    }
+
+    private static func follow(
+        _ request: HTTPRequest, _ head: ResponseHead, from: URLParts, to: URLParts
+    ) -> Decision {
+        var next = request
+        next.url = to.text
+        if changesToGET(request.method, head.status) {
+            next.method = "GET"
+            next.body = .none
+            for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location"] {
+                next.headers.remove(name)
+            }
+        }
+        if !from.isSameOrigin(as: to) {
+            next.headers.removeSecrets()
+            next.headers.remove("Host")
+        }
+        if case .stream(let stream) = next.body {
+            guard let rewind = stream.rewind else {
+                return .refuse(
+                    error(head, .httpError, "redirect not followed: the body is a stream that cannot be sent twice"))
+            }
+            guard rewind() else {
+                return .refuse(error(head, .httpError, "redirect not followed: the body's stream could not be rewound"))
+            }
+        }
+        return .follow(next)
+    }
+
+    // 303 asks for a GET; 301 and 302 turn a POST into one, as every browser does (RFC 9110, 15.4.2 and 15.4.3).
+    private static func changesToGET(_ method: String, _ status: Int) -> Bool {
+        switch status {
+        case 303: method != "HEAD" && method != "GET"
+        case 301, 302: method == "POST"
+        default: false
+        }
+    }
+
+    private static func error(_ head: ResponseHead, _ code: ErrorCode, _ message: String) -> APIError {
+        APIError(domain: .http, code: code, message: "HTTP \(head.status): \(message)", httpStatus: head.status)
+    }
+}

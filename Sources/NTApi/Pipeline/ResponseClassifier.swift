@@ -1,0 +1,62 @@
+/// Makes a response of what came over the network: status, JSON and errors. On a worker.
+struct ResponseClassifier {
+    let request: APIRequest
+    let journey: RequestJourney
+
+    /// - Parameter refusal: why a redirect was not followed.
+    func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
+        var content = ResponseContent(journey: journey, result: result)
+        if let error = result.error {
+            content.error = error
+            content.error?.httpStatus = result.head?.status
+            return content
+        }
+        let options = request.options
+        if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
+            content.error = refusal ?? httpError(content)
+        }
+        if (try? options.isOn(.rawData)) != true, content.body.count > 0 {
+            parse(&content)
+        }
+        // The service's own words say more than the status does.
+        if content.json != nil,
+            let error = request.client.mapServiceError(APIResponse(request: request, content: content))
+        {
+            content.error = error
+            if error.httpStatus == nil { content.error?.httpStatus = content.status }
+        }
+        return content
+    }
+
+    private func httpError(_ content: ResponseContent) -> APIError {
+        let isSafe = journey.current?.isIdempotent ?? false
+        return APIError(
+            domain: .http, code: .httpError,
+            message: "HTTP \(HTTPStatus.text(content.status)) for \(request.summary)", httpStatus: content.status,
+            isRetryable: isSafe && HTTPStatus.isPassing(content.status))
+    }
+
+    private func parse(_ content: inout ResponseContent) {
+        do {
+            guard let parsed = try request.client.parseJSON(ResponseData(bytes: content.body)) else { return }
+            content.json = parsed.json
+            content.prefixText = parsed.prefixText
+        } catch {
+            // The body of an HTTP error is often a page for people; the status is what went wrong then.
+            guard content.error == nil else { return }
+            content.error =
+                (error as? APIError)
+                ?? APIError(
+                    domain: .json, code: .invalidJSON, message: "the body of \(request.summary) is not JSON: \(error)")
+            content.error?.httpStatus = content.status
+        }
+    }
+}
+
+extension APIRequest {
+    /// Method and URL for messages, secrets redacted.
+    var summary: String {
+        guard case .success(let built) = built else { return "the command \(quoted(command))" }
+        return "\(built.http.method) \(Secrets.redactURL(built.http.url, alsoNamed: built.secretNames))"
+    }
+}

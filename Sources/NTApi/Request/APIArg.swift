@@ -1,0 +1,208 @@
+/// One element of a request's list of args: a plain value, which does nothing until the list is applied.
+///
+///     client.begin("find", args: [.url("q", "London"), .url("cnt", 20), .timeout(5)]) { response in … }
+///
+/// A nil value suppresses the arg, so that an optional parameter needs no `if`. Later single-valued args (method,
+/// timeout, base URL, cache policy, option) override earlier ones.
+public struct APIArg: Sendable {
+    enum Kind: Sendable {
+        case suppressed
+        case url(name: String, value: String)
+        case path(name: String, value: String)
+        case form(name: String, value: String)
+        case multipart(HTTPRequest.Part)
+        case data([UInt8], contentType: String?)
+        case json(JSON)
+        case file(path: String, contentType: String?)
+        case stream(BodyStream, contentType: String?)
+        case baseURL(String)
+        case header(name: String, value: String, isAdded: Bool)
+        case basicAuth(user: String, password: String)
+        case bearer(String)
+        case timeout(TimeoutClock, seconds: Double)
+        case method(String)
+        case cachePolicy(CachePolicy)
+        case option(name: String, value: String)
+        case thread(HandlerKinds, CallbackThread)
+        /// A value that cannot be sent; the request fails with this message.
+        case invalid(String)
+    }
+
+    let kind: Kind
+    package private(set) var isMarkedSecret = false
+
+    init(_ kind: Kind) { self.kind = kind }
+
+    /// Whether a missing value made the arg disappear.
+    package var isSuppressed: Bool {
+        if case .suppressed = kind { true } else { false }
+    }
+
+    /// The same arg, printed as `<redacted>`, and as a header never sent to another origin.
+    ///
+    /// Authorization, Cookie and names such as password, token or api_key are secret by themselves.
+    public var secret: APIArg {
+        var copy = self
+        copy.isMarkedSecret = true
+        return copy
+    }
+}
+
+/// Which of a request's handlers is meant.
+public struct HandlerKinds: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    public static let response = HandlerKinds(rawValue: 1)
+    public static let uploadProgress = HandlerKinds(rawValue: 2)
+    public static let downloadProgress = HandlerKinds(rawValue: 4)
+    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress]
+}
+
+extension APIArg {
+    /// A query pair; name and value are percent-encoded (RFC 3986, a space is %20).
+    public static func url(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
+        text(value, of: name) { .url(name: name, value: $0) }
+    }
+
+    /// Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or `..`.
+    public static func path(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
+        text(value, of: name) { .path(name: name, value: $0) }
+    }
+
+    /// An application/x-www-form-urlencoded pair (a space is +); the default method becomes POST.
+    public static func form(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
+        text(value, of: name) { .form(name: name, value: $0) }
+    }
+
+    /// A multipart/form-data text part; the default method becomes POST.
+    public static func multipart(_ name: String, _ value: String?) -> APIArg {
+        guard let value else { return APIArg(.suppressed) }
+        return APIArg(.multipart(.init(name: name, content: .bytes(Array(value.utf8)))))
+    }
+
+    /// Bytes as a multipart file part, sent as filename `name.extension`.
+    public static func multipart(_ name: String, data: [UInt8]?, fileExtension: String? = nil) -> APIArg {
+        multipart(name, data: data, filename: "\(name).\(fileExtension ?? "bin")", contentType: nil)
+    }
+
+    /// Bytes as a multipart file part with a file name and content type of its own.
+    ///
+    /// - Parameter contentType: nil lets libcurl derive it from the file name.
+    public static func multipart(_ name: String, data: [UInt8]?, filename: String, contentType: String?) -> APIArg {
+        guard let data else { return APIArg(.suppressed) }
+        return APIArg(
+            .multipart(.init(name: name, content: .bytes(data), filename: filename, contentType: contentType)))
+    }
+
+    /// A file as a multipart part, streamed from disk.
+    ///
+    /// - Parameters:
+    ///   - file: the path of a readable regular file.
+    ///   - filename: the name to send; nil is the path's last component.
+    ///   - contentType: nil lets libcurl derive it from the file name.
+    public static func multipart(
+        _ name: String, file: String?, filename: String? = nil, contentType: String? = nil
+    ) -> APIArg {
+        guard let file else { return APIArg(.suppressed) }
+        let last = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(file[file.index(after: $0)...]) } ?? file
+        return APIArg(
+            .multipart(.init(name: name, content: .file(path: file), filename: filename ?? last, contentType: contentType)))
+    }
+
+    /// Bytes as the body, untouched; at most once; the default method becomes POST.
+    ///
+    /// - Parameter contentType: nil is application/octet-stream.
+    public static func data(_ bytes: [UInt8]?, contentType: String? = nil) -> APIArg {
+        bytes.map { APIArg(.data($0, contentType: contentType)) } ?? APIArg(.suppressed)
+    }
+
+    /// A JSON value as the body, application/json; the default method becomes POST. JSON null is `JSON.null`, not nil.
+    public static func json(_ value: JSON?) -> APIArg {
+        value.map { APIArg(.json($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// A file as the body, streamed with constant memory; the default method becomes POST.
+    ///
+    /// - Parameters:
+    ///   - path: the path of a readable regular file.
+    ///   - contentType: nil is application/octet-stream.
+    public static func file(_ path: String?, contentType: String? = nil) -> APIArg {
+        path.map { APIArg(.file(path: $0, contentType: contentType)) } ?? APIArg(.suppressed)
+    }
+
+    /// A pulled stream as the body, sent with constant memory; the default method becomes POST.
+    ///
+    /// - Parameter contentType: nil is application/octet-stream.
+    public static func stream(_ stream: BodyStream?, contentType: String? = nil) -> APIArg {
+        stream.map { APIArg(.stream($0, contentType: contentType)) } ?? APIArg(.suppressed)
+    }
+
+    /// Replaces the whole URL before the query, command included, for this request.
+    public static func baseURL(_ url: String?) -> APIArg { url.map { APIArg(.baseURL($0)) } ?? APIArg(.suppressed) }
+
+    /// Sets a header; the last one of a name wins. CR, LF or NUL anywhere fails the request.
+    public static func header(_ name: String, _ value: String?) -> APIArg {
+        value.map { APIArg(.header(name: name, value: $0, isAdded: false)) } ?? APIArg(.suppressed)
+    }
+
+    /// One more header of a name, beside those already there.
+    public static func addHeader(_ name: String, _ value: String?) -> APIArg {
+        value.map { APIArg(.header(name: name, value: $0, isAdded: true)) } ?? APIArg(.suppressed)
+    }
+
+    /// The Authorization header with HTTP Basic credentials (RFC 7617, UTF-8); both may be empty.
+    public static func basicAuth(_ user: String?, _ password: String?) -> APIArg {
+        guard let user, let password else { return APIArg(.suppressed) }
+        return APIArg(.basicAuth(user: user, password: password))
+    }
+
+    /// The Authorization header with a bearer token (RFC 6750).
+    public static func bearer(_ token: String?) -> APIArg { token.map { APIArg(.bearer($0)) } ?? APIArg(.suppressed) }
+
+    /// One of the five timeouts, in seconds above 0; infinity switches the clock off.
+    ///
+    /// - Parameter clock: `idle`, unless given, is the request timeout: no byte has moved for so long.
+    public static func timeout(_ seconds: Double?, _ clock: TimeoutClock = .idle) -> APIArg {
+        seconds.map { APIArg(.timeout(clock, seconds: $0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Overrides the detected method: any token of RFC 9110, sent as given.
+    public static func method(_ method: String?) -> APIArg { method.map { APIArg(.method($0)) } ?? APIArg(.suppressed) }
+
+    /// Sets the cache policy (RFC 9111).
+    public static func cachePolicy(_ policy: CachePolicy?) -> APIArg {
+        policy.map { APIArg(.cachePolicy($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Switches an option on; any name of your own is allowed, and hooks can read it.
+    public static func option(_ option: APIOption) -> APIArg { APIArg(.option(name: option.name, value: "")) }
+
+    /// Sets an option to a value.
+    public static func option(_ option: APIOption, _ value: (any APIArgValue)?) -> APIArg {
+        text(value, of: option.name) { .option(name: option.name, value: $0) }
+    }
+
+    /// Says where the response handler runs.
+    public static func responseThread(_ thread: CallbackThread?) -> APIArg { handlers(.response, on: thread) }
+
+    /// Says where the upload progress handler runs.
+    public static func uploadProgressThread(_ thread: CallbackThread?) -> APIArg { handlers(.uploadProgress, on: thread) }
+
+    /// Says where the download progress handler runs.
+    public static func downloadProgressThread(_ thread: CallbackThread?) -> APIArg {
+        handlers(.downloadProgress, on: thread)
+    }
+
+    /// Says where several handlers run.
+    public static func handlers(_ kinds: HandlerKinds, on thread: CallbackThread?) -> APIArg {
+        thread.map { APIArg(.thread(kinds, $0)) } ?? APIArg(.suppressed)
+    }
+
+    private static func text(_ value: (any APIArgValue)?, of name: String, _ kind: (String) -> Kind) -> APIArg {
+        guard let value else { return APIArg(.suppressed) }
+        guard let text = value.argText else { return APIArg(.invalid("the value of \"\(name)\" is not a finite number")) }
+        return APIArg(kind(text))
+    }
+}

@@ -1,0 +1,48 @@
+/// A value that an arg can send as text: strings, integers, numbers and booleans.
+public protocol APIArgValue: Sendable {
+    /// The text that is sent; nil when the value has none (infinity, NaN).
+    var argText: String? { get }
+}
+
+extension String: APIArgValue {
+    public var argText: String? { self }
+}
+
+extension Substring: APIArgValue {
+    public var argText: String? { String(self) }
+}
+
+extension Bool: APIArgValue {
+    public var argText: String? { self ? "true" : "false" }
+}
+
+extension APIArgValue where Self: BinaryInteger {
+    public var argText: String? { String(self) }
+}
+
+extension Int: APIArgValue {}
+extension Int8: APIArgValue {}
+extension Int16: APIArgValue {}
+extension Int32: APIArgValue {}
+extension Int64: APIArgValue {}
+extension UInt: APIArgValue {}
+extension UInt8: APIArgValue {}
+extension UInt16: APIArgValue {}
+extension UInt32: APIArgValue {}
+extension UInt64: APIArgValue {}
+
+extension Double: APIArgValue {
+    /// The shortest text that reads back as the same number: 20, 0.1, 1e+300.
+    public var argText: String? {
+        guard isFinite else { return nil }
+        return Int64(exactly: self).flatMap { magnitude < 1e15 ? String($0) : nil } ?? description
+    }
+}
+
+extension Float: APIArgValue {
+    /// The shortest text that reads back as the same number: 20, 0.1.
+    public var argText: String? {
+        guard isFinite else { return nil }
+        return Int64(exactly: self).flatMap { magnitude < 1e6 ? String($0) : nil } ?? description
+    }
+}

@@ -1,0 +1,51 @@
+/// The name of an option: a built-in one, or any of your own, which hooks can read.
+public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
+    public let name: String
+
+    public init(_ name: String) { self.name = name }
+
+    public init(stringLiteral name: String) { self.name = name }
+
+    /// Do not parse the body as JSON.
+    public static let rawData = APIOption("raw_data")
+    /// Statuses from 300 up are no errors.
+    public static let ignoreHTTPErrors = APIOption("ignore_http_errors")
+    /// Do not verify the server's certificate.
+    public static let allowInvalidCertificate = APIOption("allow_invalid_certificate")
+    /// Bytes that the decoded body may have.
+    public static let maximumResponseSize = APIOption("maximum_response_size")
+    /// How many redirects are followed; 0 follows none.
+    public static let maximumRedirects = APIOption("maximum_redirects")
+    /// "1.0", "1.1" or "2"; negotiated by default.
+    public static let httpVersion = APIOption("http_version")
+}
+
+/// The options of a request.
+public struct APIOptions: Sendable {
+    private var values: [String: String] = [:]
+
+    init() {}
+
+    /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
+    public subscript(option: APIOption) -> String? { values[option.name] }
+
+    mutating func set(_ name: String, _ value: String) { values[name] = value }
+
+    /// Whether an option is on: set, and not to "false" or "0".
+    func isOn(_ option: APIOption) throws(APIError) -> Bool {
+        switch self[option] {
+        case nil, "false", "0": return false
+        case "", "true", "1": return true
+        case let other?:
+            throw .invalidRequest("option \(option.name) is \"\(other)\": leave the value out, or say true or false")
+        }
+    }
+
+    func number(_ option: APIOption) throws(APIError) -> Int64? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int64(text), number >= 0 else {
+            throw .invalidRequest("option \(option.name) is \"\(text)\": a whole number from 0 is needed")
+        }
+        return number
+    }
+}

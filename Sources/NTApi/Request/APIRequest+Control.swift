@@ -1,0 +1,60 @@
+extension APIRequest {
+    /// What `wait` found.
+    public enum WaitResult: Sendable {
+        case completed
+        case timedOut
+        /// It would never end: the request was not resumed, the caller is its own handler, or it belongs to the process
+        /// that forked this one.
+        case refused
+    }
+
+    /// Starts a request that was created suspended.
+    ///
+    /// - Returns: false when it was resumed or cancelled before.
+    @discardableResult public func resume() -> Bool {
+        guard generation == Fork.generation, shared.withLock({ $0.machine.resume() }) else { return false }
+        runtime.requests.insert(self)
+        start()
+        return true
+    }
+
+    /// Ends the request with the error `request cancelled`, unless its outcome stands already. Does not wait.
+    ///
+    /// A request that was never resumed ends too, and its handler is called.
+    ///
+    /// - Returns: false when it was too late.
+    @discardableResult public func cancel() -> Bool {
+        guard generation == Fork.generation else { return false }
+        switch shared.withLock({ $0.machine.cancel() }) {
+        case .tooLate: return false
+        case .nothing: break
+        case .cancelExchange(let id): runtime.engine.cancel(id)
+        case .end:
+            runtime.requests.insert(self)
+            shared.withLock { $0.journey.begin(nil) }
+            runtime.workers.run { self.finish(self.journeyEnd(error: .cancelled)) }
+        }
+        return true
+    }
+
+    /// Waits until the handler has returned; runs the calling thread's mailbox meanwhile.
+    ///
+    /// - Parameter timeout: seconds; nil is for ever.
+    @discardableResult public func wait(timeout: Double? = nil) -> WaitResult {
+        guard generation == Fork.generation, !Delivery.isRunning(self) else { return .refused }
+        let mailbox = Mailbox.current
+        let phase = shared.withLock { shared in
+            if shared.machine.phase != .suspended { shared.waiters.append(mailbox) }
+            return shared.machine.phase
+        }
+        guard phase != .suspended else { return .refused }
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        let isDone = runtime.workers.whileBlocked {
+            mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.machine.phase == .done } }
+        }
+        shared.withLock { shared in
+            if let index = shared.waiters.firstIndex(where: { $0 === mailbox }) { shared.waiters.remove(at: index) }
+        }
+        return isDone ? .completed : .timedOut
+    }
+}

@@ -1,0 +1,176 @@
+/// One begun, or still suspended, request: the handle for every kind of transfer.
+///
+/// A running request keeps its client and the library alive until its handler has returned. Safe to use from any thread
+/// and from any callback.
+public final class APIRequest: Sendable {
+    /// What a request is doing.
+    public enum State: Sendable {
+        /// Created, not yet resumed.
+        case suspended
+        /// Resumed; the handler has not returned.
+        case running
+        case completed
+        /// Cancelled by the caller; the handler gets the error `request cancelled`.
+        case cancelled
+    }
+
+    /// Receives the response, exactly once, as the last of the request's callbacks.
+    public typealias ResponseHandler = @Sendable (APIResponse) -> Void
+
+    /// Receives progress: first 0 of total when the total is known, last total of total, and of what lies between the
+    /// latest when the handler is slower than the network.
+    public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
+
+    /// What an event that was taken from a mailbox tells (the pull style).
+    package enum Event: Sendable {
+        case response(APIResponse)
+        case progress(HandlerKinds, TransferProgress)
+    }
+
+    package typealias EventMaker = @Sendable (Event) -> AnyObject
+
+    struct Handlers {
+        var response: ResponseHandler?
+        var progress: [RequestMachine.Direction: ProgressHandler] = [:]
+        var eventKinds: HandlerKinds = []
+        var makeEvent: EventMaker?
+    }
+
+    struct Shared {
+        var machine = RequestMachine()
+        var handlers = Handlers()
+        var content: ResponseContent?
+        var waiters: [Mailbox] = []
+        var description: String?
+        var priority = 0.5
+        var sent = TransferProgress(bytes: 0, total: nil)
+        var received = TransferProgress(bytes: 0, total: nil)
+        var journey: RequestJourney
+    }
+
+    public let client: APIClient
+    /// Unique in the client, from 1.
+    public let identifier: UInt64
+    /// The path below the base URL that the request was begun with.
+    public let command: String
+    /// What was built from the args; an error when they make no request.
+    let built: Result<BuiltRequest, APIError>
+    let responseDestination: Destination
+    let progressDestinations: [Destination]
+    let logFlags: LogFlags
+    let runtime: Runtime
+    let generation = Fork.generation
+    let shared: Lock<Shared>
+
+    init(client: APIClient, identifier: UInt64, command: String, built: Result<BuiltRequest, APIError>) {
+        self.client = client
+        self.identifier = identifier
+        self.command = command
+        self.built = built
+        runtime = .current
+        logFlags = client.logFlags
+        let threads = (try? built.get())?.threads ?? HandlerThreads()
+        responseDestination = Destination(threads.response)
+        progressDestinations = [Destination(threads.uploadProgress), Destination(threads.downloadProgress)]
+        shared = Lock(Shared(journey: RequestJourney()))
+    }
+
+    /// The method, URL, headers and body that are sent first; nil when the args make no request.
+    public var httpRequest: HTTPRequest? { try? built.get().http }
+
+    /// The options that the args set.
+    public var options: APIOptions { (try? built.get())?.options ?? APIOptions() }
+
+    public var state: State {
+        shared.withLock { shared in
+            if shared.machine.isCancelled { return .cancelled }
+            switch shared.machine.phase {
+            case .suspended: return .suspended
+            case .running, .ending, .delivering: return .running
+            case .done: return .completed
+            }
+        }
+    }
+
+    /// Whether it was resumed and its handler has not returned.
+    public var isRunning: Bool {
+        shared.withLock { $0.machine.phase != .suspended && $0.machine.phase != .done }
+    }
+
+    /// The response, once there is one.
+    public var response: APIResponse? {
+        shared.withLock { $0.content }.map { APIResponse(request: self, content: $0) }
+    }
+
+    /// A text of yours.
+    public var taskDescription: String? {
+        get { shared.withLock { $0.description } }
+        set { shared.withLock { $0.description = newValue } }
+    }
+
+    /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. Set it before `resume`.
+    public var priority: Double {
+        get { shared.withLock { $0.priority } }
+        set { shared.withLock { $0.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
+    }
+
+    /// Body bytes sent so far, and in all.
+    public var bytesSent: TransferProgress { shared.withLock { $0.sent } }
+
+    /// Body bytes received so far as they came over the wire, and as announced.
+    public var bytesReceived: TransferProgress { shared.withLock { $0.received } }
+
+    /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
+    public var curlCommand: String? { (try? built.get()).map(CurlCommand.text) }
+
+    // MARK: Before resume
+
+    /// Sets the response handler.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setHandler(_ handler: ResponseHandler?) -> Bool {
+        configure { $0.response = handler }
+    }
+
+    /// Sets the handler for the progress of the upload.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setUploadProgress(_ handler: ProgressHandler?) -> Bool {
+        configure { $0.progress[.upload] = handler }
+    }
+
+    /// Sets the handler for the progress of the download.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setDownloadProgress(_ handler: ProgressHandler?) -> Bool {
+        configure { $0.progress[.download] = handler }
+    }
+
+    /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
+    ///
+    /// - Returns: nil when done, else whether it came too late (true) or a handler has no mailbox (false).
+    package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> Bool? {
+        let destinations: [(HandlerKinds, Destination)] = [
+            (.response, responseDestination), (.uploadProgress, progressDestinations[0]),
+            (.downloadProgress, progressDestinations[1]),
+        ]
+        guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return false }
+        let done = configure {
+            $0.eventKinds = kinds
+            $0.makeEvent = makeEvent
+        }
+        return done ? nil : true
+    }
+
+    private func configure(_ change: (inout Handlers) -> Void) -> Bool {
+        guard generation == Fork.generation else { return false }
+        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        let replaced = shared.withLock { shared -> Handlers? in
+            guard shared.machine.phase == .suspended else { return nil }
+            let old = shared.handlers
+            change(&shared.handlers)
+            return old
+        }
+        return replaced != nil
+    }
+}

@@ -1,0 +1,82 @@
+/// The answer to a request: always there, with an error when something went wrong.
+public struct APIResponse: Sendable {
+    /// The request it answers.
+    public let request: APIRequest
+    let content: ResponseContent
+
+    /// What went wrong; nil when all is well.
+    public var error: APIError? { content.error }
+
+    /// The body, decompressed. Readable in errors too.
+    public var data: ResponseData { ResponseData(bytes: content.body) }
+
+    /// The body as text; bytes that are not UTF-8 are replaced.
+    public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
+
+    /// The body as JSON; nil without, and with the option `rawData`.
+    public var json: JSON? { content.json }
+
+    /// The text that came before the JSON: a PHP warning, say.
+    public var prefixText: String? { content.prefixText }
+
+    /// The HTTP status; 0 when there was no answer.
+    public var status: Int { content.status }
+
+    public var headers: HTTPHeaders { content.headers }
+
+    /// The URL that answered, after redirects; "" when the request could not be built.
+    public var url: String { content.url }
+
+    /// Seconds since 1970-01-01 00:00 UTC.
+    public var startTime: Double { content.startTime }
+
+    /// Seconds since 1970-01-01 00:00 UTC.
+    public var endTime: Double { content.endTime }
+
+    /// Seconds from start to end, by a clock that never jumps.
+    public var elapsed: Double { content.elapsed }
+
+    public var metrics: ResponseMetrics { content.metrics }
+
+    /// The response itself when all is well.
+    ///
+    /// - Throws: the error otherwise.
+    @discardableResult public func get() throws(APIError) -> APIResponse {
+        if let error { throw error }
+        return self
+    }
+}
+
+/// The bytes of a body, shared without copying. `Array(data)` copies them.
+public struct ResponseData: Sendable, RandomAccessCollection {
+    package let bytes: Bytes
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { bytes.count }
+    public subscript(position: Int) -> UInt8 { bytes.buffer[position] }
+
+    /// Calls the body with the bytes, which are valid during the call.
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(bytes.buffer)
+    }
+
+    public func withContiguousStorageIfAvailable<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result? {
+        try bytes.buffer.withMemoryRebound(to: UInt8.self, body)
+    }
+}
+
+/// What a body parses to.
+public struct ParsedJSON: Sendable {
+    public var json: JSON
+    /// The text before the JSON.
+    public var prefixText: String?
+
+    public init(_ json: JSON, prefixText: String? = nil) {
+        self.json = json
+        self.prefixText = prefixText
+    }
+}

@@ -1,0 +1,123 @@
+/// What a list of args comes to: the state that applying them in order fills.
+struct AppliedArgs {
+    /// The kinds of body, which exclude each other.
+    enum Body {
+        case form([(name: String, value: String, isSecret: Bool)])
+        case multipart([HTTPRequest.Part])
+        case data([UInt8], contentType: String?)
+        case json(JSON)
+        case file(path: String, contentType: String?)
+        case stream(BodyStream, contentType: String?)
+
+        var kind: String {
+            switch self {
+            case .form: "form"
+            case .multipart: "multipart"
+            case .data: "raw data"
+            case .json: "json"
+            case .file: "file"
+            case .stream: "stream"
+            }
+        }
+    }
+
+    private(set) var query: [(name: String, value: String)] = []
+    private(set) var path: [String: String] = [:]
+    private(set) var body: Body?
+    private(set) var baseURL: String?
+    private(set) var headers = HTTPHeaders()
+    private(set) var method: String?
+    private(set) var timeouts: [TimeoutClock: Double] = [:]
+    private(set) var cachePolicy = CachePolicy.protocol
+    private(set) var options = APIOptions()
+    private(set) var threads = HandlerThreads()
+    private(set) var secretNames: Set<String> = []
+
+    mutating func apply(_ arg: APIArg) throws(APIError) {
+        switch arg.kind {
+        case .suppressed: break
+        case .url(let name, let value):
+            if arg.isMarkedSecret { secretNames.insert(name) }
+            query.append((name, value))
+        case .path(let name, let value): path[name] = value
+        case .form(let name, let value): try add((name, value, arg.isMarkedSecret))
+        case .multipart(let part): try add(part)
+        case .data(let bytes, let type): try set(.data(bytes, contentType: type))
+        case .json(let value): try set(.json(value))
+        case .file(let path, let type): try set(.file(path: path, contentType: type))
+        case .stream(let stream, let type): try set(.stream(stream, contentType: type))
+        case .baseURL(let url): baseURL = url
+        case .header(let name, let value, let isAdded):
+            try HeaderSyntax.check(name: name, value: value)
+            if isAdded {
+                headers.add(name, value, isSecret: arg.isMarkedSecret)
+            } else {
+                headers.set(name, value, isSecret: arg.isMarkedSecret)
+            }
+        case .basicAuth(let user, let password): try setBasicAuth(user, password)
+        case .bearer(let token):
+            try HeaderSyntax.check(name: "Authorization", value: token)
+            headers.set("Authorization", "Bearer \(token)", isSecret: true)
+        case .timeout(let clock, let seconds):
+            guard seconds > 0 else {
+                throw .invalidRequest("the \(clock.rawValue) timeout is \(seconds) s: it must be above 0")
+            }
+            timeouts[clock] = seconds
+        case .method(let token):
+            try HeaderSyntax.check(method: token)
+            method = token
+        case .cachePolicy(let policy): cachePolicy = policy
+        case .option(let name, let value): options.set(name, value)
+        case .thread(let kinds, let thread): threads.set(kinds, thread)
+        case .invalid(let message): throw .invalidRequest(message)
+        }
+    }
+
+    private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
+        guard !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw .invalidRequest("the user of basic auth has a colon: RFC 7617 has no way to send it")
+        }
+        guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw .invalidRequest("user or password of basic auth has a control character")
+        }
+        headers.set("Authorization", "Basic \(Base64.encode("\(user):\(password)".utf8))", isSecret: true)
+    }
+
+    private mutating func add(_ pair: (name: String, value: String, isSecret: Bool)) throws(APIError) {
+        if case .form(let pairs) = body {
+            body = .form(pairs + [pair])
+        } else {
+            try set(.form([pair]))
+        }
+    }
+
+    private mutating func add(_ part: HTTPRequest.Part) throws(APIError) {
+        try HeaderSyntax.check(part)
+        if case .multipart(let parts) = body {
+            body = .multipart(parts + [part])
+        } else {
+            try set(.multipart([part]))
+        }
+    }
+
+    private mutating func set(_ new: Body) throws(APIError) {
+        if let old = body {
+            let what = old.kind == new.kind ? "a second \(new.kind) body" : "a \(old.kind) and a \(new.kind) body"
+            throw .invalidRequest("the request has \(what): kinds of body exclude each other, keep one")
+        }
+        body = new
+    }
+}
+
+/// Where the three handlers of a request run.
+struct HandlerThreads: Sendable {
+    private(set) var response = CallbackThread.main
+    private(set) var uploadProgress = CallbackThread.main
+    private(set) var downloadProgress = CallbackThread.main
+
+    mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {
+        if kinds.contains(.response) { response = thread }
+        if kinds.contains(.uploadProgress) { uploadProgress = thread }
+        if kinds.contains(.downloadProgress) { downloadProgress = thread }
+    }
+}

@@ -1,0 +1,45 @@
+/// What may be sent in the head of a request (RFC 9110, 5.5 and 5.6.2); libcurl sends whatever it is given.
+enum HeaderSyntax {
+    /// Headers that frame the message: the library sets them, and a second opinion would be request smuggling.
+    private static let reserved: Set<String> = ["content-length", "transfer-encoding"]
+
+    static func check(name: String, value: String) throws(APIError) {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
+            throw .invalidRequest("\(quoted(name)) is not a header name: letters, digits and !#$%&'*+-.^_`|~ are allowed")
+        }
+        guard !reserved.contains(name.lowercasedASCII()) else {
+            throw .invalidRequest("the header \(name) is set by the library, from the body")
+        }
+        if let byte = value.utf8.first(where: isForbidden) {
+            throw .invalidRequest("the value of the header \(name) has \(describe(byte)): it may not be sent")
+        }
+    }
+
+    static func check(method: String) throws(APIError) {
+        guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenCharacter) else {
+            throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")
+        }
+    }
+
+    /// The names of a multipart part; libcurl escapes quotes and line ends in names, but not in a content type.
+    static func check(_ part: HTTPRequest.Part) throws(APIError) {
+        for text in [part.name, part.filename ?? "", part.contentType ?? ""] {
+            if let byte = text.utf8.first(where: isForbidden) {
+                throw .invalidRequest("the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
+            }
+        }
+    }
+
+    static func check(contentType: String) throws(APIError) { try check(name: "Content-Type", value: contentType) }
+
+    private static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
+
+    private static func describe(_ byte: UInt8) -> String {
+        switch byte {
+        case 0: "a NUL"
+        case UInt8(ascii: "\n"): "a line feed"
+        case UInt8(ascii: "\r"): "a carriage return"
+        default: "the control character \(byte)"
+        }
+    }
+}

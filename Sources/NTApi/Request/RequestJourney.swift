@@ -1,0 +1,18 @@
+/// What a request has been through so far, over all its exchanges.
+struct RequestJourney: Sendable {
+    var startTime = 0.0
+    var started = MonotonicTime.distantFuture
+    var deadline = MonotonicTime.distantFuture
+    var redirects = 0
+    var retries = 0
+    var queued = 0.0
+    /// What is sent now: the built request, or what a redirect made of it.
+    var current: HTTPRequest?
+
+    mutating func begin(_ request: HTTPRequest?) {
+        startTime = wallClockSeconds()
+        started = .now()
+        current = request
+        if let total = request?.settings.timeouts.total { deadline = started.advanced(bySeconds: total) }
+    }
+}

@@ -1,0 +1,68 @@
+/// The log lines of a request. Each asks for its flag first: what is off costs one comparison.
+enum RequestLog {
+    /// How much of a body is shown, in bytes.
+    private static let shownBody = 2048
+
+    static func started(_ request: APIRequest) {
+        request.log(.info, "#\(request.identifier) \(request.summary)")
+        guard request.logFlags.contains(.debug), let http = request.httpRequest else { return }
+        request.log(.debug, "#\(request.identifier) sends \(http.headers.description.indentedLines)\(body(of: http))")
+    }
+
+    static func redirected(_ request: APIRequest, _ status: Int, to next: HTTPRequest) {
+        request.log(
+            .info, "#\(request.identifier) HTTP \(status), goes on to \(next.method) \(Secrets.redactURL(next.url))")
+    }
+
+    static func completed(_ response: APIResponse) {
+        let request = response.request
+        if request.logFlags.contains(.info) {
+            let outcome = response.status > 0 ? "\(response.status)" : response.error?.code.name ?? "no answer"
+            request.log(
+                .info, "#\(request.identifier) \(request.summary) \(outcome) \(Int(response.elapsed * 1000)) ms")
+        }
+        if let error = response.error {
+            // To cancel is the caller's own wish, and no news to it.
+            let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
+            request.log(level, "#\(request.identifier) \(error)")
+        }
+        if let prefix = response.prefixText {
+            request.log(.warn, "#\(request.identifier) text before the JSON was left out: \(quoted(String(prefix.prefix(200))))")
+        }
+        guard request.logFlags.contains(.debug), response.status > 0 else { return }
+        let body = shown(response.data.prefix(shownBody), of: response.data.count, type: response.headers["Content-Type"])
+        request.log(.debug, "#\(request.identifier) received \(response.headers.description.indentedLines)\(body)")
+    }
+
+    private static func body(of http: HTTPRequest) -> String {
+        switch http.body {
+        case .none: ""
+        case .bytes(let bytes): shown(bytes.prefix(shownBody), of: bytes.count, type: http.headers["Content-Type"])
+        case .multipart(let parts): "\n  multipart: \(parts.map { quoted($0.name) }.joined(separator: ", "))"
+        case .file(let path, let length): "\n  file \(quoted(path)), \(length) bytes"
+        case .stream(let stream): "\n  stream, \(stream.length.map { "\($0) bytes" } ?? "unknown length")"
+        }
+    }
+
+    private static func shown(_ bytes: some Collection<UInt8>, of count: Int, type: String?) -> String {
+        guard count > 0 else { return "" }
+        guard !bytes.contains(0) else { return "\n  \(count) bytes" }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let isForm = type?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") ?? false
+        let redacted = isForm ? Secrets.redactPairs(text) : Secrets.redactJSON(text)
+        return "\n  \(redacted)\(count > bytes.count ? "… (\(count) bytes)" : "")"
+    }
+}
+
+extension APIRequest {
+    func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
+        guard logFlags.contains(level.flag) else { return }
+        client.writeLog(level, message())
+    }
+}
+
+extension String {
+    fileprivate var indentedLines: String {
+        split(separator: "\n").map { "\n  \($0)" }.joined()
+    }
+}

@@ -1,0 +1,173 @@
+/// The life of a request as a value: each method is something that happened, and returns what to do about it.
+///
+/// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it, so no callback and no other
+/// lock is ever reached from here. The promise is kept here: the response is delivered once, and last.
+struct RequestMachine: Sendable {
+    /// A direction of progress.
+    enum Direction: Int, CaseIterable, Sendable {
+        case upload
+        case download
+    }
+
+    enum Phase: Sendable {
+        /// Created, not yet resumed.
+        case suspended
+        /// Between resume and the end of the last exchange.
+        case running
+        /// The outcome stands; progress that was reported before it is still to be handed over.
+        case ending
+        /// The response is on its way to its thread, or its handler runs.
+        case delivering
+        /// The handler has returned.
+        case done
+    }
+
+    enum CancelAction: Equatable {
+        /// It has ended: the handler gets, or has got, the response.
+        case tooLate
+        /// It was never resumed, or stands between two exchanges: there is nothing on the network to stop.
+        case nothing
+        case cancelExchange(Exchange.ID)
+        /// It was never resumed: it ends here.
+        case end
+    }
+
+    enum ProgressAction: Equatable {
+        case nothing
+        case postProgress
+        case deliverResponse
+    }
+
+    enum EndAction: Equatable {
+        case deliverResponse
+        /// Progress is on its way: it calls for the response when it is through, or when the wait has been long enough.
+        case awaitProgress
+    }
+
+    /// One direction's progress on its way to its handler: at most one job is posted at a time.
+    private struct Lane {
+        /// "0 of total", which is told even when more has come before the handler is called.
+        var first: TransferProgress?
+        var latest: TransferProgress?
+        /// What was reported last, so that nothing is told twice.
+        var reported: TransferProgress?
+        var hasBegun = false
+        var isPosted = false
+        var isRunning = false
+
+        var isWaiting: Bool { first != nil || latest != nil }
+
+        mutating func add(_ progress: TransferProgress) -> Bool {
+            guard progress != reported else { return false }
+            reported = progress
+            if !hasBegun, let total = progress.total {
+                hasBegun = true
+                first = TransferProgress(bytes: 0, total: total)
+                if progress.bytes == 0 { return true }
+            }
+            latest = progress
+            return true
+        }
+
+        mutating func next() -> TransferProgress? {
+            if let progress = first {
+                first = nil
+                return progress
+            }
+            defer { latest = nil }
+            return latest
+        }
+
+        mutating func drop() {
+            first = nil
+            latest = nil
+        }
+    }
+
+    private(set) var phase = Phase.suspended
+    private(set) var isCancelled = false
+    private var exchange: Exchange.ID?
+    private var lanes = [Lane(), Lane()]
+
+    /// - Returns: false when it was resumed or cancelled before.
+    mutating func resume() -> Bool {
+        guard phase == .suspended else { return false }
+        phase = .running
+        return true
+    }
+
+    mutating func cancel() -> CancelAction {
+        switch phase {
+        case .suspended:
+            isCancelled = true
+            phase = .running
+            return .end
+        case .running:
+            guard !isCancelled else { return .tooLate }
+            isCancelled = true
+            return exchange.map { .cancelExchange($0) } ?? .nothing
+        case .ending, .delivering, .done: return .tooLate
+        }
+    }
+
+    /// - Returns: false when the request was cancelled meanwhile: nothing is to be begun, it ends instead.
+    mutating func exchangeBegins(_ id: Exchange.ID) -> Bool {
+        guard phase == .running, !isCancelled else { return false }
+        exchange = id
+        return true
+    }
+
+    mutating func exchangeEnded() { exchange = nil }
+
+    /// - Returns: whether a job is to be posted that takes the progress.
+    mutating func progressed(_ direction: Direction, _ progress: TransferProgress) -> Bool {
+        guard phase == .running, !isCancelled, lanes[direction.rawValue].add(progress) else { return false }
+        guard !lanes[direction.rawValue].isPosted else { return false }
+        lanes[direction.rawValue].isPosted = true
+        return true
+    }
+
+    /// The posted job runs.
+    ///
+    /// - Returns: what to tell the handler; nil when there is nothing to tell any more.
+    mutating func takeProgress(_ direction: Direction) -> TransferProgress? {
+        guard phase == .running || phase == .ending, let progress = lanes[direction.rawValue].next() else { return nil }
+        lanes[direction.rawValue].isRunning = true
+        return progress
+    }
+
+    /// The posted job is through, whether it had something to tell or not.
+    mutating func progressReturned(_ direction: Direction) -> ProgressAction {
+        lanes[direction.rawValue].isRunning = false
+        if lanes[direction.rawValue].isWaiting, phase == .running || phase == .ending { return .postProgress }
+        lanes[direction.rawValue].isPosted = false
+        return deliverIfFree()
+    }
+
+    /// The outcome stands. Progress that waits is told first when all went well, and dropped otherwise; a handler that
+    /// runs is waited for.
+    mutating func ended(successfully: Bool) -> EndAction {
+        phase = .ending
+        if !successfully { dropProgress() }
+        return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
+    }
+
+    /// Progress has waited long enough for a thread that does not run its mailbox; the response must not.
+    mutating func progressWaitIsOver() -> ProgressAction {
+        guard phase == .ending else { return .nothing }
+        dropProgress()
+        return deliverIfFree()
+    }
+
+    mutating func handlerReturned() { phase = .done }
+
+    private mutating func dropProgress() {
+        for index in lanes.indices { lanes[index].drop() }
+    }
+
+    private mutating func deliverIfFree() -> ProgressAction {
+        guard phase == .ending, !lanes.contains(where: { $0.isRunning || $0.isWaiting }) else { return .nothing }
+        phase = .delivering
+        return .deliverResponse
+    }
+}

@@ -1,0 +1,82 @@
+/// Puts base URL, command, path and query together. The result is parsed by libcurl's URL engine, and no other.
+enum URLBuilder {
+    /// - Parameters:
+    ///   - replacement: the base URL arg, which takes the place of base and command.
+    static func url(
+        base: String?, replacement: String?, command: String, path: [String: String],
+        query: [(name: String, value: String)]
+    ) throws(APIError) -> URLParts {
+        let start: String
+        if let replacement {
+            start = replacement
+        } else if let base {
+            start = try join(base, try fill(command, path))
+        } else {
+            throw .invalidRequest(
+                "the client has no base URL: give it one, set the default baseUrl, or pass a base URL arg")
+        }
+        var parts = try URLParts(start)
+        let pairs = query.map { "\(PercentEncoding.component($0.name))=\(PercentEncoding.component($0.value))" }
+        guard !pairs.isEmpty else { return parts }
+        let added = pairs.joined(separator: "&")
+        let separator = parts.query.map { $0.isEmpty || $0.hasSuffix("&") ? "" : "&" } ?? ""
+        parts = try URLParts(withoutFragment(parts.text, hasQuery: parts.query != nil) + separator + added)
+        return parts
+    }
+
+    // The query of the base URL stays a query: the command goes between path and query.
+    private static func join(_ base: String, _ command: String) throws(APIError) -> String {
+        guard !command.isEmpty else { return base }
+        guard !command.hasASCIIPrefix("http://"), !command.hasASCIIPrefix("https://") else {
+            throw .invalidRequest("the command \(quoted(command)) is a whole URL: pass it as a base URL arg")
+        }
+        let beforeFragment = base.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
+        let pieces = beforeFragment.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let commandPieces = command.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var path = String(pieces[0])
+        if path.hasSuffix("/") { path.removeLast() }
+        path += command.hasPrefix("/") || commandPieces[0].isEmpty ? "" : "/"
+        path += commandPieces[0]
+        let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first].compactMap { $0 }.filter { !$0.isEmpty }
+        return queries.isEmpty ? path : "\(path)?\(queries.joined(separator: "&"))"
+    }
+
+    private static func fill(_ command: String, _ path: [String: String]) throws(APIError) -> String {
+        if let byte = command.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+            throw .invalidRequest("the command \(quoted(command)) has the control character \(byte)")
+        }
+        var filled = ""
+        var rest = command[...]
+        while let open = rest.firstIndex(of: "{") {
+            filled += PercentEncoding.path(String(rest[..<open]))
+            guard let close = rest[open...].firstIndex(of: "}") else {
+                throw .invalidRequest("the command \(quoted(command)) has a { without a }")
+            }
+            let name = String(rest[rest.index(after: open)..<close])
+            guard let value = path[name] else {
+                throw .invalidRequest("nothing fills {\(name)} in the command: add a path arg named \(quoted(name))")
+            }
+            filled += PercentEncoding.component(value)
+            rest = rest[rest.index(after: close)...]
+        }
+        filled += PercentEncoding.path(String(rest))
+        if !path.isEmpty { try refuseDots(filled, command) }
+        return filled
+    }
+
+    // "." and ".." are unreserved: encoded as %2E%2E most servers still read them as a step up. Only refusing is safe.
+    private static func refuseDots(_ filled: String, _ command: String) throws(APIError) {
+        let written = Set(command.split(separator: "/"))
+        for segment in filled.split(separator: "?", maxSplits: 1)[0].split(separator: "/") where !written.contains(segment) {
+            let decoded = PercentEncoding.decode(segment)
+            guard decoded != ".", decoded != ".." else {
+                throw .invalidRequest("a path arg makes the segment \(quoted(decoded)) in \(quoted(command))")
+            }
+        }
+    }
+
+    private static func withoutFragment(_ url: String, hasQuery: Bool) -> String {
+        let kept = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
+        return hasQuery ? kept : kept + "?"
+    }
+}

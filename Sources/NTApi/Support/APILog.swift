@@ -1,0 +1,86 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// How important a log line is.
+public enum LogLevel: Int, Sendable, CustomStringConvertible {
+    /// Headers and bodies, truncated, secrets redacted.
+    case debug = 1
+    /// One line when a request starts and one when it ends.
+    case info = 2
+    case warn = 4
+    case error = 8
+
+    public var description: String {
+        switch self {
+        case .debug: "debug"
+        case .info: "info"
+        case .warn: "warn"
+        case .error: "error"
+        }
+    }
+
+    var flag: LogFlags { LogFlags(rawValue: rawValue) }
+}
+
+/// Which levels are logged.
+public struct LogFlags: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    public static let debug = LogFlags(rawValue: 1)
+    public static let info = LogFlags(rawValue: 2)
+    public static let warn = LogFlags(rawValue: 4)
+    public static let error = LogFlags(rawValue: 8)
+    public static let all: LogFlags = [.debug, .info, .warn, .error]
+}
+
+/// Where log lines go, unless a client's `writeLog` takes them.
+public enum APILog {
+    /// Receives a line, secrets already redacted. Called from any thread but the network thread; must not block long.
+    public typealias Sink = @Sendable (_ level: LogLevel, _ message: String) -> Void
+
+    private static let current = Lock<Sink?>(nil, survivesFork: true)
+
+    /// The process's sink; nil is standard error.
+    public static var sink: Sink? {
+        get { current.withLock { $0 } }
+        set {
+            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            let replaced = current.withLock { sink in
+                defer { sink = newValue }
+                return sink
+            }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// Writes a line to the process's sink.
+    public static func write(_ level: LogLevel, _ message: String) {
+        if let sink { sink(level, message) } else { writeToStandardError(level, message) }
+    }
+
+    // One write, so that lines of several threads do not mix.
+    private static func writeToStandardError(_ level: LogLevel, _ message: String) {
+        var line = "ntapi \(level): \(message)\n"
+        line.withUTF8 { utf8 in
+            var rest = UnsafeRawBufferPointer(utf8)
+            while !rest.isEmpty {
+                let written = Glibc_write(2, rest.baseAddress, rest.count)
+                if written <= 0, errno != EINTR { return }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, written)))
+            }
+        }
+    }
+
+    private static func Glibc_write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(descriptor, bytes, count)
+        #else
+            Darwin.write(descriptor, bytes, count)
+        #endif
+    }
+}

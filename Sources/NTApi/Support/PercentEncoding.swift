@@ -1,0 +1,76 @@
+/// Percent-encoding after RFC 3986, and the variant of HTML forms.
+enum PercentEncoding {
+    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+
+    /// Everything but the unreserved characters of RFC 3986, 2.3 is encoded.
+    static func component(_ text: String) -> String {
+        encode(text) { $0.isUnreserved ? $0 : nil }
+    }
+
+    /// As application/x-www-form-urlencoded has it (WHATWG URL, 5.2): a space is +, * stays, ~ does not.
+    static func formComponent(_ text: String) -> String {
+        encode(text) { byte in
+            switch byte {
+            case UInt8(ascii: " "): UInt8(ascii: "+")
+            case UInt8(ascii: "*"): byte
+            case UInt8(ascii: "~"): nil
+            default: byte.isUnreserved ? byte : nil
+            }
+        }
+    }
+
+    /// A path that a programmer wrote: what may stand in one stays, also what is encoded already; the rest is encoded.
+    static func path(_ text: String) -> String {
+        let allowed = Array("%/:@!$&'()*+,;=?".utf8)
+        return encode(text) { $0.isUnreserved || allowed.contains($0) ? $0 : nil }
+    }
+
+    /// Undoes percent-encoding; a stray % stays.
+    static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
+        let bytes = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%"), index + 2 < bytes.count, let high = bytes[index + 1].hexadecimalValue,
+                let low = bytes[index + 2].hexadecimalValue
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                index += 1
+            }
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
+
+    private static func encode(_ text: String, keeping kept: (UInt8) -> UInt8?) -> String {
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(text.utf8.count)
+        for byte in text.utf8 {
+            if let plain = kept(byte) {
+                encoded.append(plain)
+            } else {
+                encoded.append(UInt8(ascii: "%"))
+                encoded.append(hexadecimal[Int(byte >> 4)])
+                encoded.append(hexadecimal[Int(byte & 15)])
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isUnreserved: Bool {
+        isASCIILetter || isASCIIDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
+            || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
+    }
+
+    fileprivate var hexadecimalValue: UInt8? {
+        if isASCIIDigit { return self - UInt8(ascii: "0") }
+        let letter = lowercasedASCII
+        return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "f") ? letter - UInt8(ascii: "a") + 10 : nil
+    }
+}
