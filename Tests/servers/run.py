@@ -90,8 +90,8 @@ class Servers:
         listener = nginx.listening()
         port = listener.getsockname()[1]
         bind = ["--bind", f"fd://{listener.fileno()}"]
-        command = [sys.executable, "-m", "gunicorn", *bind, *GUNICORN, "httpbin:app"]
-        process = self.processes.start(command, [listener])
+        command = [sys.executable, "-m", "gunicorn", *bind, *GUNICORN, "httpbin_app:application"]
+        process = self.processes.start(command, [listener], folder=HERE)
         self.processes.wait_for_answer(port, process)
         self.table["httpbin"] = f"http://127.0.0.1:{port}"
 
@@ -124,7 +124,11 @@ def run_command(command: list[str], table: dict[str, str]) -> int:
     """Runs a command with the table in its environment; signals to us go on to it."""
     variables = {f"NTAPI_TEST_{name.upper()}": value for name, value in table.items()}
     environment = {**os.environ, **variables, "NTAPI_TEST_SERVERS": json.dumps(table)}
-    process = subprocess.Popen(command, env=environment, preexec_fn=die_with_parent)
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        preexec_fn=die_with_parent,  # noqa: PLW1509 (no threads run yet)
+    )
 
     def pass_on(number: int, _: FrameType | None) -> None:
         process.send_signal(number)

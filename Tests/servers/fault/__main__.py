@@ -14,6 +14,7 @@ import signal
 import ssl
 import sys
 import threading
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,15 @@ async def listen_tls(server: FaultServer, certs: Path) -> None:
     await server.listen("tls_self_signed", server_context(certs, "self-signed"), "localhost")
     await server.listen_and_close("tls_close")
     client = server_context(certs, "server")
+    client.maximum_version = ssl.TLSVersion.TLSv1_2  # where a missing one fails the handshake
     client.verify_mode = ssl.CERT_REQUIRED
     client.load_verify_locations(certs / "ca.pem")
     await server.listen("tls_client", client, "localhost")
     old = server_context(certs, "server")
     old.set_ciphers("DEFAULT:@SECLEVEL=0")
-    old.minimum_version = ssl.TLSVersion.TLSv1
-    old.maximum_version = ssl.TLSVersion.TLSv1_1
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        old.minimum_version = ssl.TLSVersion.TLSv1
+        old.maximum_version = ssl.TLSVersion.TLSv1_1
     await server.listen("tls_old", old, "localhost")
 
 

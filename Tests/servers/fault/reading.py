@@ -9,10 +9,17 @@ from fault.exchange import Gone, Request
 MAX_HEAD = 4 * 1024 * 1024
 
 
+class NotHTTP(Exception):
+    """What came is no request: a TLS handshake on the plain port, say."""
+
+
 async def read_head(reader: asyncio.StreamReader) -> Request | None:
     """The next request without its body, or nothing when the client has left."""
     try:
-        head = await reader.readuntil(b"\r\n\r\n")
+        first = await reader.readexactly(1)
+        if not first.isalpha():
+            raise NotHTTP
+        head = first + await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         return None
     lines = head.decode("latin-1").split("\r\n")

@@ -8,7 +8,7 @@ import ssl
 
 from fault import scenarios
 from fault.exchange import Exchange, Gone, Link, reset
-from fault.reading import MAX_HEAD, read_body, read_head
+from fault.reading import MAX_HEAD, NotHTTP, read_body, read_head
 from fault.registry import SCENARIOS
 from fault.state import State
 
@@ -75,6 +75,8 @@ class FaultServer:
         try:
             while await self.serve(link):
                 pass
+        except NotHTTP:
+            link.writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
         except (Gone, OSError, asyncio.IncompleteReadError):
             pass
         finally:
