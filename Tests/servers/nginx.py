@@ -63,12 +63,10 @@ http {{
             auth_basic "test";
             auth_basic_user_file {home}/htpasswd;
         }}
-        location = /photo {{ proxy_pass {weather}; proxy_request_buffering off; }}
-        location = /upload {{
-            proxy_pass {weather};
-            proxy_request_buffering off;
-            proxy_http_version 1.1;
-        }}
+        proxy_http_version 1.1;
+        proxy_request_buffering off;
+        location = /photo {{ proxy_pass {weather}; }}
+        location = /upload {{ proxy_pass {weather}; }}
         location = /echo {{ proxy_pass {weather}; }}
         location = /404 {{ default_type application/json; return 404 '{{"error":"none"}}'; }}
         location = /500 {{ default_type application/json; return 500 '{{"error":"broken"}}'; }}

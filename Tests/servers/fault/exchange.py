@@ -44,6 +44,12 @@ class Request:
         lower = name.lower()
         return next((value for key, value in self.headers if key.lower() == lower), "")
 
+    def wants_close(self) -> bool:
+        """Whether the client has asked for the end of the connection after this request."""
+        wish = self.header("Connection").lower()
+        old = self.head.partition(b"\r\n")[0].endswith(b"HTTP/1.0")
+        return "close" in wish or (old and "keep-alive" not in wish)
+
     def shown(self) -> dict[str, Any]:
         """The request as JSON: pairs in order, and as objects for those who look names up."""
         args: dict[str, Any] = {}

@@ -103,4 +103,4 @@ class FaultServer:
             await exchange.respond_json({"error": f"no scenario {name}"}, 404)
         else:
             await entry.action(exchange)
-        return exchange.keep
+        return exchange.keep and not request.wants_close()

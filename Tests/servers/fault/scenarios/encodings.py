@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import struct
 import zlib
@@ -13,6 +14,10 @@ from fault.registry import scenario
 
 BODY = b'{"ok":true,"text":"' + b"compressible " * 100 + b'"}'
 GZIPPED = gzip.compress(BODY, mtime=0)
+BROTLI = base64.b64decode(
+    "GygF+B0JdgyxApkBdP8Ild4iZWx7W2ftrU+BiIFDDli/A0aaSERULcBCFrBRSHWJRDPWoj2Yixg="
+)
+"""BODY in Brotli, which Python's standard library cannot make."""
 MEBIBYTE = 1024 * 1024
 
 
@@ -26,6 +31,8 @@ CASES: dict[str, tuple[str, bytes]] = {
     "x-gzip": ("x-gzip", GZIPPED),
     "deflate": ("deflate", zlib.compress(BODY)),
     "raw-deflate": ("deflate", raw_deflate(BODY)),
+    "br": ("br", BROTLI),
+    "plain-as-br": ("br", BODY),
     "identity": ("identity", BODY),
     "corrupt": ("gzip", GZIPPED[:20] + b"\xff\xff\xff\xff" + GZIPPED[24:]),
     "bad-crc": ("gzip", GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:]),
