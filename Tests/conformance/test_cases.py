@@ -1,0 +1,88 @@
+"""The table is well formed, so that a runner's failure is about the client and not about the table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
+KEYS = {"name", "spec", "server", "base", "command", "args", "expect"}
+ARGS = {
+    "url": {3},
+    "path": {3},
+    "form": {3},
+    "multipart": {3},
+    "multipart_data": {3},
+    "multipart_file": {3},
+    "data": {2},
+    "json": {2},
+    "file": {2},
+    "base_url": {2},
+    "header": {3},
+    "add_header": {3},
+    "basic_auth": {3},
+    "bearer": {2},
+    "timeout": {2, 3},
+    "method": {2},
+    "cache_policy": {2},
+    "option": {2, 3},
+}
+"""Each kind of arg and how many elements its array has."""
+EXPECTATIONS = {
+    "status",
+    "error",
+    "json",
+    "json_is_absent",
+    "prefix_text",
+    "data_text",
+    "data_base64",
+    "header",
+    "url",
+    "url_contains",
+}
+CHECKS = {"string", "int", "double", "bool", "null", "absent", "count"}
+DOMAINS = {"request", "network", "http", "json", "service", "cancelled"}
+CODES = {
+    "network",
+    "no internet",
+    "timeout",
+    "TLS",
+    "invalid JSON",
+    "HTTP error",
+    "request cancelled",
+    "invalid request",
+    "response too large",
+    "too many redirects",
+    "generic",
+}
+PLACEHOLDERS = {"fault", "fault_tls", "httpbin", "weather", "nginx", "ca", "tmp"}
+
+
+def test_names_are_unique() -> None:
+    assert [
+        name for name, times in Counter(case["name"] for case in CASES).items() if times > 1
+    ] == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_form(case: dict[str, Any]) -> None:
+    assert set(case) <= KEYS
+    assert set(case) >= KEYS - {"base"}
+    for arg in case["args"]:
+        assert len(arg) in ARGS[arg[0]]
+    assert set(case["expect"]) <= EXPECTATIONS
+    assert "error" in case["expect"]
+    for entry in case["expect"].get("json", []):
+        assert len(set(entry) & CHECKS) == 1
+        assert set(entry) <= CHECKS | {"path"}
+    error = case["expect"]["error"]
+    if error:
+        assert error["domain"] in DOMAINS
+        assert error.get("code", "generic") in CODES
+        assert set(error) <= {"domain", "code", "retryable", "message_contains"}
+    assert set(re.findall(r"{{(\w+)}}", json.dumps(case))) <= PLACEHOLDERS

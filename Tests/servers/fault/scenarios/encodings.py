@@ -1,0 +1,90 @@
+"""Content-Encoding: right, wrong, broken, and a bomb."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import struct
+import zlib
+from functools import lru_cache
+
+from fault.exchange import Exchange
+from fault.registry import scenario
+
+BODY = b'{"ok":true,"text":"' + b"compressible " * 100 + b'"}'
+GZIPPED = gzip.compress(BODY, mtime=0)
+BROTLI = base64.b64decode(
+    "GygF+B0JdgyxApkBdP8Ild4iZWx7W2ftrU+BiIFDDli/A0aaSERULcBCFrBRSHWJRDPWoj2Yixg="
+)
+"""BODY in Brotli, which Python's standard library cannot make."""
+MEBIBYTE = 1024 * 1024
+
+
+def raw_deflate(data: bytes) -> bytes:
+    """Deflate without zlib's header, as some servers send it under the name `deflate`."""
+    return zlib.compress(data)[2:-4]
+
+
+CASES: dict[str, tuple[str, bytes]] = {
+    "gzip": ("gzip", GZIPPED),
+    "x-gzip": ("x-gzip", GZIPPED),
+    "deflate": ("deflate", zlib.compress(BODY)),
+    "raw-deflate": ("deflate", raw_deflate(BODY)),
+    "br": ("br", BROTLI),
+    "plain-as-br": ("br", BODY),
+    "identity": ("identity", BODY),
+    "corrupt": ("gzip", GZIPPED[:20] + b"\xff\xff\xff\xff" + GZIPPED[24:]),
+    "bad-crc": ("gzip", GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:]),
+    "truncated": ("gzip", GZIPPED[: len(GZIPPED) // 2]),
+    "trailing": ("gzip", GZIPPED + b"trailing garbage"),
+    "plain-as-gzip": ("gzip", BODY),
+    "gzip-as-deflate": ("deflate", GZIPPED),
+    "unknown": ("magic", BODY),
+    "twice": ("gzip, gzip", gzip.compress(GZIPPED, mtime=0)),
+    "empty": ("gzip", b""),
+}
+
+
+@scenario("encoding")
+async def encoding(exchange: Exchange) -> None:
+    """/gzip, /deflate, /corrupt, /bad-crc, /truncated, /plain-as-gzip, /unknown, /twice, ..."""
+    name, body = CASES.get(exchange.rest, CASES["gzip"])
+    await exchange.respond(body, headers=[("Content-Encoding", name)])
+
+
+@scenario("unlabelled-gzip")
+async def unlabelled_gzip(exchange: Exchange) -> None:
+    """Gzip bytes without a Content-Encoding."""
+    await exchange.respond(GZIPPED)
+
+
+@lru_cache(maxsize=4)
+def zeros_crc(mebibytes: int) -> int:
+    """The CRC-32 of so many MiB of zeros."""
+    crc, block = 0, bytes(MEBIBYTE)
+    for _ in range(mebibytes):
+        crc = zlib.crc32(block, crc)
+    return crc
+
+
+def zeros_block() -> bytes:
+    """One MiB of zeros, deflated so that copies of it can follow one another."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return compressor.compress(bytes(MEBIBYTE)) + compressor.flush(zlib.Z_FULL_FLUSH)
+
+
+@scenario("gzip-bomb")
+async def gzip_bomb(exchange: Exchange) -> None:
+    """?mib=1024 MiB of zeros in about a thousandth of that; correct gzip to its end."""
+    mebibytes = exchange.number("mib", 1024)
+    crc = await asyncio.to_thread(zeros_crc, mebibytes)
+    size = mebibytes * MEBIBYTE & 0xFFFFFFFF
+    await exchange.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\r\n"
+    )
+    await exchange.send(b"\x1f\x8b\x08\0\0\0\0\0\0\xff")
+    block = zeros_block()
+    for _ in range(mebibytes):
+        await exchange.send(block)
+    await exchange.send(b"\x03\x00" + struct.pack("<II", crc, size))

@@ -1,0 +1,143 @@
+"""A real nginx in a folder of its own: static files, gzip, uploads, TLS with HTTP/2.
+
+Every response tells its connection in `X-Connection` (and the request's number on it in
+`X-Connection-Requests`), and so does each line of the access log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+USER, PASSWORD = "user", "pässword"
+CONF = """\
+daemon off;
+worker_processes 1;
+worker_rlimit_nofile 8192;
+pid {home}/nginx.pid;
+error_log {home}/error.log warn;
+{user}
+events {{ worker_connections 4096; }}
+http {{
+    types {{ application/json json; text/plain txt; }}
+    default_type application/octet-stream;
+    client_body_temp_path {home}/body;
+    proxy_temp_path {home}/proxy;
+    fastcgi_temp_path {home}/fastcgi;
+    uwsgi_temp_path {home}/uwsgi;
+    scgi_temp_path {home}/scgi;
+    log_format reuse '$connection $connection_requests $server_protocol '
+                     '$request_method $request_uri $status $body_bytes_sent';
+    access_log {home}/access.log reuse;
+    keepalive_timeout 75s;
+    keepalive_requests 1000000;
+    client_max_body_size 0;
+    sendfile on;
+    tcp_nodelay on;
+    server {{
+        listen 127.0.0.1:{port} backlog=4096;
+        listen 127.0.0.1:{tls_port} ssl http2 backlog=4096;
+        server_name localhost;
+        ssl_certificate {certs}/server.pem;
+        ssl_certificate_key {certs}/server.key;
+        ssl_protocols TLSv1.2 TLSv1.3;
+        root {root};
+        add_header X-Connection $connection always;
+        add_header X-Connection-Requests $connection_requests always;
+        add_header X-Protocol $server_protocol always;
+        location /gzip/ {{
+            alias {root}/;
+            gzip on;
+            gzip_types application/json;
+            gzip_min_length 100;
+        }}
+        location /slow/ {{ alias {root}/; limit_rate 1m; }}
+        location /cached/ {{ alias {root}/; expires 1h; }}
+        location /auth/ {{
+            alias {root}/;
+            auth_basic "test";
+            auth_basic_user_file {home}/htpasswd;
+        }}
+        proxy_http_version 1.1;
+        proxy_request_buffering off;
+        location = /photo {{ proxy_pass {weather}; }}
+        location = /upload {{ proxy_pass {weather}; }}
+        location = /echo {{ proxy_pass {weather}; }}
+        location = /404 {{ default_type application/json; return 404 '{{"error":"none"}}'; }}
+        location = /500 {{ default_type application/json; return 500 '{{"error":"broken"}}'; }}
+        location = /ping {{ default_type application/json; return 200 '{{"ok":true}}'; }}
+    }}
+}}
+"""
+
+
+def json_of_size(size: int) -> bytes:
+    """A JSON object of exactly `size` bytes: a list of records and a pad."""
+    records: list[dict[str, object]] = []
+    length = 40
+    while length < size - 120:
+        records.append({"id": len(records), "name": f"item {len(records)}", "value": 0.5})
+        length += len(json.dumps(records[-1])) + 2
+    text = json.dumps({"list": records, "pad": ""})
+    return (text[:-2] + "x" * (size - len(text)) + text[-2:]).encode("ascii")
+
+
+def pattern(size: int) -> bytes:
+    """Bytes in which no two places look alike, so that a wrong offset shows."""
+    blocks = (hashlib.sha256(str(number).encode()).digest() for number in range(size // 32 + 1))
+    return b"".join(blocks)[:size]
+
+
+def write_root(root: Path) -> None:
+    """The files served; the large one is sparse and takes no room."""
+    root.mkdir(parents=True)
+    (root / "small.json").write_bytes(json_of_size(1024))
+    (root / "big-100k.json").write_bytes(json_of_size(100 * 1024))
+    (root / "pattern-8M.bin").write_bytes(pattern(8 * 1024 * 1024))
+    with (root / "256M.bin").open("wb") as large:
+        large.truncate(256 * 1024 * 1024)
+
+
+def write_passwords(path: Path) -> None:
+    """One user with a password in UTF-8."""
+    command = ["openssl", "passwd", "-apr1", "-stdin"]
+    made = subprocess.run(command, input=PASSWORD.encode(), capture_output=True, check=True)
+    path.write_bytes(USER.encode() + b":" + made.stdout)
+
+
+def listening() -> socket.socket:
+    """A listening socket on a free port; nginx inherits it, so that nobody else gets the port."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(4096)
+    return listener
+
+
+def start(home: Path, certs: Path, weather: str) -> tuple[list[str], list[socket.socket]]:
+    """Writes everything nginx needs; returns its command line and the sockets to pass on.
+
+    The sockets' descriptors have to stand in the variable NGINX, each followed by a semicolon.
+    """
+    home.mkdir(parents=True)
+    root = home / "root"
+    write_root(root)
+    write_passwords(home / "htpasswd")
+    plain, tls = listening(), listening()
+    conf = CONF.format(
+        home=home,
+        root=root,
+        certs=certs,
+        weather=weather,
+        port=plain.getsockname()[1],
+        tls_port=tls.getsockname()[1],
+        user="user root;" if os.geteuid() == 0 else "",
+    )
+    (home / "nginx.conf").write_text(conf, encoding="utf-8")
+    nginx = shutil.which("nginx") or "/usr/sbin/nginx"
+    command = [nginx, "-p", str(home), "-c", str(home / "nginx.conf")]
+    return [*command, "-e", str(home / "error.log")], [plain, tls]

@@ -1,0 +1,189 @@
+"""Starts the test servers, tells where they are, and stops them all.
+
+    python run.py                     prints one line of JSON, serves until stdin ends
+    python run.py -- COMMAND ARGS...  runs a command that finds the JSON in NTAPI_TEST_SERVERS
+    python run.py --only weather,fault ...
+
+The command also gets each entry as a variable of its own (NTAPI_TEST_FAULT, ...). SIGTERM and
+SIGINT stop everything, and no server survives this process, however it ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import FrameType
+
+from processes import Processes, die_with_parent
+
+HERE = Path(__file__).resolve().parent
+ALL = ["weather", "fault", "httpbin", "nginx", "proxy"]
+NEEDS = {"nginx": ["weather"]}
+PROXY_AUTH = "proxyuser:proxypass"
+GUNICORN = ["-k", "gthread", "--threads", "16", "--keep-alive", "75"]
+GUNICORN += ["--graceful-timeout", "1", "--log-level", "warning"]
+
+
+class Servers:
+    """What runs, and the table of where."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.processes = Processes(home / "servers.log")
+        self.table: dict[str, str] = {}
+
+    def start(self, names: list[str]) -> None:
+        """Starts those servers and returns when each of them answers."""
+        self.write_files()
+        if "fault" in names or "nginx" in names:
+            self.write_certificates()
+        for name in ALL:
+            if name in names:
+                getattr(self, f"start_{name}")()
+
+    def write_files(self) -> None:
+        """Files that tests upload, and short folders for their own files and sockets."""
+        files = self.home / "files"
+        files.mkdir()
+        (files / "hello.txt").write_text("Hello, file!\n")
+        (files / "data.json").write_text('{"from":"file"}')
+        (files / "bytes.bin").write_bytes(bytes(range(256)))
+        (files / "empty").write_bytes(b"")
+        (self.home / "u").mkdir()
+        self.table["tmp"] = str(files)
+        self.table["unix_tmp"] = str(self.home / "u")
+        self.table["log"] = str(self.home / "servers.log")
+
+    def write_certificates(self) -> None:
+        """The CA and all certificates; imported late because it needs more than Python."""
+        import ca
+
+        folder = self.home / "certs"
+        ca.write_certificates(folder)
+        self.table["ca"] = str(folder / "ca.pem")
+        self.table["client_cert"] = str(folder / "client.pem")
+        self.table["client_key"] = str(folder / "client.key")
+        self.table["pin"] = ca.public_key_pin(folder / "server.pem")
+
+    def start_weather(self) -> None:
+        """The demo API."""
+        process = self.processes.start([sys.executable, str(HERE / "weather.py")])
+        self.table["weather"] = self.processes.first_line(process)
+
+    def start_fault(self) -> None:
+        """The fault server with all of its listeners."""
+        command = [sys.executable, "-m", "fault", "--certs", str(self.home / "certs")]
+        process = self.processes.start(command, folder=HERE)
+        self.table.update(json.loads(self.processes.first_line(process)))
+
+    def start_httpbin(self) -> None:
+        """httpbin under gunicorn, with threads, keep-alive and chunked request bodies."""
+        import nginx
+
+        listener = nginx.listening()
+        port = listener.getsockname()[1]
+        bind = ["--bind", f"fd://{listener.fileno()}"]
+        command = [sys.executable, "-m", "gunicorn", *bind, *GUNICORN, "httpbin_app:application"]
+        process = self.processes.start(command, [listener], folder=HERE)
+        self.processes.wait_for_answer(port, process)
+        self.table["httpbin"] = f"http://127.0.0.1:{port}"
+
+    def start_nginx(self) -> None:
+        """nginx with and without TLS; uploads go on to the demo API."""
+        import nginx
+
+        home = self.home / "nginx"
+        command, listeners = nginx.start(home, self.home / "certs", self.table["weather"])
+        port, tls_port = (listener.getsockname()[1] for listener in listeners)
+        inherited = "".join(f"{listener.fileno()};" for listener in listeners)
+        process = self.processes.start(command, listeners, variables={"NGINX": inherited})
+        self.processes.wait_for_answer(port, process)
+        self.table["nginx"] = f"http://127.0.0.1:{port}"
+        self.table["nginx_tls"] = f"https://localhost:{tls_port}"
+        self.table["nginx_root"] = str(home / "root")
+        self.table["nginx_log"] = str(home / "access.log")
+
+    def start_proxy(self) -> None:
+        """A proxy for everybody and one that wants credentials."""
+        script = str(HERE / "proxy.py")
+        process = self.processes.start([sys.executable, script])
+        self.table["proxy"] = self.processes.first_line(process)
+        process = self.processes.start([sys.executable, script, "--auth", PROXY_AUTH])
+        self.table["proxy_auth"] = self.processes.first_line(process)
+        self.table["proxy_credentials"] = PROXY_AUTH
+
+
+def run_command(command: list[str], table: dict[str, str]) -> int:
+    """Runs a command with the table in its environment; signals to us go on to it."""
+    variables = {f"NTAPI_TEST_{name.upper()}": value for name, value in table.items()}
+    environment = {**os.environ, **variables, "NTAPI_TEST_SERVERS": json.dumps(table)}
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        preexec_fn=die_with_parent,  # noqa: PLW1509 (no threads run yet)
+    )
+
+    def pass_on(number: int, _: FrameType | None) -> None:
+        process.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, pass_on)
+    status = process.wait()
+    return status if status >= 0 else 128 - status
+
+
+def stay(table: dict[str, str]) -> int:
+    """Prints the table and waits for the end of standard input or a signal."""
+    done = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: done.set())
+
+    def watch() -> None:
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        done.set()
+
+    threading.Thread(target=watch, daemon=True).start()
+    print(json.dumps(table), flush=True)
+    done.wait()
+    return 0
+
+
+def interrupted(number: int, _: FrameType | None) -> None:
+    """A signal while servers are being started: unwind, which stops those that run."""
+    raise SystemExit(128 + number)
+
+
+def main() -> int:
+    """Parses the command line, starts, runs or stays, stops."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--only", help=f"a comma-separated subset of {','.join(ALL)}")
+    parser.add_argument("command", nargs="*", help="after --, the command to run")
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(ALL)
+    unknown = set(names) - set(ALL)
+    if unknown:
+        parser.error(f"no server named {', '.join(sorted(unknown))}")
+    names += [needed for name in names for needed in NEEDS.get(name, [])]
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, interrupted)
+    with tempfile.TemporaryDirectory(prefix="ntapi-", dir="/tmp") as home:
+        servers = Servers(Path(home))
+        try:
+            servers.start(names)
+            if options.command:
+                return run_command(options.command, servers.table)
+            return stay(servers.table)
+        finally:
+            servers.processes.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

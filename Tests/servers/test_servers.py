@@ -1,0 +1,226 @@
+"""Each server does what it says, so that a failure elsewhere points to the right side."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import select
+import socket
+import ssl
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from talk import connection, fetch, on, raw
+
+Table = dict[str, str]
+
+
+def test_weather_finds_cities(servers: Table) -> None:
+    found = fetch(servers["weather"], "/data/2.5/find?q=lond&type=like&units=metric&appid=x").json
+    assert found["cod"] == "200"
+    assert found["count"] == len(found["list"]) > 3
+    assert {"id", "name", "coord", "main", "dt", "wind", "sys", "clouds", "weather"} <= set(
+        found["list"][0]
+    )
+
+
+def test_weather_units_differ_and_repeat(servers: Table) -> None:
+    base, path = servers["weather"], "/data/2.5/weather?id=2643743&appid=x&units="
+    metric, kelvin = (fetch(base, path + unit).json for unit in ("metric", "standard"))
+    assert kelvin["main"]["temp"] == pytest.approx(metric["main"]["temp"] + 273.15)
+    assert fetch(base, path + "metric").json == metric
+
+
+@pytest.mark.parametrize(
+    ("target", "status", "cod"),
+    [
+        ("/data/2.5/find?q=London", 401, 401),
+        ("/data/2.5/find?q=Nowhere&appid=x", 200, "404"),
+        ("/data/2.5/find?q=Lo&appid=x", 200, "404"),
+        ("/data/2.5/find?q=error500&appid=x", 200, "500"),
+    ],
+)
+def test_weather_errors(servers: Table, target: str, status: int, cod: object) -> None:
+    answer = fetch(servers["weather"], target)
+    assert (answer.status, answer.json["cod"]) == (status, cod)
+
+
+def test_weather_keeps_connections_after_unread_bodies(servers: Table) -> None:
+    link = connection(servers["weather"])
+    assert on(link, "/nothing", "POST", b"unread").status == 404
+    own = link.sock
+    assert on(link, "/echo?a=1&a=2").json["query"] == [["a", "1"], ["a", "2"]]
+    assert link.sock is own
+    link.close()
+
+
+def test_weather_download_has_its_hash(servers: Table) -> None:
+    answer = fetch(servers["weather"], "/download?size=200000")
+    assert len(answer.body) == 200000
+    assert hashlib.sha256(answer.body).hexdigest() == answer.header("X-SHA256")
+
+
+def test_weather_photo_describes_parts(servers: Table) -> None:
+    body = (
+        b'--B\r\nContent-Disposition: form-data; name="photo"; filename="photo.png"\r\n'
+        b"Content-Type: image/png\r\n\r\n\x89PNG\r\n--B--\r\n"
+    )
+    headers = {"Content-Type": "multipart/form-data; boundary=B"}
+    parts = fetch(servers["weather"], "/photo", "POST", body, headers).json["parts"]
+    assert [(part["name"], part["filename"], part["size"]) for part in parts] == [
+        ("photo", "photo.png", 4)
+    ]
+
+
+def test_httpbin_takes_chunks_and_keeps_alive(servers: Table) -> None:
+    link = connection(servers["httpbin"])
+    link.request("POST", "/post", iter([b"ab", b"cd"]), {"Content-Type": "text/plain"})
+    assert json.loads(link.getresponse().read())["data"] == "abcd"
+    own = link.sock
+    assert on(link, "/bytes/10").status == 200
+    assert link.sock is own
+    link.close()
+
+
+def test_nginx_tells_connections(servers: Table) -> None:
+    link = connection(servers["nginx"])
+    first, second = on(link, "/small.json"), on(link, "/small.json")
+    link.close()
+    assert len(first.body) == 1024
+    assert len(fetch(servers["nginx"], "/big-100k.json").body) == 100 * 1024
+    assert first.header("X-Connection") == second.header("X-Connection")
+    assert second.header("X-Connection-Requests") == "2"
+
+
+def test_nginx_locations(servers: Table) -> None:
+    base = servers["nginx"]
+    zipped = fetch(base, "/gzip/big-100k.json", headers={"Accept-Encoding": "gzip"})
+    assert len(gzip.decompress(zipped.body)) == 100 * 1024
+    assert [fetch(base, path).status for path in ("/404", "/500", "/auth/small.json")] == [
+        404,
+        500,
+        401,
+    ]
+    secret = base64.b64encode("user:pässword".encode()).decode()
+    allowed = fetch(base, "/auth/small.json", headers={"Authorization": f"Basic {secret}"})
+    assert allowed.status == 200
+    assert fetch(base, "/upload", "PUT", b"x" * 100_000).json["size"] == 100_000
+    part = fetch(base, "/256M.bin", headers={"Range": "bytes=268435450-"})
+    assert (part.status, len(part.body)) == (206, 6)
+
+
+def test_nginx_speaks_http2(servers: Table) -> None:
+    parts = urlsplit(servers["nginx_tls"])
+    context = ssl.create_default_context(cafile=servers["ca"])
+    context.set_alpn_protocols(["h2"])
+    with (
+        socket.create_connection(("127.0.0.1", parts.port or 0), 10) as link,
+        context.wrap_socket(link, server_hostname="localhost") as tls,
+    ):
+        assert tls.selected_alpn_protocol() == "h2"
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ("tls_expired", "expired"),
+        ("tls_wrong_host", "ostname mismatch"),
+        ("tls_self_signed", "self-signed"),
+        ("tls_close", "EOF|reset"),
+        ("tls_client", "handshake failure|EOF|reset"),
+        ("tls_old", "unsupported protocol|alert|version|EOF|reset|sigalg"),
+        ("tls_to_plain", "wrong version number|WRONG_VERSION"),
+    ],
+)
+def test_tls_faults(servers: Table, server: str, message: str) -> None:
+    with pytest.raises(OSError, match=message):
+        fetch(servers[server], "/ok", ca=servers["ca"])
+
+
+def test_tls_works(servers: Table) -> None:
+    assert fetch(servers["fault_tls"], "/ok", ca=servers["ca"]).json["ok"] is True
+
+
+def test_blackhole_never_connects(servers: Table) -> None:
+    with socket.socket() as link:
+        link.setblocking(False)
+        link.connect_ex(("127.0.0.1", urlsplit(servers["blackhole"]).port or 0))
+        assert select.select([], [link], [], 0.2)[1] == []
+
+
+def test_resets_and_closes(servers: Table) -> None:
+    base = servers["fault"]
+    for place in ("before", "in-headers", "after-headers", "in-body"):
+        with pytest.raises(ConnectionResetError):
+            raw(base, f"/reset/{place}")
+    assert raw(base, "/close/before") == b""
+    assert raw(base, "/close/after-headers").endswith(b"\r\n\r\n")
+
+
+def test_keepalive_close_swallows_a_post(servers: Table) -> None:
+    base = servers["fault"]
+    token = str(time.monotonic_ns())
+    link = connection(base)
+    on(link, "/keepalive-close")
+    with pytest.raises(ConnectionError):
+        on(link, f"/keepalive-count?token={token}", "POST", b"once")
+    link.close()
+    assert fetch(base, f"/count?token={token}").json == {"count": 1, "methods": {"POST": 1}}
+
+
+def test_other_listener_records(servers: Table) -> None:
+    token = str(time.monotonic_ns())
+    fetch(servers["fault_other"], f"/record?token={token}", headers={"X-API-Key": "k"})
+    seen = fetch(servers["fault"], f"/seen?token={token}").json
+    assert seen["count"] == 1
+    assert seen["requests"][0]["listener"] == "fault_other"
+    assert seen["requests"][0]["header"]["x-api-key"] == "k"
+
+
+def test_gzip_bomb_is_valid_gzip(servers: Table) -> None:
+    answer = fetch(servers["fault"], "/gzip-bomb?mib=3")
+    assert gzip.decompress(answer.body) == bytes(3 * 1024 * 1024)
+
+
+def test_random_keeps_to_its_plan(servers: Table) -> None:
+    base = servers["fault"]
+    plan = fetch(base, "/random-plan?seed=s&count=200").json["plan"]
+    assert set(plan) >= {"ok", "slow", "reset", "truncated", "bad-chunk", "error500", "redirect"}
+    for number in [plan.index("ok"), plan.index("slow")]:
+        assert fetch(base, f"/random?seed=s&n={number}").json["n"] == number
+    assert fetch(base, f"/random?seed=s&n={plan.index('error500')}").status == 500
+
+
+def test_every_scenario_is_documented(servers: Table) -> None:
+    listed = fetch(servers["fault"], "/").json["scenarios"]
+    assert len(listed) > 40
+    assert all(listed.values())
+
+
+def test_proxy_forwards_tunnels_and_records(servers: Table) -> None:
+    base = servers["proxy"]
+    fetch(base, "/__log", "DELETE")
+    assert fetch(base, servers["weather"] + "/echo?via=proxy").json["query"] == [["via", "proxy"]]
+    target = urlsplit(servers["fault"])
+    link = connection(base)
+    link.set_tunnel(target.hostname or "", target.port)
+    assert on(link, "/ok").status == 200
+    link.close()
+    assert [entry["method"] for entry in fetch(base, "/__log").json] == ["GET", "CONNECT"]
+
+
+def test_proxy_wants_credentials(servers: Table) -> None:
+    base, target = servers["proxy_auth"], servers["weather"] + "/echo"
+    assert fetch(base, target).status == 407
+    secret = base64.b64encode(servers["proxy_credentials"].encode()).decode()
+    allowed = fetch(base, target, headers={"Proxy-Authorization": f"Basic {secret}"})
+    assert allowed.status == 200
+
+
+def test_files_for_uploads_exist(servers: Table) -> None:
+    assert (Path(servers["tmp"]) / "hello.txt").read_text() == "Hello, file!\n"

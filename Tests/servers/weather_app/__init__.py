@@ -1,0 +1,1 @@
+"""The bundled demo API: OpenWeatherMap-like answers from the standard library alone."""

@@ -1,0 +1,126 @@
+"""Calls beside the weather: forms, photos, slow answers, downloads, and an echo."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from urllib.parse import parse_qsl
+
+from weather_app import body
+from weather_app.handler import Handler, route
+
+MAX_DOWNLOAD = 16 * 1024**3
+PATTERN = b"".join(number.to_bytes(4, "big") for number in range(16 * 1024))
+
+
+@route("/slow", "GET")
+def slow(handler: Handler) -> None:
+    """Answers after `seconds` (1), or at once when the server stops."""
+    seconds = max(0.0, min(3600, handler.number("seconds", 1)))
+    stopped = handler.server.stopping.wait(seconds)
+    handler.answer_json({"seconds": seconds, "interrupted": stopped})
+
+
+@route("/feedback", "POST", "PUT", "PATCH")
+def feedback(handler: Handler) -> None:
+    """Echoes the fields of a form; a name that repeats becomes a list."""
+    pairs = parse_qsl(handler.whole_body().decode("utf-8", "replace"), keep_blank_values=True)
+    fields: dict[str, str | list[str]] = {}
+    for name, value in pairs:
+        values = [text for key, text in pairs if key == name]
+        fields[name] = value if len(values) == 1 else values
+    content_type = handler.headers.get("Content-Type")
+    handler.answer_json({"cod": 200, "content_type": content_type, "fields": fields})
+
+
+@route("/photo", "POST", "PUT")
+def photo(handler: Handler) -> None:
+    """Describes each part of a multipart form; `rate` reads it slowly."""
+    data = handler.whole_body()
+    parts = body.multipart_parts(data, handler.headers.get("Content-Type", ""))
+    handler.answer_json({"cod": 200, "size": len(data), "parts": parts})
+
+
+@route("/upload", "POST", "PUT", "PATCH")
+def upload(handler: Handler) -> None:
+    """Takes a body of any size in constant memory and tells its size and hash."""
+    digest, size = hashlib.sha256(), 0
+    for piece in handler.pieces():
+        digest.update(piece)
+        size += len(piece)
+    handler.answer_json(
+        {
+            "cod": 200,
+            "size": size,
+            "sha256": digest.hexdigest(),
+            "content_type": handler.headers.get("Content-Type"),
+            "content_length": handler.headers.get("Content-Length"),
+            "transfer_encoding": handler.headers.get("Transfer-Encoding"),
+        }
+    )
+
+
+def content(size: int, step: int) -> Iterator[bytes]:
+    """The first `size` bytes of the endless test pattern, `step` at most at a time."""
+    position = 0
+    while position < size:
+        offset = position % len(PATTERN)
+        piece = PATTERN[offset : offset + min(step, size - position)]
+        position += len(piece)
+        yield piece
+
+
+@route("/download", "GET")
+def download(handler: Handler) -> None:
+    """`size` bytes (1000) of a fixed pattern, at `rate` bytes per second when given."""
+    size = max(0, min(MAX_DOWNLOAD, int(handler.number("size", 1000))))
+    rate = handler.number("rate", 0)
+    step = max(1, int(rate / 20)) if rate > 0 else len(PATTERN)
+    digest = hashlib.sha256()
+    for piece in content(size, len(PATTERN)):
+        digest.update(piece)
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/octet-stream")
+    handler.send_header("Content-Length", str(size))
+    handler.send_header("X-SHA256", digest.hexdigest())
+    handler.end_headers()
+    if handler.command == "HEAD":
+        return
+    source = content(size, step)
+    if rate > 0:
+        source = body.slowly(source, rate, handler.server.stopping.wait)
+    for piece in source:
+        handler.wfile.write(piece)
+        if rate > 0:
+            handler.wfile.flush()
+
+
+@route("/php", "GET")
+def php(handler: Handler) -> None:
+    """JSON after the warning of a sloppy server: the prefix text of the specification."""
+    text = (
+        "<br />\n<b>Warning</b>:  mysql_connect(): Headers and client library minor version "
+        "mismatch in <b>/var/www/api.php</b> on line <b>17</b><br />\n"
+        '{"status": "ok", "list": [1, 2, 3], "city": "Zürich"}'
+    )
+    handler.answer(text.encode("utf-8"), "text/html; charset=utf-8")
+
+
+@route("/echo")
+def echo(handler: Handler) -> None:
+    """Any request as JSON: method, path, query pairs, header pairs, body (text or base64)."""
+    data = handler.whole_body()
+    shown: dict[str, object] = {
+        "method": handler.command,
+        "path": handler.url_path,
+        "target": handler.path,
+        "query": handler.query,
+        "headers": handler.headers.items(),
+        "size": len(data),
+    }
+    try:
+        shown["body"] = data.decode("utf-8")
+    except UnicodeDecodeError:
+        shown["body_base64"] = base64.b64encode(data).decode("ascii")
+    handler.answer_json(shown)
