@@ -63,6 +63,12 @@ static inline int ntapi_system_cond_wait_until(pthread_cond_t *condition, pthrea
 #endif
 }
 
+static inline void ntapi_system_close_wakeup(int descriptor) {
+    if (descriptor >= 0) {
+        close(descriptor);
+    }
+}
+
 #ifdef __linux__
 /* A descriptor that can be made readable and unreadable again; -1 when there is none to have. */
 static inline int ntapi_system_make_wakeup(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }

@@ -1,1 +1,13 @@
+import CNTApi
 import NTApi
+
+private let versionText = BorrowedTexts()
+
+@_cdecl("ntapi_version") @implementation
+public func ntapi_version() -> UnsafePointer<CChar>! { versionText.text("version") { ntapiVersion } }
+
+@_cdecl("ntapi_drain") @implementation
+public func ntapi_drain(_ timeout: Double) -> Int { APIClient.drainAll(timeout: seconds(timeout)) }
+
+/// The header's way to say a time: negative is for ever.
+func seconds(_ timeout: Double) -> Double? { timeout < 0 ? nil : timeout.isNaN ? 0 : timeout }

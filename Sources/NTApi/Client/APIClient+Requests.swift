@@ -33,7 +33,7 @@ extension APIClient {
     public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
         let request = begin(command, args: args)
         request.wait()
-        return request.response ?? APIResponse(request: request, content: request.journeyEnd(error: .cancelled))
+        return request.response ?? request.cancelledResponse
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
@@ -46,12 +46,14 @@ extension APIClient {
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                request.setHandler { continuation.resume(returning: $0) }
-                // A task that was cancelled before has cancelled the request, whose handler then had nobody to call.
-                if Task.isCancelled { request.cancel() } else { request.resume() }
+                // A task that is cancelled already has ended the request before it had a handler to call.
+                guard request.setHandler({ continuation.resume(returning: $0) }) else {
+                    return continuation.resume(returning: request.cancelledResponse)
+                }
+                request.resume()
             }
         } onCancel: {
-            request.cancelIfResumed()
+            request.cancel()
         }
     }
 

@@ -81,7 +81,7 @@ open class APIClient: @unchecked Sendable {
     ///
     /// - Returns: nil when there is none, as in an empty body.
     /// - Throws: any error, which becomes `invalid JSON`, or an `APIError`, which becomes the response's.
-    open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try JSONParser.parse(data) }
+    open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try ParsedJSON(body: data) }
 
     /// Turns the service's own error fields into an error. On a background worker, for every response that has JSON.
     ///

@@ -8,11 +8,16 @@ public final class Defaults: Sendable {
     private enum Entry {
         case value(JSON)
         case provider(Provider)
+
+        var isProvider: Bool {
+            if case .provider = self { true } else { false }
+        }
     }
 
     private struct Store {
         var entries: [ObjectIdentifier: [String: Entry]] = [:]
         var version = 0
+        var providers = 0
     }
 
     // One lock for every place, so that a forked child finds them all whole, and a look-up through a chain sees one state.
@@ -34,7 +39,14 @@ public final class Defaults: Sendable {
         parent = nil
     }
 
-    deinit { Self.store.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(self)) } }
+    deinit {
+        let entries = Self.store.withLock { store in
+            let entries = store.entries.removeValue(forKey: ObjectIdentifier(self))
+            store.providers -= entries?.values.count(where: \.isProvider) ?? 0
+            return entries
+        }
+        withExtendedLifetime(entries) {}
+    }
 
     /// The value of a default, looked up here and in what this place inherits from. Setting nil removes it here.
     public subscript(key: String) -> JSON? {
@@ -45,14 +57,16 @@ public final class Defaults: Sendable {
     /// Makes a default dynamic; nil removes it.
     public func setProvider(_ key: String, _ provider: Provider?) { set(provider.map(Entry.provider), for: key) }
 
-    /// Grows with each change anywhere; what was read under one number may be read again while it stays.
-    static var version: Int { store.withLock { $0.version } }
+    /// Grows with each change anywhere: what was read under one number need not be read again while it stays. Nil while
+    /// there is a provider, whose answers may change at any time.
+    static var version: Int? { store.withLock { $0.providers == 0 ? $0.version : nil } }
 
     private func set(_ entry: Entry?, for key: String) {
         // What is replaced may run the user's code as it goes, so it must outlive the lock.
         let replaced = Self.store.withLock { store in
             store.version &+= 1
             let old = store.entries[ObjectIdentifier(self)]?[key]
+            store.providers += (entry?.isProvider == true ? 1 : 0) - (old?.isProvider == true ? 1 : 0)
             store.entries[ObjectIdentifier(self), default: [:]][key] = entry
             return old
         }

@@ -62,7 +62,7 @@ public final class Mailbox: @unchecked Sendable {
     // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
     deinit {
         Runtime.adopt(state.callbacks.removeAll(), state.events.removeAll())
-        if state.descriptor >= 0 { close(state.descriptor) }
+        ntapi_system_close_wakeup(state.descriptor)
         pthread_cond_destroy(arrived)
         arrived.deallocate()
         pthread_mutex_destroy(mutex)

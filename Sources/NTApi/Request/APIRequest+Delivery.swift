@@ -64,11 +64,13 @@ extension APIRequest {
 
     private func handlerReturned() {
         // The handlers go now, outside the lock, and with them what they hold: a C caller's destroy runs here.
-        var handlers = shared.withLock { shared in
-            defer { shared.handlers = Handlers() }
-            return shared.handlers
+        Delivery.run(self) {
+            let handlers = shared.withLock { shared in
+                defer { shared.handlers = Handlers() }
+                return shared.handlers
+            }
+            withExtendedLifetime(handlers) {}
         }
-        Delivery.run(self) { handlers = Handlers() }
         let waiters = shared.withLock { shared in
             shared.machine.handlerReturned()
             return shared.waiters

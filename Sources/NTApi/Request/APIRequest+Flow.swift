@@ -93,6 +93,8 @@ extension APIRequest: ExchangeObserver {
         }
     }
 
+    var cancelledResponse: APIResponse { APIResponse(request: self, content: journeyEnd(error: .cancelled)) }
+
     func journeyEnd(error: APIError) -> ResponseContent {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error)
     }

@@ -79,4 +79,13 @@ public struct ParsedJSON: Sendable {
         self.json = json
         self.prefixText = prefixText
     }
+
+    /// What the library makes of a body: JSON, perhaps after stray text, or nothing but white space.
+    init?(body data: ResponseData) throws(JSONParseError) {
+        switch JSONParser.parseResponse(data.bytes.buffer) {
+        case .none: return nil
+        case .json(let json, let prefix): self.init(json, prefixText: prefix)
+        case .failure(let error): throw error
+        }
+    }
 }

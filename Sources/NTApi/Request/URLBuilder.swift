@@ -56,23 +56,17 @@ enum URLBuilder {
             guard let value = path[name] else {
                 throw .invalidRequest("nothing fills {\(name)} in the command: add a path arg named \(quoted(name))")
             }
-            filled += PercentEncoding.component(value)
+            filled += segment(value)
             rest = rest[rest.index(after: close)...]
         }
         filled += PercentEncoding.path(String(rest))
-        if !path.isEmpty { try refuseDots(filled, command) }
         return filled
     }
 
-    // "." and ".." are unreserved: encoded as %2E%2E most servers still read them as a step up. Only refusing is safe.
-    private static func refuseDots(_ filled: String, _ command: String) throws(APIError) {
-        let written = Set(command.split(separator: "/"))
-        for segment in filled.split(separator: "?", maxSplits: 1)[0].split(separator: "/") where !written.contains(segment) {
-            let decoded = PercentEncoding.decode(segment)
-            guard decoded != ".", decoded != ".." else {
-                throw .invalidRequest("a path arg makes the segment \(quoted(decoded)) in \(quoted(command))")
-            }
-        }
+    // "." and ".." are made of unreserved characters, and yet would be steps in the path.
+    private static func segment(_ value: String) -> String {
+        let isDots = value.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
+        return isDots ? String(repeating: "%2E", count: value.utf8.count) : PercentEncoding.component(value)
     }
 
     private static func withoutFragment(_ url: String, hasQuery: Bool) -> String {

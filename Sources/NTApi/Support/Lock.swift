@@ -8,7 +8,7 @@
 ///
 /// A pthread mutex, not `Synchronization.Mutex`: on Linux the latter is owned by thread id and cannot be released in a
 /// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
-final class Lock<State>: @unchecked Sendable {
+package final class Lock<State>: @unchecked Sendable {
     // Safe to share: `state` is touched only between lock and unlock of `mutex`, whose address never changes.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var state: State
@@ -16,7 +16,7 @@ final class Lock<State>: @unchecked Sendable {
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
     ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
     ///   other lock is taken under it.
-    init(_ state: State, survivesFork: Bool = false) {
+    package init(_ state: State, survivesFork: Bool = false) {
         self.state = state
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
@@ -29,7 +29,7 @@ final class Lock<State>: @unchecked Sendable {
     }
 
     @inline(__always)
-    func withLock<Result, Failure: Error>(
+    package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)

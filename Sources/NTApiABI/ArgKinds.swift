@@ -1,0 +1,253 @@
+import CNTApi
+import NTApi
+
+// One function of the header for each kind of arg.
+
+@_cdecl("ntapi_args_url") @implementation
+public func ntapi_args_url(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .url($0, $1) } }
+
+@_cdecl("ntapi_args_url_int") @implementation
+public func ntapi_args_url_int(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Int64) -> ntapi_status {
+    append(args) { String(c: name).map { .url($0, value) } }
+}
+
+@_cdecl("ntapi_args_url_double") @implementation
+public func ntapi_args_url_double(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Double
+) -> ntapi_status { append(args) { String(c: name).map { .url($0, value) } } }
+
+@_cdecl("ntapi_args_url_bool") @implementation
+public func ntapi_args_url_bool(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: Bool) -> ntapi_status {
+    append(args) { String(c: name).map { .url($0, value) } }
+}
+
+@_cdecl("ntapi_args_path") @implementation
+public func ntapi_args_path(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .path($0, $1) } }
+
+@_cdecl("ntapi_args_form") @implementation
+public func ntapi_args_form(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .form($0, $1) } }
+
+@_cdecl("ntapi_args_multipart") @implementation
+public func ntapi_args_multipart(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .multipart($0, $1) } }
+
+@_cdecl("ntapi_args_multipart_data") @implementation
+public func ntapi_args_multipart_data(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ bytes: UnsafeRawPointer!, _ length: Int,
+    _ extension: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let name = String(c: name), let fileExtension = optional(`extension`) else { return nil }
+        return .multipart(name, data: copied(bytes, length), fileExtension: fileExtension.value)
+    }
+}
+
+@_cdecl("ntapi_args_multipart_named_data") @implementation
+public func ntapi_args_multipart_named_data(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ bytes: UnsafeRawPointer!, _ length: Int,
+    _ filename: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let name = String(c: name), let filename = optional(filename), let type = optional(content_type) else {
+            return nil
+        }
+        return .multipart(
+            name, data: copied(bytes, length), filename: filename.value ?? "\(name).bin", contentType: type.value)
+    }
+}
+
+@_cdecl("ntapi_args_multipart_file") @implementation
+public func ntapi_args_multipart_file(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ path: UnsafePointer<CChar>!,
+    _ filename: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let name = String(c: name), let path = optional(path), let filename = optional(filename),
+            let type = optional(content_type)
+        else { return nil }
+        return .multipart(name, file: path.value, filename: filename.value, contentType: type.value)
+    }
+}
+
+@_cdecl("ntapi_args_data") @implementation
+public func ntapi_args_data(
+    _ args: OpaquePointer!, _ bytes: UnsafeRawPointer!, _ length: Int, _ content_type: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) { optional(content_type).map { .data(copied(bytes, length), contentType: $0.value) } }
+}
+
+@_cdecl("ntapi_args_json") @implementation
+public func ntapi_args_json(_ args: OpaquePointer!, _ value: OpaquePointer!) -> ntapi_status {
+    append(args) {
+        guard let value else { return .json(nil) }
+        return Handles.get(value, JSONBox.self).map { .json($0.json) }
+    }
+}
+
+@_cdecl("ntapi_args_file") @implementation
+public func ntapi_args_file(
+    _ args: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ content_type: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let path = optional(path), let type = optional(content_type) else { return nil }
+        return .file(path.value, contentType: type.value)
+    }
+}
+
+/// The pull callback of a C program has asked for the request to fail.
+private struct StreamFailed: Error, CustomStringConvertible {
+    var description: String { "the read callback returned a negative number" }
+}
+
+@_cdecl("ntapi_args_stream") @implementation
+public func ntapi_args_stream(
+    _ args: OpaquePointer!, _ read: ntapi_read_fn!, _ rewind: ntapi_rewind_fn!, _ length: Int64,
+    _ content_type: UnsafePointer<CChar>!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return append(args) {
+        guard let type = optional(content_type) else { return nil }
+        guard let read else { return .stream(nil) }
+        var rewinder: (@Sendable () -> Bool)?
+        if let rewind { rewinder = { rewind(userData.pointer) } }
+        let stream = BodyStream(length: length < 0 ? nil : length, rewind: rewinder) { buffer in
+            let count = read(userData.pointer, buffer.baseAddress, buffer.count)
+            guard count >= 0 else { throw StreamFailed() }
+            return count
+        }
+        return .stream(stream, contentType: type.value)
+    }
+}
+
+@_cdecl("ntapi_args_base_url") @implementation
+public func ntapi_args_base_url(_ args: OpaquePointer!, _ url: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args, url) { .baseURL($0) }
+}
+
+@_cdecl("ntapi_args_header") @implementation
+public func ntapi_args_header(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .header($0, $1) } }
+
+@_cdecl("ntapi_args_add_header") @implementation
+public func ntapi_args_add_header(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .addHeader($0, $1) } }
+
+@_cdecl("ntapi_args_basic_auth") @implementation
+public func ntapi_args_basic_auth(
+    _ args: OpaquePointer!, _ user: UnsafePointer<CChar>!, _ password: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let user = optional(user), let password = optional(password) else { return nil }
+        return .basicAuth(user.value, password.value)
+    }
+}
+
+@_cdecl("ntapi_args_bearer") @implementation
+public func ntapi_args_bearer(_ args: OpaquePointer!, _ token: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args, token) { .bearer($0) }
+}
+
+@_cdecl("ntapi_args_timeout") @implementation
+public func ntapi_args_timeout(_ args: OpaquePointer!, _ clock: ntapi_clock, _ seconds: Double) -> ntapi_status {
+    append(args) {
+        switch clock {
+        case NTAPI_CLOCK_IDLE: .timeout(seconds, .idle)
+        case NTAPI_CLOCK_CONNECT: .timeout(seconds, .connect)
+        case NTAPI_CLOCK_QUEUE: .timeout(seconds, .queue)
+        case NTAPI_CLOCK_ATTEMPT: .timeout(seconds, .attempt)
+        case NTAPI_CLOCK_TOTAL: .timeout(seconds, .total)
+        default: nil
+        }
+    }
+}
+
+@_cdecl("ntapi_args_method") @implementation
+public func ntapi_args_method(_ args: OpaquePointer!, _ method: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args, method) { .method($0) }
+}
+
+@_cdecl("ntapi_args_cache_policy") @implementation
+public func ntapi_args_cache_policy(_ args: OpaquePointer!, _ policy: ntapi_cache_policy) -> ntapi_status {
+    append(args) {
+        switch policy {
+        case NTAPI_CACHE_POLICY_PROTOCOL: .cachePolicy(.protocol)
+        case NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE: .cachePolicy(.reloadIgnoringCache)
+        case NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD: .cachePolicy(.returnCachedElseLoad)
+        case NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD: .cachePolicy(.returnCachedDontLoad)
+        case NTAPI_CACHE_POLICY_RELOAD_REVALIDATING: .cachePolicy(.reloadRevalidating)
+        default: nil
+        }
+    }
+}
+
+@_cdecl("ntapi_args_option") @implementation
+public func ntapi_args_option(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> ntapi_status {
+    guard name != nil else { return Handles.get(args, ArgsBox.self) == nil ? NTAPI_STATUS_INVALID_ARGUMENT : NTAPI_STATUS_OK }
+    return append(args) { String(c: name).map { .option(APIOption($0)) } }
+}
+
+@_cdecl("ntapi_args_option_value") @implementation
+public func ntapi_args_option_value(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status { append(args, name, value) { .option(APIOption($0), $1) } }
+
+@_cdecl("ntapi_args_thread") @implementation
+public func ntapi_args_thread(_ args: OpaquePointer!, _ handlers: CInt, _ thread: ntapi_thread) -> ntapi_status {
+    append(args) {
+        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+        switch thread {
+        case NTAPI_THREAD_MAIN: return .handlers(kinds, on: .main)
+        case NTAPI_THREAD_BACKGROUND: return .handlers(kinds, on: .background)
+        case NTAPI_THREAD_CURRENT: return .handlers(kinds, on: .current)
+        default: return nil
+        }
+    }
+}
+
+@_cdecl("ntapi_args_executor") @implementation
+public func ntapi_args_executor(_ args: OpaquePointer!, _ handlers: CInt, _ executor: OpaquePointer!) -> ntapi_status {
+    append(args) {
+        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+        guard let executor else { return .handlers(kinds, on: nil) }
+        return Handles.get(executor, ExecutorBox.self).map { .handlers(kinds, on: .executor($0)) }
+    }
+}
+
+@_cdecl("ntapi_args_mailbox") @implementation
+public func ntapi_args_mailbox(_ args: OpaquePointer!, _ handlers: CInt, _ mailbox: OpaquePointer!) -> ntapi_status {
+    append(args) {
+        guard let kinds = HandlerKinds(c: handlers) else { return nil }
+        guard let mailbox else { return .handlers(kinds, on: nil) }
+        return Handles.get(mailbox, MailboxBox.self).map { .handlers(kinds, on: .mailbox($0.mailbox)) }
+    }
+}
+
+// MARK: C's values
+
+extension HandlerKinds {
+    /// nil for 0 and for bits that mean nothing.
+    init?(c bits: CInt) {
+        guard bits > 0, bits <= CInt(HandlerKinds.all.rawValue) else { return nil }
+        self.init(rawValue: Int(bits))
+    }
+}
+
+/// A text that may be missing; nil when it is there and not UTF-8.
+private func optional(_ text: UnsafePointer<CChar>?) -> (value: String?, Void)? {
+    guard let text else { return (nil, ()) }
+    return String(c: text).map { ($0, ()) }
+}
+
+/// A copy of C's bytes; nil for NULL.
+private func copied(_ bytes: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
+    bytes.map { Array(UnsafeRawBufferPointer(start: $0, count: max(0, length))) }
+}

@@ -1,0 +1,113 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_args` stands for.
+final class ArgsBox: Sendable {
+    private let list: Lock<[APIArg]>
+    private let texts = BorrowedTexts()
+
+    init(_ args: [APIArg] = []) { list = Lock(args) }
+
+    var args: [APIArg] { list.withLock { $0 } }
+
+    func append(_ args: [APIArg]) { list.withLock { $0 += args.filter { !$0.isSuppressed } } }
+
+    /// - Returns: false when there is none.
+    func markLastSecret() -> Bool {
+        list.withLock { list in
+            guard let last = list.last else { return false }
+            list[list.count - 1] = last.secret
+            return true
+        }
+    }
+
+    var description: UnsafePointer<CChar>? {
+        texts.replace("description", args.map(\.description).joined(separator: "\n"))
+    }
+
+    func option(_ name: String) -> UnsafePointer<CChar>? {
+        texts.replace("option", args.last { $0.optionName == name }?.optionValue)
+    }
+}
+
+/// Appends an arg, unless the handle is wrong or the arg could not be made of C's values.
+func append(_ args: OpaquePointer?, _ make: () -> APIArg?) -> ntapi_status {
+    guard let box = Handles.get(args, ArgsBox.self), let arg = make() else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.append([arg])
+    return NTAPI_STATUS_OK
+}
+
+/// Appends an arg of a text that NULL suppresses.
+func append(
+    _ args: OpaquePointer?, _ value: UnsafePointer<CChar>?, _ make: (String?) -> APIArg
+) -> ntapi_status {
+    append(args) {
+        guard let value else { return make(nil) }
+        return String(c: value).map { make($0) }
+    }
+}
+
+/// Appends an arg of a name and a text that NULL suppresses.
+func append(
+    _ args: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?,
+    _ make: (String, String?) -> APIArg
+) -> ntapi_status {
+    guard let name = String(c: name) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return append(args, value) { make(name, $0) }
+}
+
+@_cdecl("ntapi_args_create") @implementation
+public func ntapi_args_create() -> OpaquePointer! { Handles.make(ArgsBox()) }
+
+@_cdecl("ntapi_args_copy") @implementation
+public func ntapi_args_copy(_ args: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(args, ArgsBox.self).flatMap { Handles.make(ArgsBox($0.args)) }
+}
+
+@_cdecl("ntapi_args_free") @implementation
+public func ntapi_args_free(_ args: OpaquePointer!) { Handles.free(args, ArgsBox.self) }
+
+@_cdecl("ntapi_args_count") @implementation
+public func ntapi_args_count(_ args: OpaquePointer!) -> Int { Handles.get(args, ArgsBox.self)?.args.count ?? 0 }
+
+@_cdecl("ntapi_args_description") @implementation
+public func ntapi_args_description(_ args: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(args, ArgsBox.self)?.description
+}
+
+@_cdecl("ntapi_args_append_json") @implementation
+public func ntapi_args_append_json(
+    _ args: OpaquePointer!, _ text: UnsafePointer<CChar>!, _ length: Int, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    do throws(APIError) {
+        guard let box = Handles.get(args, ArgsBox.self) else { throw .invalidArgument("args is no list of args") }
+        guard let text else { throw .invalidArgument("text is NULL") }
+        let bytes = UnsafeRawBufferPointer(start: text, count: max(0, length))
+        box.append(try APIArg.list(parsing: bytes))
+        return NTAPI_STATUS_OK
+    } catch let problem {
+        error?.pointee = problem.handle
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+}
+
+@_cdecl("ntapi_args_append") @implementation
+public func ntapi_args_append(_ args: OpaquePointer!, _ other: OpaquePointer!) -> ntapi_status {
+    guard let box = Handles.get(args, ArgsBox.self), let from = Handles.get(other, ArgsBox.self) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    box.append(from.args)
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_args_mark_secret") @implementation
+public func ntapi_args_mark_secret(_ args: OpaquePointer!) -> ntapi_status {
+    guard let box = Handles.get(args, ArgsBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return box.markLastSecret() ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+}
+
+@_cdecl("ntapi_args_get_option") @implementation
+public func ntapi_args_get_option(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
+    guard let box = Handles.get(args, ArgsBox.self), let name = String(c: name) else { return nil }
+    return box.option(name)
+}

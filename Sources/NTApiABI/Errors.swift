@@ -1,0 +1,89 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_error` stands for.
+final class ErrorBox: Sendable {
+    let error: APIError
+    private let texts = BorrowedTexts()
+
+    init(_ error: APIError) { self.error = error }
+
+    var message: UnsafePointer<CChar>? { texts.text("message") { error.message } }
+}
+
+extension APIError {
+    /// A new handle of the error.
+    var handle: OpaquePointer? { Handles.make(ErrorBox(self)) }
+}
+
+extension APIError.Domain {
+    var c: ntapi_error_domain {
+        switch self {
+        case .request: NTAPI_ERROR_DOMAIN_REQUEST
+        case .network: NTAPI_ERROR_DOMAIN_NETWORK
+        case .http: NTAPI_ERROR_DOMAIN_HTTP
+        case .json: NTAPI_ERROR_DOMAIN_JSON
+        case .service: NTAPI_ERROR_DOMAIN_SERVICE
+        case .cancelled: NTAPI_ERROR_DOMAIN_CANCELLED
+        }
+    }
+
+    init(_ domain: ntapi_error_domain) {
+        switch domain {
+        case NTAPI_ERROR_DOMAIN_REQUEST: self = .request
+        case NTAPI_ERROR_DOMAIN_NETWORK: self = .network
+        case NTAPI_ERROR_DOMAIN_HTTP: self = .http
+        case NTAPI_ERROR_DOMAIN_JSON: self = .json
+        case NTAPI_ERROR_DOMAIN_CANCELLED: self = .cancelled
+        default: self = .service
+        }
+    }
+}
+
+@_cdecl("ntapi_code_register") @implementation
+public func ntapi_code_register(_ name: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
+    String(c: name).map { ErrorCode($0).cString }
+}
+
+@_cdecl("ntapi_error_create") @implementation
+public func ntapi_error_create(
+    _ domain: ntapi_error_domain, _ code: UnsafePointer<CChar>!, _ message: UnsafePointer<CChar>!
+) -> OpaquePointer! {
+    let codeText = code == nil ? ErrorCode.generic.name : String(c: code)
+    let messageText = message == nil ? codeText : String(c: message)
+    guard let codeText, let messageText else { return nil }
+    return APIError(domain: .init(domain), code: ErrorCode(codeText), message: messageText).handle
+}
+
+@_cdecl("ntapi_error_free") @implementation
+public func ntapi_error_free(_ error: OpaquePointer!) { Handles.free(error, ErrorBox.self) }
+
+@_cdecl("ntapi_error_get_domain") @implementation
+public func ntapi_error_get_domain(_ error: OpaquePointer!) -> ntapi_error_domain {
+    Handles.get(error, ErrorBox.self)?.error.domain.c ?? NTAPI_ERROR_DOMAIN_NONE
+}
+
+@_cdecl("ntapi_error_code") @implementation
+public func ntapi_error_code(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(error, ErrorBox.self)?.error.code.cString
+}
+
+@_cdecl("ntapi_error_message") @implementation
+public func ntapi_error_message(_ error: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(error, ErrorBox.self)?.message
+}
+
+@_cdecl("ntapi_error_http_status") @implementation
+public func ntapi_error_http_status(_ error: OpaquePointer!) -> CInt {
+    CInt(clamping: Handles.get(error, ErrorBox.self)?.error.httpStatus ?? 0)
+}
+
+@_cdecl("ntapi_error_transport_code") @implementation
+public func ntapi_error_transport_code(_ error: OpaquePointer!) -> CInt {
+    CInt(clamping: Handles.get(error, ErrorBox.self)?.error.transportCode ?? 0)
+}
+
+@_cdecl("ntapi_error_is_retryable") @implementation
+public func ntapi_error_is_retryable(_ error: OpaquePointer!) -> Bool {
+    Handles.get(error, ErrorBox.self)?.error.isRetryable ?? false
+}

@@ -1,0 +1,120 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_json` stands for.
+final class JSONBox: Sendable {
+    let json: JSON
+    private let texts = BorrowedTexts()
+
+    init(_ json: JSON) { self.json = json }
+
+    var text: UnsafePointer<CChar>? { texts.text("text") { json.text } }
+}
+
+/// The value at a path of a document.
+private func value(_ json: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> JSON? {
+    guard let box = Handles.get(json, JSONBox.self) else { return nil }
+    guard let path else { return box.json }
+    return String(c: path).flatMap { box.json[path: $0] }
+}
+
+@_cdecl("ntapi_json_parse") @implementation
+public func ntapi_json_parse(
+    _ text: UnsafePointer<CChar>!, _ length: Int, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> OpaquePointer! {
+    guard let text else {
+        error?.pointee = APIError.invalidArgument("text is NULL").handle
+        return nil
+    }
+    do {
+        return Handles.make(JSONBox(try JSON(parsing: UnsafeRawBufferPointer(start: text, count: max(0, length)))))
+    } catch let problem {
+        error?.pointee = APIError(domain: .json, code: .invalidJSON, message: "\(problem)").handle
+        return nil
+    }
+}
+
+@_cdecl("ntapi_json_create_string") @implementation
+public func ntapi_json_create_string(_ value: UnsafePointer<CChar>!) -> OpaquePointer! {
+    String(c: value).flatMap { Handles.make(JSONBox(JSON($0))) }
+}
+
+@_cdecl("ntapi_json_free") @implementation
+public func ntapi_json_free(_ json: OpaquePointer!) { Handles.free(json, JSONBox.self) }
+
+@_cdecl("ntapi_json_get_type") @implementation
+public func ntapi_json_get_type(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> ntapi_json_type {
+    switch value(json, path)?.kind {
+    case nil: NTAPI_JSON_TYPE_ABSENT
+    case .null?: NTAPI_JSON_TYPE_NULL
+    case .bool?: NTAPI_JSON_TYPE_BOOL
+    case .int?: NTAPI_JSON_TYPE_INT
+    case .double?: NTAPI_JSON_TYPE_DOUBLE
+    case .string?: NTAPI_JSON_TYPE_STRING
+    case .array?: NTAPI_JSON_TYPE_ARRAY
+    case .object?: NTAPI_JSON_TYPE_OBJECT
+    }
+}
+
+// The pointers lead into the document itself, which stays as it is as long as any handle of it is held.
+@_cdecl("ntapi_json_string") @implementation
+public func ntapi_json_string(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
+    value(json, path)?.cString?.pointer
+}
+
+@_cdecl("ntapi_json_string_length") @implementation
+public func ntapi_json_string_length(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> Int {
+    value(json, path)?.cString?.length ?? 0
+}
+
+@_cdecl("ntapi_json_int") @implementation
+public func ntapi_json_int(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ fallback: Int64) -> Int64 {
+    value(json, path)?.int64 ?? fallback
+}
+
+@_cdecl("ntapi_json_double") @implementation
+public func ntapi_json_double(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ fallback: Double) -> Double {
+    value(json, path)?.double ?? fallback
+}
+
+@_cdecl("ntapi_json_bool") @implementation
+public func ntapi_json_bool(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ fallback: Bool) -> Bool {
+    value(json, path)?.bool ?? fallback
+}
+
+@_cdecl("ntapi_json_count") @implementation
+public func ntapi_json_count(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> Int {
+    value(json, path)?.count ?? 0
+}
+
+@_cdecl("ntapi_json_key") @implementation
+public func ntapi_json_key(
+    _ json: OpaquePointer!, _ path: UnsafePointer<CChar>!, _ index: Int
+) -> UnsafePointer<CChar>! {
+    value(json, path)?.cKey(at: index)
+}
+
+@_cdecl("ntapi_json_get") @implementation
+public func ntapi_json_get(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> OpaquePointer! {
+    value(json, path).flatMap { Handles.make(JSONBox($0)) }
+}
+
+@_cdecl("ntapi_json_text") @implementation
+public func ntapi_json_text(_ json: OpaquePointer!) -> UnsafePointer<CChar>! { Handles.get(json, JSONBox.self)?.text }
+
+@_cdecl("ntapi_json_to_jansson") @implementation
+public func ntapi_json_to_jansson(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> OpaquePointer! {
+    value(json, path)?.janssonDeepCopy()
+}
+
+@_cdecl("ntapi_json_from_jansson") @implementation
+public func ntapi_json_from_jansson(_ tree: OpaquePointer!) -> OpaquePointer! {
+    guard let tree else { return nil }
+    return Handles.make(JSONBox(JSON(janssonDeepCopying: UnsafeRawPointer(tree))))
+}
+
+extension APIError {
+    static func invalidArgument(_ message: String) -> APIError {
+        APIError(domain: .request, code: .invalidRequest, message: message)
+    }
+}
