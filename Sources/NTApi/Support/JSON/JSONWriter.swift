@@ -1,0 +1,69 @@
+/// Writes compact JSON text.
+///
+/// Why not `json_dumps`: it writes doubles with 17 digits (0.1 as 0.10000000000000001), asks the host's locale for the
+/// decimal point, and recurses.
+struct JSONWriter {
+    private(set) var bytes: [UInt8] = []
+    private var open: [JSONCursor] = []
+
+    mutating func write(_ ref: JSONRef) {
+        begin(ref)
+        while var cursor = open.popLast() {
+            let isObject = cursor.container.kind == .object
+            guard let child = cursor.next() else {
+                bytes.append(UInt8(ascii: isObject ? "}" : "]"))
+                continue
+            }
+            open.append(cursor)
+            // Only right behind an opening bracket is there no comma; no value ends in one.
+            if bytes.last != UInt8(ascii: isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
+            if isObject {
+                string(child.key)
+                bytes.append(UInt8(ascii: ":"))
+            }
+            begin(child.ref)
+        }
+    }
+
+    /// Writes a scalar, or the opening bracket of a container and leaves the rest to the loop.
+    private mutating func begin(_ ref: JSONRef) {
+        switch ref.kind {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool: bytes.append(contentsOf: (ref.bool == true ? "true" : "false").utf8)
+        case .int: bytes.append(contentsOf: ref.integer.description.utf8)
+        // Swift writes the shortest digits that read back the same, always with a point or an exponent: 1.0, 1e+20.
+        case .double: bytes.append(contentsOf: ref.real.description.utf8)
+        case .string: string(ref.utf8 ?? UnsafeRawBufferPointer(start: nil, count: 0))
+        case .array, .object:
+            bytes.append(UInt8(ascii: ref.kind == .object ? "{" : "["))
+            open.append(JSONCursor(ref))
+        }
+    }
+
+    private mutating func string(_ text: UnsafeRawBufferPointer) {
+        bytes.append(UInt8(ascii: "\""))
+        var written = 0
+        for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+            bytes.append(contentsOf: text[written..<index])
+            escape(byte)
+            written = index + 1
+        }
+        bytes.append(contentsOf: text[written...])
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x22, 0x5C: bytes.append(byte)
+        default:
+            bytes.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
+            bytes.append(contentsOf: String(byte & 0x0F, radix: 16).utf8)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import NTApi
+
+/// JSON after stray text, and the bound of looking for it.
+@Suite struct JSONRecoveryTests {
+    private func response(_ text: String) -> JSONParser.ResponseBody {
+        response(Array(text.utf8))
+    }
+
+    private func response(_ bytes: [UInt8]) -> JSONParser.ResponseBody {
+        bytes.withUnsafeBytes { JSONParser.parseResponse($0) }
+    }
+
+    @Test(arguments: ["", " ", "\r\n\t ", "\u{FEFF}", "\u{FEFF}\n"])
+    func whiteSpaceIsNone(text: String) {
+        #expect(response(text) == .none)
+    }
+
+    @Test(arguments: ["{}", "\u{FEFF}{}\n", " 5 ", #""x""#, "null"])
+    func wholeBodiesHaveNoPrefix(text: String) throws {
+        #expect(response(text) == .json(try JSON(parsing: text), prefix: nil))
+    }
+
+    static let recovered: [(prefix: String, json: String)] = [
+        ("Warning: x\n", #"{"a":1}"#), ("x", "[1]"),
+        ("<br />\n<b>Notice</b>: Undefined index [foo] in [0] {x}\n", #"{"a":[1]}"#),
+        ("body {color: red} a { b: c }", "[{}]"), ("[0] => ", #"{"a":1}"#), (#"{"a":1}"#, #"{"b":2}"#),
+        (#"array(1) { ["x"]=> int(1) } "#, #"{"a":1}"#), ("[1 ", #"{"a":1}"#),
+        ("[true] [null] [2024-01-01] [not] [t] ", "[false]"),
+        ("\"unbalanced ", #"{"a":1}"#), ("5 ", "[]"), ("\u{0}\u{0}", "{}"), ("[\"a\u{0}", "[1]"), ("é€", "[\"é\"]"),
+        ("big [99999999999999999999] ", "[99999999999999999999]"), ("[{", #"[{"a":{"b":[{}]}}]"#),
+    ]
+
+    @Test(arguments: recovered)
+    func recovers(prefix: String, json: String) throws {
+        #expect(response(prefix + json) == .json(try JSON(parsing: json), prefix: prefix))
+        #expect(response("\u{FEFF}\(prefix)\(json) \r\n") == .json(try JSON(parsing: json), prefix: prefix))
+    }
+
+    @Test func prefixesThatAreNotUTF8AreRepaired() {
+        #expect(response([0xE9, 0x20] + Array("{}".utf8)) == .json([:], prefix: "\u{FFFD} "))
+    }
+
+    /// JSON without its end must not be taken for the last value inside of it.
+    @Test(arguments: [
+        #"[{"id":1},{"id":2}"#, "[[1],[2]", #"{"a":{"b":{"c":1}}"#, #"{"a":[1,2]"#, #"Warning: x {"a":{"b":1}"#,
+        "x [99999999999999999999,[1]", #"{"a":"{}"#, "[[[[]]",
+        // Too deep as well: reading stopped inside of it, before its end was missed.
+        String(repeating: "[", count: 2_049) + "]",
+    ])
+    func truncatedJSONFails(text: String) {
+        guard case .failure = response(text) else {
+            Issue.record("taken for JSON: \(text)")
+            return
+        }
+    }
+
+    @Test func theErrorIsThatOfTheWholeBody() throws {
+        for text in ["Warning: x", "Warning [1] x {\"a\":", "\u{FEFF}[1,}", "{}\u{0}", "x {} trailing"] {
+            let error = #expect(throws: JSONParseError.self) { try JSON(parsing: text) }
+            #expect(response(text) == .failure(try #require(error)))
+        }
+    }
+
+    /// Bodies made to cost much: the counts, not the clock, show that they do not.
+    static let adversarial: [(name: String, body: String)] = [
+        ("brackets", String(repeating: "[", count: 1 << 20)),
+        ("brackets, closed once", String(repeating: "[", count: 1 << 20) + "]"),
+        ("open objects", String(repeating: #"{"a":"#, count: 60_000) + "}"),
+        ("values", "x" + String(repeating: "[0]", count: 60_000) + "x]"),
+        ("bad values", "x" + String(repeating: "[0 ", count: 60_000) + "]"),
+        (
+            "long bad values",
+            "x" + String(repeating: "[" + String(repeating: "1,", count: 5_000) + "x", count: 20) + "]"
+        ),
+        ("strings", "x" + String(repeating: "[\"", count: 60_000) + "]"),
+        ("big integers", "x" + String(repeating: "[99999999999999999999 ", count: 10_000) + "]"),
+        ("white space", "x" + String(repeating: "[" + String(repeating: " ", count: 1_000), count: 1_000) + "]"),
+    ]
+
+    @Test(arguments: adversarial)
+    func workIsBounded(name: String, body: String) {
+        let bytes = Array(body.utf8)
+        bytes.withUnsafeBytes { bytes in
+            var whole = JSONLoader()
+            guard case .failure(let failure) = whole.loadWhole(bytes) else {
+                Issue.record("not meant to be JSON")
+                return
+            }
+            var recovery = JSONRecovery(bytes, from: 0, whole: failure)
+            #expect(recovery.run() == nil)
+            #expect(recovery.attempts <= JSONRecovery.maximumAttempts)
+            #expect(recovery.loader.bytesRead <= (JSONRecovery.maximumReads + 3) * bytes.count)
+            // Without big integers, every byte is read at most once, but for the one at which an attempt stops.
+            if name != "big integers" {
+                #expect(recovery.loader.bytesRead <= bytes.count + JSONRecovery.maximumAttempts)
+            }
+        }
+    }
+
+    @Test func attemptsEndAtTheLimit() {
+        let stray = String(repeating: "[0 x", count: JSONRecovery.maximumAttempts - 1)
+        #expect(response("x\(stray){}") == .json([:], prefix: "x\(stray)"))
+        guard case .failure = response("x[0 x\(stray){}") else {
+            Issue.record("an attempt too many")
+            return
+        }
+    }
+}
