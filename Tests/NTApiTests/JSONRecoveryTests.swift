@@ -46,6 +46,8 @@ import Testing
     @Test(arguments: [
         #"[{"id":1},{"id":2}"#, "[[1],[2]", #"{"a":{"b":{"c":1}}"#, #"{"a":[1,2]"#, #"Warning: x {"a":{"b":1}"#,
         "x [99999999999999999999,[1]", #"{"a":"{}"#, "[[[[]]",
+        // Too deep as well: reading stopped inside of it, before its end was missed.
+        String(repeating: "[", count: 2_049) + "]",
     ])
     func truncatedJSONFails(text: String) {
         guard case .failure = response(text) else {

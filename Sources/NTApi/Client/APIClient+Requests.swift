@@ -120,4 +120,7 @@ extension HTTPRequest {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
         if url != previousURL { _ = try URLParts(url) }
     }
+
+    /// Whether method, headers and URL may be sent.
+    package var isValid: Bool { (try? check(previousURL: "")) != nil }
 }

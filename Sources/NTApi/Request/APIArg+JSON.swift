@@ -5,9 +5,14 @@ extension APIArg {
     ///
     /// - Throws: an `invalid request` error that names the arg and what is wrong with it.
     public static func list(parsing text: String) throws(APIError) -> [APIArg] {
+        var text = text
+        return try text.withUTF8 { utf8 throws(APIError) in try list(parsing: UnsafeRawBufferPointer(utf8)) }
+    }
+
+    package static func list(parsing bytes: UnsafeRawBufferPointer) throws(APIError) -> [APIArg] {
         let json: JSON
         do {
-            json = try JSON(parsing: text)
+            json = try JSON(parsing: bytes)
         } catch {
             throw .invalidRequest("the args are not JSON: \(error)")
         }

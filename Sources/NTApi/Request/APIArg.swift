@@ -38,6 +38,14 @@ public struct APIArg: Sendable {
         if case .suppressed = kind { true } else { false }
     }
 
+    package var optionName: String? {
+        if case .option(let name, _) = kind { name } else { nil }
+    }
+
+    package var optionValue: String? {
+        if case .option(_, let value) = kind { value } else { nil }
+    }
+
     /// The same arg, printed as `<redacted>`, and as a header never sent to another origin.
     ///
     /// Authorization, Cookie and names such as password, token or api_key are secret by themselves.

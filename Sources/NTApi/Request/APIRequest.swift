@@ -27,6 +27,14 @@ public final class APIRequest: Sendable {
         case progress(HandlerKinds, TransferProgress)
     }
 
+    /// Why events cannot be delivered.
+    package enum EventProblem: Sendable {
+        /// The request was resumed.
+        case tooLate
+        /// A handler runs where there is no mailbox to take events from.
+        case noMailbox
+    }
+
     package typealias EventMaker = @Sendable (Event) -> AnyObject
 
     struct Handlers {
@@ -148,18 +156,18 @@ public final class APIRequest: Sendable {
 
     /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
     ///
-    /// - Returns: nil when done, else whether it came too late (true) or a handler has no mailbox (false).
-    package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> Bool? {
+    /// - Returns: nil when done, else what was wrong.
+    package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> EventProblem? {
         let destinations: [(HandlerKinds, Destination)] = [
             (.response, responseDestination), (.uploadProgress, progressDestinations[0]),
             (.downloadProgress, progressDestinations[1]),
         ]
-        guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return false }
+        guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return .noMailbox }
         let done = configure {
             $0.eventKinds = kinds
             $0.makeEvent = makeEvent
         }
-        return done ? nil : true
+        return done ? nil : .tooLate
     }
 
     private func configure(_ change: (inout Handlers) -> Void) -> Bool {

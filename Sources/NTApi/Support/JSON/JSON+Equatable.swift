@@ -34,8 +34,8 @@ extension JSON: Equatable {
         case (.int, .int): left.integer == right.integer
         case (.double, .double): left.real == right.real
         // Swift compares an integer and a double by their exact values: 2^53 + 1 does not equal 2^53 as a double.
-        case (.int, .double): left.integer == Int64(exactly: right.real)
-        case (.double, .int): Int64(exactly: left.real) == right.integer
+        case (.int, .double): left.integer == right.integralReal
+        case (.double, .int): left.integralReal == right.integer
         default: false
         }
     }

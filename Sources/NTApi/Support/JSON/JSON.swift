@@ -55,7 +55,7 @@ public struct JSON: Sendable {
         node.read { ref in
             switch ref.kind {
             case .int: ref.integer
-            case .double: Int64(exactly: ref.real)
+            case .double: ref.integralReal
             default: nil
             }
         }

@@ -2,7 +2,7 @@
 ///
 /// `@unchecked Sendable`, because: a tree is changed only while it is built, before its first `JSONNode` exists; jansson's
 /// reference counts are atomic; and its readers (`json_object_get`, the iterators, the getters) change nothing, having
-/// neither caches nor visited marks in the values since 2.8. So any number of threads may read one tree, and any of
+/// neither caches nor visited marks in the values as of 2.14. So any number of threads may read one tree, and any of
 /// them may be the last to let go of it.
 final class JSONNode: @unchecked Sendable {
     private let ref: JSONRef

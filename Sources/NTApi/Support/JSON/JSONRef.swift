@@ -33,6 +33,16 @@ extension UnsafeMutablePointer where Pointee == json_t {
 
     var real: Double { json_real_value(self) }
 
+    /// The double as an integer when it is one and fits 64 bits.
+    ///
+    /// `Int64(exactly:)` would do, but it calls `trunc` on processors before SSE 4.1, which needs the linker to know of libm.
+    var integralReal: Int64? {
+        let real = real
+        guard real >= -0x1p63, real < 0x1p63 else { return nil }
+        let integer = Int64(real)
+        return Double(integer) == real ? integer : nil
+    }
+
     /// The bytes of a string, inside the value; nil for other kinds.
     var utf8: UnsafeRawBufferPointer? {
         json_string_value(self).map { UnsafeRawBufferPointer(start: $0, count: json_string_length(self)) }

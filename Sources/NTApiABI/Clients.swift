@@ -1,0 +1,62 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_client` stands for.
+final class ClientBox: Sendable {
+    let client: CClient
+    let defaults: HandleOwner<DefaultsBox>
+
+    init(_ client: CClient) {
+        self.client = client
+        defaults = HandleOwner(DefaultsBox(client.defaults))
+    }
+}
+
+@_cdecl("ntapi_client_create") @implementation
+public func ntapi_client_create(_ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!) -> OpaquePointer! {
+    let url = String(c: base_url)
+    guard base_url == nil || url != nil else { return nil }
+    guard let class_handle else { return Handles.make(ClientBox(CClient(inheriting: nil, baseURL: url))) }
+    return Handles.get(class_handle, ClassBox.self).flatMap {
+        Handles.make(ClientBox(CClient(inheriting: $0.place, baseURL: url)))
+    }
+}
+
+@_cdecl("ntapi_client_free") @implementation
+public func ntapi_client_free(_ client: OpaquePointer!) { Handles.free(client, ClientBox.self) }
+
+@_cdecl("ntapi_client_close") @implementation
+public func ntapi_client_close(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.close() } }
+
+@_cdecl("ntapi_client_cancel_all") @implementation
+public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.cancelAll() } }
+
+@_cdecl("ntapi_client_drain") @implementation
+public func ntapi_client_drain(_ client: OpaquePointer!, _ timeout: Double) -> Int {
+    Handles.get(client, ClientBox.self)?.client.drain(timeout: seconds(timeout)) ?? 0
+}
+
+@_cdecl("ntapi_client_set_args") @implementation
+public func ntapi_client_set_args(_ client: OpaquePointer!, _ args: OpaquePointer!) -> ntapi_status {
+    let box = Handles.get(args, ArgsBox.self)
+    guard args == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(client) { $0.args = box?.args ?? [] }
+}
+
+@_cdecl("ntapi_client_set_log_flags") @implementation
+public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) -> ntapi_status {
+    with(client) { $0.logFlags = LogFlags(rawValue: Int(flags)).intersection(.all) }
+}
+
+@_cdecl("ntapi_client_set_hooks") @implementation
+public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
+    let box = Handles.get(hooks, HooksBox.self)
+    guard hooks == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(client) { $0.setHooks(box?.frozen()) }
+}
+
+private func with(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {
+    guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    body(box.client)
+    return NTAPI_STATUS_OK
+}

@@ -1,0 +1,157 @@
+import CNTApi
+import NTApi
+
+/// The hooks of a C client.
+struct Hooks: Sendable {
+    let userData: UserData
+    var buildArgs: ntapi_build_args_fn?
+    var buildRequest: ntapi_build_request_fn?
+    var started: ntapi_started_fn?
+    var completed: ntapi_completed_fn?
+    var parseJSON: ntapi_parse_json_fn?
+    var writeLog: ntapi_write_log_fn?
+    var mapServiceError: ntapi_map_service_error_fn?
+}
+
+/// What an `ntapi_hooks` stands for.
+final class HooksBox: Sendable {
+    private let state: Lock<(hooks: Hooks, isFrozen: Bool)>
+
+    init(_ userData: UserData) { state = Lock((Hooks(userData: userData), false)) }
+
+    /// The hooks as a client is to use them; they change no more.
+    func frozen() -> Hooks {
+        state.withLock { state in
+            state.isFrozen = true
+            return state.hooks
+        }
+    }
+
+    /// - Returns: false once a client uses the hooks.
+    func change(_ change: (inout Hooks) -> Void) -> Bool {
+        state.withLock { state in
+            guard !state.isFrozen else { return false }
+            change(&state.hooks)
+            return true
+        }
+    }
+}
+
+/// A client whose hooks are functions of C.
+final class CClient: APIClient, @unchecked Sendable {
+    // Safe to share: a lock guards what this class adds.
+    private let hooks = Lock<Hooks?>(nil)
+
+    func setHooks(_ new: Hooks?) {
+        // What is replaced may run a C destroy as it goes, so it must outlive the lock.
+        let replaced = hooks.withLock { hooks in
+            defer { hooks = new }
+            return hooks
+        }
+        withExtendedLifetime(replaced) {}
+    }
+
+    private var current: Hooks? { hooks.withLock { $0 } }
+
+    override func buildArgs(_ command: String, _ args: inout [APIArg]) {
+        guard let hooks = current, let hook = hooks.buildArgs else { return }
+        let box = ArgsBox(args)
+        let handle = Handles.make(box)
+        command.withCString { hook(hooks.userData.pointer, $0, handle) }
+        Handles.free(handle, ArgsBox.self)
+        args = box.args
+    }
+
+    override func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
+        guard let hooks = current, let hook = hooks.buildRequest else { return }
+        let box = HTTPRequestBox(request)
+        let handle = Handles.make(box)
+        hook(hooks.userData.pointer, handle)
+        Handles.free(handle, HTTPRequestBox.self)
+        request = box.request
+    }
+
+    override func requestStarted(_ request: APIRequest) {
+        guard let hooks = current, let hook = hooks.started else { return }
+        let handle = Handles.make(RequestBox(request))
+        hook(hooks.userData.pointer, handle)
+        Handles.free(handle, RequestBox.self)
+    }
+
+    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
+        guard let hooks = current, let hook = hooks.completed else { return }
+        let requestHandle = Handles.make(RequestBox(request))
+        let handle = ResponseBox(response).handle
+        hook(hooks.userData.pointer, requestHandle, handle)
+        Handles.free(handle, ResponseBox.self)
+        Handles.free(requestHandle, RequestBox.self)
+    }
+
+    override func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
+        guard let hooks = current, let hook = hooks.parseJSON else { return try super.parseJSON(data) }
+        var error: OpaquePointer?
+        let handle = data.withUnsafeBytes { hook(hooks.userData.pointer, $0.baseAddress, $0.count, &error) }
+        if let error = Handles.free(error, ErrorBox.self)?.error { throw error }
+        return Handles.free(handle, JSONBox.self).map { ParsedJSON($0.json) }
+    }
+
+    override func writeLog(_ level: LogLevel, _ message: String) {
+        guard let hooks = current, let hook = hooks.writeLog else { return super.writeLog(level, message) }
+        message.withCString { hook(hooks.userData.pointer, level.c, $0) }
+    }
+
+    override func mapServiceError(_ response: APIResponse) -> APIError? {
+        guard let hooks = current, let hook = hooks.mapServiceError else { return nil }
+        let handle = ResponseBox(response).handle
+        defer { Handles.free(handle, ResponseBox.self) }
+        return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error
+    }
+}
+
+@_cdecl("ntapi_hooks_create") @implementation
+public func ntapi_hooks_create(_ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!) -> OpaquePointer! {
+    Handles.make(HooksBox(UserData(user_data, destroy)))
+}
+
+@_cdecl("ntapi_hooks_free") @implementation
+public func ntapi_hooks_free(_ hooks: OpaquePointer!) { Handles.free(hooks, HooksBox.self) }
+
+@_cdecl("ntapi_hooks_set_build_args") @implementation
+public func ntapi_hooks_set_build_args(_ hooks: OpaquePointer!, _ hook: ntapi_build_args_fn!) -> ntapi_status {
+    change(hooks) { $0.buildArgs = hook }
+}
+
+@_cdecl("ntapi_hooks_set_build_request") @implementation
+public func ntapi_hooks_set_build_request(_ hooks: OpaquePointer!, _ hook: ntapi_build_request_fn!) -> ntapi_status {
+    change(hooks) { $0.buildRequest = hook }
+}
+
+@_cdecl("ntapi_hooks_set_started") @implementation
+public func ntapi_hooks_set_started(_ hooks: OpaquePointer!, _ hook: ntapi_started_fn!) -> ntapi_status {
+    change(hooks) { $0.started = hook }
+}
+
+@_cdecl("ntapi_hooks_set_completed") @implementation
+public func ntapi_hooks_set_completed(_ hooks: OpaquePointer!, _ hook: ntapi_completed_fn!) -> ntapi_status {
+    change(hooks) { $0.completed = hook }
+}
+
+@_cdecl("ntapi_hooks_set_parse_json") @implementation
+public func ntapi_hooks_set_parse_json(_ hooks: OpaquePointer!, _ hook: ntapi_parse_json_fn!) -> ntapi_status {
+    change(hooks) { $0.parseJSON = hook }
+}
+
+@_cdecl("ntapi_hooks_set_write_log") @implementation
+public func ntapi_hooks_set_write_log(_ hooks: OpaquePointer!, _ hook: ntapi_write_log_fn!) -> ntapi_status {
+    change(hooks) { $0.writeLog = hook }
+}
+
+@_cdecl("ntapi_hooks_set_map_service_error") @implementation
+public func ntapi_hooks_set_map_service_error(
+    _ hooks: OpaquePointer!, _ hook: ntapi_map_service_error_fn!
+) -> ntapi_status { change(hooks) { $0.mapServiceError = hook } }
+
+private func change(_ hooks: OpaquePointer?, _ change: (inout Hooks) -> Void) -> ntapi_status {
+    guard let box = Handles.get(hooks, HooksBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return box.change(change) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+}

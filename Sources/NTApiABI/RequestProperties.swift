@@ -1,0 +1,67 @@
+import CNTApi
+import NTApi
+
+@_cdecl("ntapi_request_get_state") @implementation
+public func ntapi_request_get_state(_ request: OpaquePointer!) -> ntapi_request_state {
+    switch get(request)?.state {
+    case nil: NTAPI_REQUEST_STATE_NONE
+    case .suspended?: NTAPI_REQUEST_STATE_SUSPENDED
+    case .running?: NTAPI_REQUEST_STATE_RUNNING
+    case .completed?: NTAPI_REQUEST_STATE_COMPLETED
+    case .cancelled?: NTAPI_REQUEST_STATE_CANCELLED
+    }
+}
+
+@_cdecl("ntapi_request_is_running") @implementation
+public func ntapi_request_is_running(_ request: OpaquePointer!) -> Bool { get(request)?.isRunning ?? false }
+
+@_cdecl("ntapi_request_identifier") @implementation
+public func ntapi_request_identifier(_ request: OpaquePointer!) -> UInt64 { get(request)?.identifier ?? 0 }
+
+@_cdecl("ntapi_request_description") @implementation
+public func ntapi_request_description(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(request, RequestBox.self)?.description
+}
+
+@_cdecl("ntapi_request_set_description") @implementation
+public func ntapi_request_set_description(
+    _ request: OpaquePointer!, _ description: UnsafePointer<CChar>!
+) -> ntapi_status {
+    let text = String(c: description)
+    guard let request = get(request), description == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    request.taskDescription = text
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_request_priority") @implementation
+public func ntapi_request_priority(_ request: OpaquePointer!) -> Double { get(request)?.priority ?? 0 }
+
+@_cdecl("ntapi_request_set_priority") @implementation
+public func ntapi_request_set_priority(_ request: OpaquePointer!, _ priority: Double) -> ntapi_status {
+    guard let request = get(request), (0...1).contains(priority) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    request.priority = priority
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_request_bytes_sent") @implementation
+public func ntapi_request_bytes_sent(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesSent.bytes ?? 0 }
+
+@_cdecl("ntapi_request_bytes_expected_to_send") @implementation
+public func ntapi_request_bytes_expected_to_send(_ request: OpaquePointer!) -> Int64 {
+    get(request)?.bytesSent.total ?? -1
+}
+
+@_cdecl("ntapi_request_bytes_received") @implementation
+public func ntapi_request_bytes_received(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesReceived.bytes ?? 0 }
+
+@_cdecl("ntapi_request_bytes_expected_to_receive") @implementation
+public func ntapi_request_bytes_expected_to_receive(_ request: OpaquePointer!) -> Int64 {
+    get(request)?.bytesReceived.total ?? -1
+}
+
+@_cdecl("ntapi_request_curl_command") @implementation
+public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(request, RequestBox.self)?.curlCommand
+}
+
+private func get(_ request: OpaquePointer?) -> APIRequest? { Handles.get(request, RequestBox.self)?.request }

@@ -1,0 +1,141 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_request` stands for.
+final class RequestBox: Sendable {
+    let request: APIRequest
+    private let texts = BorrowedTexts()
+
+    init(_ request: APIRequest) { self.request = request }
+
+    var description: UnsafePointer<CChar>? { texts.replace("description", request.taskDescription) }
+
+    var curlCommand: UnsafePointer<CChar>? { texts.text("curl") { request.curlCommand } }
+}
+
+/// A request of C's command and args; nil for a wrong handle or text.
+private func makeRequest(
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?
+) -> APIRequest? {
+    guard let box = Handles.get(client, ClientBox.self) else { return nil }
+    let list = Handles.get(args, ArgsBox.self)
+    let text = command == nil ? "" : String(c: command)
+    guard args == nil || list != nil, let text else { return nil }
+    return box.client.request(text, args: list?.args ?? [])
+}
+
+@_cdecl("ntapi_client_begin") @implementation
+public func ntapi_client_begin(
+    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!, _ handler: ntapi_response_fn!,
+    _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> OpaquePointer! {
+    let userData = UserData(user_data, destroy)
+    guard let request = makeRequest(client, command, args) else { return nil }
+    request.setHandler(responseHandler(handler, userData))
+    // The handle is made first: a handler on another thread may be called before this returns.
+    let handle = Handles.make(RequestBox(request))
+    request.resume()
+    return handle
+}
+
+@_cdecl("ntapi_client_create_request") @implementation
+public func ntapi_client_create_request(
+    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
+) -> OpaquePointer! { makeRequest(client, command, args).flatMap { Handles.make(RequestBox($0)) } }
+
+@_cdecl("ntapi_client_perform") @implementation
+public func ntapi_client_perform(
+    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
+) -> OpaquePointer! {
+    guard let request = makeRequest(client, command, args) else { return nil }
+    request.resume()
+    request.wait()
+    return request.response.flatMap { ResponseBox($0).handle }
+}
+
+@_cdecl("ntapi_request_free") @implementation
+public func ntapi_request_free(_ request: OpaquePointer!) { Handles.free(request, RequestBox.self) }
+
+@_cdecl("ntapi_request_set_handler") @implementation
+public func ntapi_request_set_handler(
+    _ request: OpaquePointer!, _ handler: ntapi_response_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return with(request) { $0.setHandler(responseHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_upload_progress") @implementation
+public func ntapi_request_set_upload_progress(
+    _ request: OpaquePointer!, _ handler: ntapi_progress_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return with(request) { $0.setUploadProgress(progressHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_download_progress") @implementation
+public func ntapi_request_set_download_progress(
+    _ request: OpaquePointer!, _ handler: ntapi_progress_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return with(request) { $0.setDownloadProgress(progressHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_events") @implementation
+public func ntapi_request_set_events(
+    _ request: OpaquePointer!, _ handlers: CInt, _ user_data: UnsafeMutableRawPointer!
+) -> ntapi_status {
+    guard let box = Handles.get(request, RequestBox.self), let kinds = HandlerKinds(c: handlers) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    let userData = UserData(user_data, nil)
+    switch box.request.setEvents(kinds, { EventBox(userData.pointer, $0) }) {
+    case nil: return NTAPI_STATUS_OK
+    case .tooLate?: return NTAPI_STATUS_INVALID_STATE
+    case .noMailbox?: return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+}
+
+@_cdecl("ntapi_request_resume") @implementation
+public func ntapi_request_resume(_ request: OpaquePointer!) -> ntapi_status { with(request) { $0.resume() } }
+
+@_cdecl("ntapi_request_cancel") @implementation
+public func ntapi_request_cancel(_ request: OpaquePointer!) -> ntapi_status { with(request) { $0.cancel() } }
+
+@_cdecl("ntapi_request_wait") @implementation
+public func ntapi_request_wait(_ request: OpaquePointer!, _ timeout: Double) -> ntapi_status {
+    guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    switch box.request.wait(timeout: seconds(timeout)) {
+    case .completed: return NTAPI_STATUS_OK
+    case .timedOut: return NTAPI_STATUS_TIMED_OUT
+    case .refused: return NTAPI_STATUS_INVALID_STATE
+    }
+}
+
+@_cdecl("ntapi_request_response") @implementation
+public func ntapi_request_response(_ request: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(request, RequestBox.self)?.request.response.flatMap { ResponseBox($0).handle }
+}
+
+/// Does something that may come too late.
+private func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
+    guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return body(box.request) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+}
+
+// Without a function the user data is kept until the request is done all the same: so the header says.
+private func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
+    guard let handler else { return nil }
+    return { response in
+        let handle = ResponseBox(response).handle
+        handler(userData.pointer, handle)
+        Handles.free(handle, ResponseBox.self)
+    }
+}
+
+private func progressHandler(_ handler: ntapi_progress_fn?, _ userData: UserData) -> APIRequest.ProgressHandler? {
+    guard let handler else { return nil }
+    return { handler(userData.pointer, $0.bytes, $0.total ?? -1) }
+}

@@ -1,0 +1,150 @@
+import CNTApi
+import NTApi
+
+/// What an `ntapi_response` stands for; several handles may stand for one.
+final class ResponseBox: Sendable {
+    let response: APIResponse
+    let texts = BorrowedTexts()
+    private let lent = Lock(Lent())
+
+    /// Handles that are lent until the response is freed, made when they are asked for.
+    private struct Lent {
+        var error: HandleOwner<ErrorBox>?
+        var json: HandleOwner<JSONBox>?
+        var request: HandleOwner<RequestBox>?
+    }
+
+    init(_ response: APIResponse) { self.response = response }
+
+    /// A new handle.
+    var handle: OpaquePointer? { Handles.make(self) }
+
+    var error: OpaquePointer? {
+        guard let error = response.error else { return nil }
+        return lend(\.error) { ErrorBox(error) }
+    }
+
+    var json: OpaquePointer? {
+        guard let json = response.json else { return nil }
+        return lend(\.json) { JSONBox(json) }
+    }
+
+    var request: OpaquePointer? { lend(\.request) { RequestBox(response.request) } }
+
+    private func lend<Box: AnyObject>(
+        _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
+    ) -> OpaquePointer? {
+        if let owner = lent.withLock({ $0[keyPath: place] }) { return owner.handle }
+        let made = HandleOwner(make())
+        return lent.withLock { lent in
+            if let owner = lent[keyPath: place] { return owner.handle }
+            lent[keyPath: place] = made
+            return made.handle
+        }
+    }
+}
+
+@_cdecl("ntapi_response_retain") @implementation
+public func ntapi_response_retain(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.handle }
+
+@_cdecl("ntapi_response_free") @implementation
+public func ntapi_response_free(_ response: OpaquePointer!) { Handles.free(response, ResponseBox.self) }
+
+@_cdecl("ntapi_response_error") @implementation
+public func ntapi_response_error(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.error }
+
+@_cdecl("ntapi_response_data") @implementation
+public func ntapi_response_data(
+    _ response: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
+) -> UnsafePointer<CChar>! {
+    guard let box = box(response) else {
+        length?.pointee = 0
+        return nil
+    }
+    let data = box.response.data
+    length?.pointee = data.count
+    // The bytes belong to the response, and stay where they are as long as it does.
+    let bytes = data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+    return bytes ?? box.texts.text("empty") { "" }
+}
+
+@_cdecl("ntapi_response_json") @implementation
+public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.json }
+
+@_cdecl("ntapi_response_prefix_text") @implementation
+public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.texts.text("prefix text") { box.response.prefixText } }
+}
+
+@_cdecl("ntapi_response_status") @implementation
+public func ntapi_response_status(_ response: OpaquePointer!) -> CInt {
+    CInt(clamping: box(response)?.response.status ?? 0)
+}
+
+@_cdecl("ntapi_response_url") @implementation
+public func ntapi_response_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.texts.text("url") { box.response.url } }
+}
+
+@_cdecl("ntapi_response_header") @implementation
+public func ntapi_response_header(
+    _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafePointer<CChar>! {
+    guard let box = box(response), let name = String(c: name) else { return nil }
+    return box.texts.text("header \(name)") { box.response.headers[name] }
+}
+
+@_cdecl("ntapi_response_header_count") @implementation
+public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int { box(response)?.response.headers.count ?? 0 }
+
+@_cdecl("ntapi_response_header_name") @implementation
+public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.texts.text("name \(index)") { box.field(index)?.name } }
+}
+
+@_cdecl("ntapi_response_header_value") @implementation
+public func ntapi_response_header_value(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.texts.text("value \(index)") { box.field(index)?.value } }
+}
+
+@_cdecl("ntapi_response_start_time") @implementation
+public func ntapi_response_start_time(_ response: OpaquePointer!) -> Double { box(response)?.response.startTime ?? 0 }
+
+@_cdecl("ntapi_response_end_time") @implementation
+public func ntapi_response_end_time(_ response: OpaquePointer!) -> Double { box(response)?.response.endTime ?? 0 }
+
+@_cdecl("ntapi_response_elapsed") @implementation
+public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(response)?.response.elapsed ?? 0 }
+
+@_cdecl("ntapi_response_metric") @implementation
+public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_metric) -> Double {
+    guard let metrics = box(response)?.response.metrics else { return 0 }
+    switch metric {
+    case NTAPI_METRIC_NAME_LOOKUP: return metrics.nameLookup
+    case NTAPI_METRIC_CONNECT: return metrics.connect
+    case NTAPI_METRIC_TLS: return metrics.tls
+    case NTAPI_METRIC_FIRST_BYTE: return metrics.firstByte
+    case NTAPI_METRIC_TOTAL: return metrics.total
+    case NTAPI_METRIC_QUEUED: return metrics.queued
+    case NTAPI_METRIC_REDIRECTS: return Double(metrics.redirects)
+    case NTAPI_METRIC_RETRIES: return Double(metrics.retries)
+    case NTAPI_METRIC_BYTES_SENT: return Double(metrics.bytesSent)
+    case NTAPI_METRIC_BYTES_RECEIVED: return Double(metrics.bytesReceived)
+    case NTAPI_METRIC_HTTP_VERSION: return metrics.httpVersion
+    case NTAPI_METRIC_CONNECTION_REUSED: return metrics.connectionReused ? 1 : 0
+    case NTAPI_METRIC_FROM_CACHE: return metrics.fromCache ? 1 : 0
+    default: return 0
+    }
+}
+
+@_cdecl("ntapi_response_request") @implementation
+public func ntapi_response_request(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.request }
+
+extension ResponseBox {
+    fileprivate func field(_ index: Int) -> HTTPHeaders.Field? {
+        let headers = response.headers
+        return headers.indices.contains(index) ? headers[index] : nil
+    }
+}
+
+private func box(_ response: OpaquePointer?) -> ResponseBox? { Handles.get(response, ResponseBox.self) }
