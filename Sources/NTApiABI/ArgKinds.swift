@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 // One function of the header for each kind of arg.

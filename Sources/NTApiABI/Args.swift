@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 /// What an `ntapi_args` stands for.

@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 /// What an `ntapi_http_request` stands for: a built request while its hook runs.

@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 /// What an `ntapi_json` stands for.
@@ -12,7 +12,7 @@ final class JSONBox: Sendable {
 }
 
 /// The value at a path of a document.
-private func value(_ json: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> JSON? {
+func value(_ json: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> JSON? {
     guard let box = Handles.get(json, JSONBox.self) else { return nil }
     guard let path else { return box.json }
     return String(c: path).flatMap { box.json[path: $0] }
@@ -101,17 +101,6 @@ public func ntapi_json_get(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!
 
 @_cdecl("ntapi_json_text") @implementation
 public func ntapi_json_text(_ json: OpaquePointer!) -> UnsafePointer<CChar>! { Handles.get(json, JSONBox.self)?.text }
-
-@_cdecl("ntapi_json_to_jansson") @implementation
-public func ntapi_json_to_jansson(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> OpaquePointer! {
-    value(json, path)?.janssonDeepCopy()
-}
-
-@_cdecl("ntapi_json_from_jansson") @implementation
-public func ntapi_json_from_jansson(_ tree: OpaquePointer!) -> OpaquePointer! {
-    guard let tree else { return nil }
-    return Handles.make(JSONBox(JSON(janssonDeepCopying: UnsafeRawPointer(tree))))
-}
 
 extension APIError {
     static func invalidArgument(_ message: String) -> APIError {

@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 extension LogLevel {

@@ -1,4 +1,4 @@
-import CNTApi
+public import CNTApi
 import NTApi
 
 @_cdecl("ntapi_request_get_state") @implementation

@@ -5,16 +5,18 @@ extension APIArg {
     ///
     /// - Throws: an `invalid request` error that names the arg and what is wrong with it.
     public static func list(parsing text: String) throws(APIError) -> [APIArg] {
-        var text = text
-        return try text.withUTF8 { utf8 throws(APIError) in try list(parsing: UnsafeRawBufferPointer(utf8)) }
+        try list(Result { () throws(JSONParseError) in try JSON(parsing: text) })
     }
 
     package static func list(parsing bytes: UnsafeRawBufferPointer) throws(APIError) -> [APIArg] {
+        try list(Result { () throws(JSONParseError) in try JSON(parsing: bytes) })
+    }
+
+    private static func list(_ parsed: Result<JSON, JSONParseError>) throws(APIError) -> [APIArg] {
         let json: JSON
-        do {
-            json = try JSON(parsing: bytes)
-        } catch {
-            throw .invalidRequest("the args are not JSON: \(error)")
+        switch parsed {
+        case .success(let value): json = value
+        case .failure(let error): throw .invalidRequest("the args are not JSON: \(error)")
         }
         guard let elements = json.array else {
             throw .invalidRequest("the args must be a JSON array of arrays, such as [[\"url\",\"q\",\"London\"]]")
