@@ -66,7 +66,8 @@ final class CurlEngine: Transport {
 
     private static let noNetworkThread = APIError(
         domain: .network, code: .generic,
-        message: "the network thread cannot be started: the system has no thread or file descriptor to give, or libcurl "
+        message:
+            "the network thread cannot be started: the system has no thread or file descriptor to give, or libcurl "
             + "cannot be set up",
         isRetryable: true)
 

@@ -48,7 +48,8 @@ struct CurlFailure {
         case CURLE_PARTIAL_FILE: return broken("closed the connection in the middle of the body")
         case CURLE_RECV_ERROR: return broken("broke the connection while the answer was awaited or received")
         case CURLE_SEND_ERROR: return broken("broke the connection while the request was sent")
-        case CURLE_SEND_FAIL_REWIND: return broken("broke the connection, and the body cannot be sent again from its start")
+        case CURLE_SEND_FAIL_REWIND:
+            return broken("broke the connection, and the body cannot be sent again from its start")
         case CURLE_UPLOAD_FAILED:
             return make(
                 .invalidRequest, "the body cannot be sent", domain: .request,

@@ -219,7 +219,9 @@ final class CurlTransfer {
 
     /// At most three decimals, without the zeros at the end.
     private static func decimal(_ seconds: Double) -> String {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else { return "\(seconds)" }
+        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
+            return "\(seconds)"
+        }
         let fraction = milliseconds % 1000
         guard fraction > 0 else { return "\(milliseconds / 1000)" }
         var digits = String(fraction + 1000).dropFirst()

@@ -49,7 +49,8 @@ struct URLParts: Sendable, Equatable {
             throw .invalidRequest(
                 "URL \(Self.withoutCredentials(name)): a user or password does not belong into a URL; use basicAuth")
         }
-        guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty else {
+        guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
+        else {
             throw .invalidRequest("URL \(Self.quoted(name)): the host is missing or not a valid name")
         }
         guard let port = url.part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
@@ -124,7 +125,8 @@ struct URLParts: Sendable, Equatable {
     private static func quoted(_ text: String) -> String {
         var quoted = "'"
         for scalar in text.unicodeScalars.prefix(200) {
-            quoted += scalar.value < 0x20 || scalar.value == 0x7f ? "\\x\(String(scalar.value, radix: 16))" : "\(scalar)"
+            quoted +=
+                scalar.value < 0x20 || scalar.value == 0x7f ? "\\x\(String(scalar.value, radix: 16))" : "\(scalar)"
         }
         return quoted + (text.unicodeScalars.count > 200 ? "…'" : "'")
     }

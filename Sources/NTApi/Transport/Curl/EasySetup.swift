@@ -23,7 +23,9 @@ struct EasyOptions {
 
     mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value)) }
 
-    mutating func set(_ option: CURLoption, offset: Int64) { check(ntapi_easy_set_offset(easy, option, curl_off_t(offset))) }
+    mutating func set(_ option: CURLoption, offset: Int64) {
+        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)))
+    }
 
     mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
         check(ntapi_easy_set_pointer(easy, option, pointer))
@@ -89,7 +91,9 @@ struct EasyOptions {
         case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }
         set(CURLOPT_HTTP_VERSION, version)
-        if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) { set(CURLOPT_PIPEWAIT, 1) }
+        if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) {
+            set(CURLOPT_PIPEWAIT, 1)
+        }
         // The proxy may be https where the server is not.
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -125,6 +129,8 @@ struct EasyOptions {
         var hasBody = true
         if case .none = request.body { hasBody = false }
         // Said by libcurl by itself otherwise; naming it again is harmless but for CONNECT, which is not a method to name.
-        if hasBody || (request.method != "GET" && request.method != "HEAD") { set(CURLOPT_CUSTOMREQUEST, request.method) }
+        if hasBody || (request.method != "GET" && request.method != "HEAD") {
+            set(CURLOPT_CUSTOMREQUEST, request.method)
+        }
     }
 }

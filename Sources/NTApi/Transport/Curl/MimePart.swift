@@ -28,7 +28,8 @@ extension EasyOptions {
                 throw .invalidRequest("part '\(part.name)': a name or type contains a NUL byte")
             }
             if let type = part.contentType, type.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
-                throw .invalidRequest("part '\(part.name)': the content type contains a line break or control character")
+                throw .invalidRequest(
+                    "part '\(part.name)': the content type contains a line break or control character")
             }
             try check(curl_mime_name(entry, part.name))
             if let filename = part.filename { try check(curl_mime_filename(entry, filename)) }

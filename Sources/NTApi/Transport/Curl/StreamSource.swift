@@ -103,7 +103,10 @@ final class StreamSource: UploadSource, Sendable {
 
     /// Calls the caller's code until two pieces are ahead. On a worker.
     private func pull() {
-        enum Next { case read(Int64), pause, closed }
+        enum Next {
+            case read(Int64)
+            case pause, closed
+        }
         while true {
             let next = state.withLock { state -> Next in
                 if state.wantsMore { return .read(state.pulled) }

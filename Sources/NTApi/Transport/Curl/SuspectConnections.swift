@@ -13,7 +13,9 @@ struct SuspectConnections {
     private var suspicions: [HostQueue.Key: Suspicion] = [:]
 
     mutating func add(_ origin: HostQueue.Key, _ now: MonotonicTime) {
-        if suspicions.count >= 1024 { suspicions = suspicions.filter { now.seconds(since: $0.value.since) < Self.memory } }
+        if suspicions.count >= 1024 {
+            suspicions = suspicions.filter { now.seconds(since: $0.value.since) < Self.memory }
+        }
         suspicions[origin] = Suspicion(since: now)
     }
 

@@ -31,7 +31,9 @@ final class BytesSource: UploadSource {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
         let count = min(buffer.count, bytes.count - offset)
         guard count > 0 else { return .end }
-        bytes.withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)])) }
+        bytes.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
+        }
         offset += count
         return .bytes(count)
     }
@@ -91,7 +93,9 @@ final class FileSource: UploadSource {
         return true
     }
 
-    private static func error(_ path: String, _ reason: String) -> APIError { .invalidRequest("file '\(path)' \(reason)") }
+    private static func error(_ path: String, _ reason: String) -> APIError {
+        .invalidRequest("file '\(path)' \(reason)")
+    }
 }
 
 /// The system's words for an error number.
