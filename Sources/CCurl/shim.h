@@ -1,7 +1,120 @@
-/* The part of libcurl that Swift cannot import: variadic functions, as typed static-inline wrappers. */
+/* The part of libcurl that Swift cannot import: variadic functions, as typed static-inline wrappers; and the system's
+   poller that its sockets wait in, which Swift's Glibc module does not import. */
 #ifndef NTAPI_CCURL_SHIM_H
 #define NTAPI_CCURL_SHIM_H
 
 #include <curl/curl.h>
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#endif
+
+#if LIBCURL_VERSION_NUM < 0x075700
+#error "libcurl 7.87 or newer is needed: CURLOPT_QUICK_EXIT"
+#endif
+
+/* Each calls with the C type that the option is documented to take: through a variadic call a wrong one is undefined. */
+
+static inline CURLcode ntapi_easy_set_long(CURL *easy, CURLoption option, long value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ntapi_easy_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ntapi_easy_set_string(CURL *easy, CURLoption option, const char *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ntapi_easy_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ntapi_easy_set_mime(CURL *easy, curl_mime *value) {
+    return curl_easy_setopt(easy, CURLOPT_MIMEPOST, value);
+}
+
+static inline CURLcode ntapi_easy_set_pointer(CURL *easy, CURLoption option, void *value) {
+    return curl_easy_setopt(easy, option, value);
+}
+
+static inline CURLcode ntapi_easy_set_write(CURL *easy, curl_write_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_WRITEDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_header(CURL *easy, curl_write_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_HEADERDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_read(CURL *easy, curl_read_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_READFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_READDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_seek(CURL *easy, curl_seek_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_SEEKDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_progress(CURL *easy, curl_xferinfo_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
+    if (!code) code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, data);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
+static inline CURLcode ntapi_easy_set_prereq(CURL *easy, curl_prereq_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_open_socket(CURL *easy, curl_opensocket_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data);
+}
+
+static inline CURLcode ntapi_easy_set_close_socket(CURL *easy, curl_closesocket_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, data);
+}
+
+static inline CURLcode ntapi_easy_get_long(CURL *easy, CURLINFO info, long *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode ntapi_easy_get_offset(CURL *easy, CURLINFO info, curl_off_t *value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
+static inline CURLcode ntapi_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
+    return curl_easy_getinfo(easy, info, (char **)value);
+}
+
+static inline CURLMcode ntapi_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+    return curl_multi_setopt(multi, option, value);
+}
+
+static inline CURLMcode ntapi_multi_set_socket(CURLM *multi, curl_socket_callback function, void *data) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, function);
+    return code ? code : curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, data);
+}
+
+static inline CURLMcode ntapi_multi_set_timer(CURLM *multi, curl_multi_timer_callback function, void *data) {
+    CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
+    return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, data);
+}
+
+/* What the installed libcurl is. CURLVERSION_NOW is a macro that Swift does not see. */
+static inline const curl_version_info_data *ntapi_version(void) {
+    return curl_version_info(CURLVERSION_NOW);
+}
+
+/* The result in a message, which lies in an anonymous union. */
+static inline CURLcode ntapi_message_result(const CURLMsg *message) {
+    return message->data.result;
+}
 
 #endif

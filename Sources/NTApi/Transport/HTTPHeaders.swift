@@ -62,6 +62,12 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
     }
 
+    /// Appends to the value added last, after a space: a folded line of a response.
+    mutating func continueLast(_ value: String) {
+        guard let last = fields.indices.last else { return }
+        fields[last].value += fields[last].value.isEmpty ? value : " " + value
+    }
+
     mutating func removeSecrets() { fields.removeAll(where: \.isSecret) }
 
     mutating func removeAll() { fields.removeAll() }

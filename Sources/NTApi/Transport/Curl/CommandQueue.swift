@@ -1,0 +1,125 @@
+/// What other threads ask of the network thread.
+enum EngineCommand: Sendable {
+    case begin(Exchange)
+    case cancel(Exchange.ID)
+    /// A streamed body has its next piece.
+    case resumeUpload(Exchange.ID)
+    /// The caller's code, which was being called when the exchange ended, has returned.
+    case uploadIdle(Exchange.ID)
+    case timer(MonotonicTime, @Sendable () -> Void)
+}
+
+/// The commands on their way to the network thread, with one wake-up for many.
+///
+/// A wake-up is a system call, so it is made only when the loop sleeps or is about to: the loop says so under the same
+/// lock under which commands are added, and whoever adds the first one after that wakes it. A command that comes a
+/// moment before is seen by the loop itself, which then does not sleep.
+final class CommandQueue: Sendable {
+    enum Phase {
+        /// No thread runs.
+        case idle
+        case running
+        /// `stop` was called: what is begun from now on ends at once.
+        case stopping
+        case stopped
+    }
+
+    private struct State {
+        var phase = Phase.idle
+        var commands: [EngineCommand] = []
+        var sleeper: Waker?
+    }
+
+    enum Acceptance {
+        case accepted
+        /// As accepted, and the caller is the one to start the thread.
+        case startThread
+        case refused
+    }
+
+    private let state = Lock(State())
+
+    func add(_ command: EngineCommand) -> Acceptance {
+        let (acceptance, sleeper) = state.withLock { state -> (Acceptance, Waker?) in
+            switch state.phase {
+            case .idle:
+                state.commands.append(command)
+                state.phase = .running
+                return (.startThread, nil)
+            case .running:
+                state.commands.append(command)
+                return (.accepted, state.sleeper.take())
+            case .stopping, .stopped:
+                return (.refused, nil)
+            }
+        }
+        sleeper?.wake()
+        return acceptance
+    }
+
+    /// From a worker to a thread that runs; while it stops, too, because its last exchanges wait for this.
+    func report(_ command: EngineCommand) {
+        let sleeper = state.withLock { state -> Waker? in
+            guard state.phase == .running || state.phase == .stopping else { return nil }
+            state.commands.append(command)
+            return state.sleeper.take()
+        }
+        sleeper?.wake()
+    }
+
+    /// - Returns: whether a thread runs that will stop.
+    func requestStop() -> Bool {
+        let (runs, sleeper) = state.withLock { state -> (Bool, Waker?) in
+            switch state.phase {
+            case .idle: state.phase = .stopped
+            case .running: state.phase = .stopping
+            case .stopping, .stopped: break
+            }
+            return (state.phase == .stopping, state.sleeper.take())
+        }
+        sleeper?.wake()
+        return runs
+    }
+
+    /// No thread could be had, or it could not begin: takes back what was accepted.
+    func fail() -> [EngineCommand] {
+        state.withLock { state in
+            state.phase = state.phase == .stopping ? .stopped : .idle
+            return Self.takeAll(&state)
+        }
+    }
+
+    // MARK: For the network thread
+
+    func take(into commands: inout [EngineCommand]) -> Phase {
+        state.withLock { state in
+            state.sleeper = nil
+            swap(&commands, &state.commands)
+            return state.phase
+        }
+    }
+
+    /// Announces that the loop is about to sleep.
+    ///
+    /// - Returns: false when there is something to do first.
+    func prepareToSleep(_ waker: Waker, isStopping: Bool) -> Bool {
+        state.withLock { state in
+            guard state.commands.isEmpty, isStopping || state.phase == .running else { return false }
+            state.sleeper = waker
+            return true
+        }
+    }
+
+    /// The thread ends.
+    func end() -> [EngineCommand] {
+        state.withLock { state in
+            state.phase = .stopped
+            return Self.takeAll(&state)
+        }
+    }
+
+    private static func takeAll(_ state: inout State) -> [EngineCommand] {
+        defer { state.commands = [] }
+        return state.commands
+    }
+}

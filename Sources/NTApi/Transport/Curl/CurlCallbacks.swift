@@ -1,0 +1,87 @@
+import CCurl
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+// What libcurl calls, on the network thread, from inside a call of ours. Nothing here removes a handle or runs user code.
+
+private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
+    data.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+func curlWritesHeader(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
+) -> Int {
+    // `size` is 1 by libcurl's promise.
+    guard let transfer = transfer(data) else { return 0 }
+    return transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
+}
+
+func curlWritesBody(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let transfer = transfer(data) else { return 0 }
+    return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
+}
+
+/// Any number but that of the bytes is an error.
+private func stopWriting(_ count: Int) -> Int { count == 0 ? 1 : 0 }
+
+func curlReadsBody(
+    buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let transfer = transfer(data), let source = transfer.source else { return Int(CURL_READFUNC_ABORT) }
+    return read(from: source, for: transfer, UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+}
+
+func curlReadsPart(
+    buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
+) -> Int {
+    guard let data else { return Int(CURL_READFUNC_ABORT) }
+    let part = Unmanaged<MimePart>.fromOpaque(data).takeUnretainedValue()
+    let buffer = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+    return read(from: part.source, for: part.transfer, buffer)
+}
+
+private func read(
+    from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer
+) -> Int {
+    switch source.read(into: buffer) {
+    case .bytes(let count): return count
+    case .end: return 0
+    case .wait: return Int(CURL_READFUNC_PAUSE)
+    case .failed(let error):
+        transfer.failure = error
+        return Int(CURL_READFUNC_ABORT)
+    }
+}
+
+func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, let source = transfer(data)?.source else { return CURL_SEEKFUNC_CANTSEEK }
+    return source.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+}
+
+func curlSeeksPart(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, let data else { return CURL_SEEKFUNC_CANTSEEK }
+    let part = Unmanaged<MimePart>.fromOpaque(data).takeUnretainedValue()
+    return part.source.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+}
+
+func curlProgresses(
+    data: UnsafeMutableRawPointer?, receiveTotal: curl_off_t, received: curl_off_t, sendTotal: curl_off_t,
+    sent: curl_off_t
+) -> Int32 {
+    transfer(data)?.progressed(sent: Int64(sent), of: Int64(sendTotal), received: Int64(received))
+    return 0
+}
+
+func curlIsAboutToSend(
+    data: UnsafeMutableRawPointer?, address: UnsafeMutablePointer<CChar>?, localAddress: UnsafeMutablePointer<CChar>?,
+    port: Int32, localPort: Int32
+) -> Int32 {
+    guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
+    return transfer.connectionIsReady() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}

@@ -1,0 +1,128 @@
+import CCurl
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What is known of a transfer that failed: the material of its error.
+struct CurlFailure {
+    var code: CURLcode
+    /// libcurl's own words for this transfer; may be empty.
+    var text: String
+    /// The system's error number of the connection that failed; 0 when there is none.
+    var systemError: Int32
+    var host: String
+    var port: Int
+    var method: String
+    /// Whether the request may have reached the server.
+    var wasConnected: Bool
+    var isIdempotent: Bool
+
+    /// The one place where libcurl's codes become errors of the library.
+    var error: APIError {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: return unreachable
+        case CURLE_COULDNT_RESOLVE_PROXY: return make(.network, "the proxy's name was not found", retry: true)
+        case CURLE_PROXY: return make(.network, "the proxy refused the connection", retry: !wasConnected)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_INVALIDCERTSTATUS:
+            return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
+        case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
+            return make(.tls, "the file of trusted certificates cannot be used", advice: "check the CA file's path")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED,
+            CURLE_SSL_CLIENTCERT:
+            return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
+        case CURLE_UNSUPPORTED_PROTOCOL:
+            // What libcurl says of an answer without a status line: HTTP/0.9 is not allowed.
+            return wasConnected
+                ? make(.network, "the server did not answer with HTTP")
+                : make(.invalidRequest, "the protocol is not supported", domain: .request)
+        case CURLE_URL_MALFORMAT: return make(.invalidRequest, "the URL is not valid", domain: .request)
+        case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+            return make(.network, "the server did not answer with valid HTTP", retry: code != CURLE_WEIRD_SERVER_REPLY)
+        case CURLE_BAD_CONTENT_ENCODING: return make(.network, "the body cannot be decompressed")
+        case CURLE_GOT_NOTHING: return broken("closed the connection without an answer")
+        case CURLE_PARTIAL_FILE: return broken("closed the connection in the middle of the body")
+        case CURLE_RECV_ERROR: return broken("broke the connection while the answer was awaited or received")
+        case CURLE_SEND_ERROR: return broken("broke the connection while the request was sent")
+        case CURLE_SEND_FAIL_REWIND:
+            return broken("broke the connection, and the body cannot be sent again from its start")
+        case CURLE_UPLOAD_FAILED:
+            return make(
+                .invalidRequest, "the body cannot be sent", domain: .request,
+                advice: "HTTP/1.0 needs a body whose length is known")
+        case CURLE_OUT_OF_MEMORY where wasConnected:
+            // libcurl 7.88 says so too of a header line longer than 100 KB.
+            return make(.network, "out of memory, or a header line of the answer is too long")
+        case CURLE_OUT_OF_MEMORY: return make(.generic, "out of memory", domain: .request)
+        case CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNKNOWN_OPTION, CURLE_NOT_BUILT_IN:
+            return make(.generic, "the installed libcurl cannot do this", domain: .request)
+        case CURLE_OPERATION_TIMEDOUT: return make(.timeout, "libcurl gave up waiting", retry: !wasConnected)
+        // CURLE_TOO_LARGE of libcurl 8.6: a header line, or all of them.
+        case CURLcode(rawValue: 100): return make(.network, "endless headers: the answer's headers are too large")
+        default: return make(.network, "the transfer failed")
+        }
+    }
+
+    private var unreachable: APIError {
+        let isResolver = code == CURLE_COULDNT_RESOLVE_HOST
+        let hasNoRoute = systemError == ENETUNREACH
+        if hasNoRoute || (!Network.isLoopback(host) && !Network.hasInterface) {
+            return make(.noInternet, "this machine has no network", retry: true)
+        }
+        return make(.network, isResolver ? "the host's name was not found" : "no connection", retry: true)
+    }
+
+    private func broken(_ what: String) -> APIError {
+        let doubt = "it is unknown whether it acted on the \(method)"
+        return make(.network, "the server \(what)", advice: wasConnected && !isIdempotent ? doubt : nil, retry: true)
+    }
+
+    private var certificateAdvice: String {
+        text.containsSubstring("subject name")
+            ? "the certificate is for another host name"
+            : text.containsSubstring("expired")
+                ? "the certificate has expired"
+                : "if its issuer is to be trusted, name it with the CA file setting"
+    }
+
+    /// - Parameter retry: whether trying again may help; it is never said of what the server may have acted on.
+    private func make(
+        _ errorCode: ErrorCode, _ what: String, domain: APIError.Domain = .network, advice: String? = nil,
+        retry: Bool = false
+    ) -> APIError {
+        let reason = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+        let advice = advice.map { "; \($0)" } ?? ""
+        return APIError(
+            domain: domain, code: errorCode, message: "\(host):\(port): \(what) (\(reason))\(advice)",
+            transportCode: Int(code.rawValue), isRetryable: retry && (isIdempotent || !wasConnected))
+    }
+}
+
+/// What the machine's network looks like, for telling "the server is down" from "this machine is offline".
+enum Network {
+    static func isLoopback(_ host: String) -> Bool {
+        host == "localhost" || host.hasSuffix(".localhost") || host.hasASCIIPrefix("127.") || host == "[::1]"
+    }
+
+    /// Whether an interface other than loopback is up and has an address.
+    static var hasInterface: Bool {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return true }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next?.pointee {
+            let isUp = entry.ifa_flags & UInt32(IFF_UP) != 0
+            let isLoopback = entry.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+            if isUp, !isLoopback, let address = entry.ifa_addr {
+                let family = Int32(address.pointee.sa_family)
+                if family == AF_INET || family == AF_INET6 { return true }
+            }
+            next = entry.ifa_next
+        }
+        return false
+    }
+}

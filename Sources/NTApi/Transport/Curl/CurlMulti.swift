@@ -1,0 +1,138 @@
+import CCurl
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// libcurl, set up once for the process and never taken down: the host program may use it too.
+enum CurlGlobal {
+    /// The result of `curl_global_init`, which runs at the first look.
+    static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+}
+
+/// One curl multi handle and the sockets and timer it asks for. Lives and dies on the network thread.
+final class CurlMulti {
+    private let handle: UnsafeMutableRawPointer
+    private let poller: SystemPoller
+    /// When libcurl wants to be called, whatever the sockets do.
+    private(set) var timer: MonotonicTime?
+
+    init?(poller: SystemPoller) {
+        guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }
+        self.handle = handle
+        self.poller = poller
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        ntapi_multi_set_socket(handle, curlWantsSocket, this)
+        ntapi_multi_set_timer(handle, curlWantsTimer, this)
+        ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        // Otherwise four times the handles in use, which forgets connections when a burst is over.
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, 256)
+    }
+
+    /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
+    ///
+    /// Not done by `deinit`, because libcurl calls back meanwhile.
+    func close() { curl_multi_cleanup(handle) }
+
+    func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(handle, easy) }
+
+    /// Never from inside a callback of libcurl.
+    func remove(_ easy: UnsafeMutableRawPointer) { curl_multi_remove_handle(handle, easy) }
+
+    /// Whether the moment has come at which libcurl wanted to be called.
+    func isDue(_ now: MonotonicTime) -> Bool { timer.map { $0 <= now } ?? false }
+
+    /// Calls libcurl for its timer, which sets the next one from inside.
+    func runTimer() {
+        timer = nil
+        var running: Int32 = 0
+        curl_multi_socket_action(handle, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+
+    func run(_ socket: Int32, _ ready: Interest) {
+        var mask: Int32 = 0
+        if ready.contains(.read) { mask |= CURL_CSELECT_IN }
+        if ready.contains(.write) { mask |= CURL_CSELECT_OUT }
+        var running: Int32 = 0
+        curl_multi_socket_action(handle, socket, mask, &running)
+    }
+
+    /// The next transfer that is done, and how it ended.
+    func nextMessage() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
+        var remaining: Int32 = 0
+        while let message = curl_multi_info_read(handle, &remaining) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            return (easy, ntapi_message_result(message))
+        }
+        return nil
+    }
+
+    fileprivate func want(_ what: Int32, of socket: Int32) {
+        switch what {
+        case CURL_POLL_IN: poller.want(.read, of: socket)
+        case CURL_POLL_OUT: poller.want(.write, of: socket)
+        case CURL_POLL_INOUT: poller.want([.read, .write], of: socket)
+        default: poller.want([], of: socket)
+        }
+    }
+
+    fileprivate func setTimer(milliseconds: Int) {
+        // −1 deletes the timer. 0 means now, but not from inside this call.
+        switch milliseconds {
+        case ..<0: timer = nil
+        case 0: timer = MonotonicTime(nanoseconds: 0)
+        default: timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
+        }
+    }
+
+    /// Lets the poller know of every socket of a connection, from the handle that opens it.
+    func follow(socketsOf easy: UnsafeMutableRawPointer) -> CURLcode {
+        let this = Unmanaged.passUnretained(poller).toOpaque()
+        let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, this)
+        return code == CURLE_OK ? ntapi_easy_set_close_socket(easy, curlClosesSocket, this) : code
+    }
+}
+
+private func curlWantsSocket(
+    easy: UnsafeMutableRawPointer?, socket: curl_socket_t, what: Int32, data: UnsafeMutableRawPointer?,
+    socketData: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let data else { return 0 }
+    Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue().want(what, of: socket)
+    return 0
+}
+
+private func curlWantsTimer(
+    multi: UnsafeMutableRawPointer?, milliseconds: Int, data: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let data else { return 0 }
+    Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue().setTimer(milliseconds: milliseconds)
+    return 0
+}
+
+/// Opens a connection's socket as libcurl would, and keeps it from the programs that the host starts.
+private func curlOpensSocket(
+    data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let data, let address = address?.pointee else { return CURL_SOCKET_BAD }
+    #if os(Linux)
+        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    #else
+        let type = address.socktype
+    #endif
+    let descriptor = socket(address.family, type, address.protocol)
+    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    #if !os(Linux)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    #endif
+    Unmanaged<SystemPoller>.fromOpaque(data).takeUnretainedValue().didOpen(descriptor)
+    return descriptor
+}
+
+private func curlClosesSocket(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
+    // Forgotten before it is closed: from then on the number may be another thread's.
+    if let data { Unmanaged<SystemPoller>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
+    return close(descriptor)
+}

@@ -1,0 +1,231 @@
+import CCurl
+
+/// The time at which the loop woke; shared with the transfers, so that a callback for every 16 KB need not ask the system.
+final class LoopClock {
+    var now = MonotonicTime.now()
+}
+
+/// An exchange and everything that libcurl uses for it. On the network thread only.
+///
+/// libcurl copies neither header lists nor bodies: they live here until the handle has left the multi.
+final class CurlTransfer {
+    let exchange: Exchange
+    let origin: HostQueue.Key
+    let clock: LoopClock
+    var clocks: ExchangeClocks
+    var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+
+    /// Nil while it waits in the queue, and after its end.
+    private(set) var easy: UnsafeMutableRawPointer?
+    var headerList: UnsafeMutablePointer<curl_slist>?
+    var mime: OpaquePointer?
+    var parts: [MimePart] = []
+    var source: (any UploadSource)?
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+
+    /// Why we made libcurl stop; says more than its "failed writing".
+    var failure: APIError?
+    private var assembler = HeaderAssembler()
+    private let body = Bytes()
+    private var connectionsUsed = 0
+    private var progress = TransferProgress()
+
+    init(_ exchange: Exchange, origin: HostQueue.Key, clock: LoopClock) {
+        self.exchange = exchange
+        self.origin = origin
+        self.clock = clock
+        clocks = ExchangeClocks(
+            begun: clock.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit { errorText.deallocate() }
+
+    var wasConnected: Bool { connectionsUsed > 0 }
+
+    /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
+    func prepare(_ easy: UnsafeMutableRawPointer, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
+        self.easy = easy
+        var options = EasyOptions(easy)
+        options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        options.set(CURLOPT_PRIVATE, pointer: Unmanaged.passUnretained(self).toOpaque())
+        try options.setUp(self)
+        if let freshness { options.set(freshness) }
+        options.check(multi.follow(socketsOf: easy))
+        try options.finish()
+    }
+
+    /// Frees what libcurl used. The handle has left the multi.
+    func release(to pool: inout HandlePool) {
+        guard let easy else { return }
+        self.easy = nil
+        pool.giveBack(easy)
+        curl_mime_free(mime)
+        mime = nil
+        curl_slist_free_all(headerList)
+        headerList = nil
+        parts = []
+        if !(source is StreamSource) { source = nil }
+    }
+
+    // MARK: What libcurl reports
+
+    /// A connection is ready and the request is about to be sent. False stops it.
+    ///
+    /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
+    /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
+    /// a request that must not happen twice, the second connection is where we stop and say so.
+    func connectionIsReady() -> Bool {
+        connectionsUsed += 1
+        clocks.connected(clock.now)
+        guard connectionsUsed > 1 else { return true }
+        guard exchange.request.isIdempotent else {
+            failure = APIError(
+                domain: .network, code: .network,
+                message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
+                    + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
+                    + "not sent again")
+            return false
+        }
+        assembler.restart()
+        return true
+    }
+
+    func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        clocks.bytesMoved(clock.now)
+        switch assembler.append(line) {
+        case .more: return true
+        case .complete:
+            guard let head = assembler.head else { return true }
+            let announced = exchange.request.method == "HEAD" ? nil : head.contentLength
+            // A server may announce what it likes: no more than a megabyte is set aside on its word.
+            if let announced { _ = body.reserve(Int(min(announced, 1 << 20))) }
+            if exchange.reportsProgress { progress.expect(announced, exchange.observer) }
+            return true
+        case .tooLarge:
+            let bound = HeaderAssembler.maximumBytes / 1024
+            return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
+        case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
+        }
+    }
+
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        clocks.bytesMoved(clock.now)
+        if let limit = exchange.request.settings.maximumResponseSize, Int64(body.count + bytes.count) > limit {
+            return stop(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
+        }
+        return body.append(bytes) || stop(.generic, "out of memory after \(body.count) bytes of the body")
+    }
+
+    func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
+        guard progress.update(sent: sent, received: received) else { return }
+        clocks.bytesMoved(clock.now)
+        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, exchange.observer) }
+    }
+
+    private func stop(_ code: ErrorCode, _ message: String) -> Bool {
+        failure = APIError(domain: .network, code: code, message: "\(origin.host):\(origin.port): \(message)")
+        return false
+    }
+
+    // MARK: Beginning and end
+
+    func reportStart() {
+        if exchange.reportsProgress { progress.start(total: bodyLength, exchange.observer) }
+    }
+
+    /// The body's length where we know it before libcurl does.
+    private var bodyLength: Int64? {
+        switch exchange.request.body {
+        case .none, .multipart: nil
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let length): length
+        case .stream(let stream): stream.length
+        }
+    }
+
+    /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
+    func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
+        var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
+        if let reason {
+            result.error = reason
+        } else if code != CURLE_OK {
+            result.error = failure ?? curlFailure(code).error
+        } else if result.head == nil {
+            result.error = APIError(
+                domain: .network, code: .network,
+                message: "\(origin.host):\(origin.port): the server did not answer with a final response")
+        }
+        if result.error == nil, exchange.reportsProgress {
+            progress.finish(sent: result.metrics.bytesSent, result.metrics.bytesReceived, exchange.observer)
+        }
+        result.error?.httpStatus = result.head?.status
+        return result
+    }
+
+    func timeoutError(_ clock: TimeoutClock) -> APIError {
+        let limit = clocks.limit(of: clock).map { "\(Self.decimal($0)) s" } ?? "its time"
+        let what =
+            switch clock {
+            case .queue: "no connection to the host became free for \(limit)"
+            case .connect: "no connection within \(limit)"
+            case .idle: "no byte moved for \(limit)"
+            case .attempt: "no whole answer within \(limit)"
+            case .total: "the whole request took longer than \(limit)"
+            }
+        let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
+        return APIError(
+            domain: .network, code: .timeout,
+            message: "timeout: \(what) (\(clock.rawValue) clock, \(origin.host):\(origin.port))",
+            transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
+    }
+
+    private func curlFailure(_ code: CURLcode) -> CurlFailure {
+        var systemError = 0
+        if let easy { ntapi_easy_get_long(easy, CURLINFO_OS_ERRNO, &systemError) }
+        return CurlFailure(
+            code: code, text: String(cString: errorText), systemError: Int32(truncatingIfNeeded: systemError),
+            host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
+            isIdempotent: exchange.request.isIdempotent)
+    }
+
+    private var metrics: ExchangeMetrics {
+        var metrics = ExchangeMetrics(queued: clocks.queued(until: clock.now))
+        guard let easy else { return metrics }
+        func number(_ info: CURLINFO) -> Int64 {
+            var value: curl_off_t = 0
+            ntapi_easy_get_offset(easy, info, &value)
+            return Int64(value)
+        }
+        func seconds(_ info: CURLINFO) -> Double { Double(number(info)) / 1e6 }
+        metrics.nameLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
+        metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
+        metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
+        metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
+        metrics.bytesSent = number(CURLINFO_SIZE_UPLOAD_T)
+        metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.connectionReused = reusedConnection
+        return metrics
+    }
+
+    /// Whether the transfer went over a connection that another one had opened.
+    var reusedConnection: Bool {
+        guard let easy, wasConnected else { return false }
+        var opened = 0
+        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
+        return opened == 0
+    }
+
+    /// At most three decimals, without the zeros at the end.
+    private static func decimal(_ seconds: Double) -> String {
+        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
+            return "\(seconds)"
+        }
+        let fraction = milliseconds % 1000
+        guard fraction > 0 else { return "\(milliseconds / 1000)" }
+        var digits = String(fraction + 1000).dropFirst()
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(milliseconds / 1000).\(digits)"
+    }
+}

@@ -1,0 +1,169 @@
+import CCurl
+
+/// An absolute http or https URL in its parts, taken apart by libcurl: whoever connects also decides what the host is.
+struct URLParts: Sendable, Equatable {
+    /// The whole URL as it was understood, with the fragment.
+    private(set) var text: String
+    private(set) var scheme: String
+    /// In lower case and punycode; an IPv6 address in brackets.
+    private(set) var host: String
+    private(set) var port: Int
+    private(set) var path: String
+    private(set) var query: String?
+    private(set) var fragment: String?
+
+    /// Takes an absolute URL apart. The path stays as it is: what was built is what is sent.
+    ///
+    /// Bytes beyond ASCII after the host are percent-encoded.
+    init(_ text: String) throws(APIError) {
+        try Self.rejectControls(text, spaces: true)
+        let url = try CurlURL()
+        try url.set(Self.encoded(text, spaces: false), flags: UInt32(CURLU_PATH_AS_IS), named: text)
+        try self.init(url, named: text)
+    }
+
+    /// Resolves a Location header against the URL that was asked for (RFC 3986, 5.2).
+    ///
+    /// Without a fragment of its own it inherits the one of the base (RFC 9110, 10.2.2).
+    init(_ reference: String, relativeTo base: String) throws(APIError) {
+        try Self.rejectControls(reference, spaces: false)
+        let original = try URLParts(base)
+        // libcurl 7.88 cuts the query off when the reference has only a fragment, and refuses an empty one.
+        if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") {
+            self = original
+            if !reference.isEmpty { setFragment(String(reference.dropFirst())) }
+            return
+        }
+        let url = try CurlURL()
+        try url.set(original.text, flags: UInt32(CURLU_PATH_AS_IS), named: base)
+        try url.set(Self.encoded(reference, spaces: true), flags: 0, named: reference)
+        try self.init(url, named: reference)
+        if fragment == nil, let inherited = original.fragment { setFragment(inherited) }
+    }
+
+    private init(_ url: CurlURL, named name: String) throws(APIError) {
+        guard let scheme = url.part(CURLUPART_SCHEME)?.lowercasedASCII(), scheme == "http" || scheme == "https" else {
+            throw .invalidRequest("URL \(Self.quoted(name)): only http and https are supported")
+        }
+        if url.part(CURLUPART_USER) != nil || url.part(CURLUPART_PASSWORD) != nil {
+            throw .invalidRequest(
+                "URL \(Self.withoutCredentials(name)): a user or password does not belong into a URL; use basicAuth")
+        }
+        guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
+        else {
+            throw .invalidRequest("URL \(Self.quoted(name)): the host is missing or not a valid name")
+        }
+        guard let port = url.part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
+            (1...65535).contains(port), let text = url.part(CURLUPART_URL)
+        else { throw .invalidRequest("URL \(Self.quoted(name)): the port must be from 1 to 65535") }
+        self.text = text
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        path = url.part(CURLUPART_PATH) ?? "/"
+        query = url.part(CURLUPART_QUERY)
+        fragment = url.part(CURLUPART_FRAGMENT)
+    }
+
+    /// Whether scheme, host and port are the same: whether secrets may follow.
+    func isSameOrigin(as other: URLParts) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port
+    }
+
+    private mutating func setFragment(_ value: String) {
+        let withoutFragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
+        let value = String(decoding: Self.percentEncoded(value.utf8, spaces: true), as: UTF8.self)
+        fragment = value.isEmpty ? nil : value
+        text = value.isEmpty ? withoutFragment : "\(withoutFragment)#\(value)"
+    }
+
+    private static func rejectControls(_ text: String, spaces: Bool) throws(APIError) {
+        guard let bad = text.utf8.first(where: { $0 < 0x20 || $0 == 0x7f || (spaces && $0 == 0x20) }) else { return }
+        let what = bad == 0x20 ? "a space (write %20)" : "a control character"
+        throw .invalidRequest("URL \(quoted(text)): it contains \(what)")
+    }
+
+    /// Percent-encodes what is not ASCII after the host; a host beyond ASCII is a matter of IDN instead.
+    private static func encoded(_ text: String, spaces: Bool) -> String {
+        let bytes = Array(text.utf8)
+        guard bytes.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return text }
+        let split = endOfAuthority(bytes)
+        return String(decoding: bytes[..<split] + percentEncoded(bytes[split...], spaces: spaces), as: UTF8.self)
+    }
+
+    /// Where path, query or fragment begin: 0 in a reference without a host.
+    private static func endOfAuthority(_ bytes: [UInt8]) -> Int {
+        let slash = UInt8(ascii: "/")
+        let start: Int
+        if bytes.starts(with: [slash, slash]) {
+            start = 2
+        } else if let colon = bytes.firstIndex(where: { !$0.isASCIILetter }),
+            bytes[colon...].starts(with: [UInt8(ascii: ":"), slash, slash])
+        {
+            start = colon + 3
+        } else {
+            return 0
+        }
+        let ends = [slash, UInt8(ascii: "?"), UInt8(ascii: "#")]
+        return bytes[start...].firstIndex { ends.contains($0) } ?? bytes.count
+    }
+
+    private static func percentEncoded(_ bytes: some Sequence<UInt8>, spaces: Bool) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        for byte in bytes {
+            if byte >= 0x80 || (spaces && byte == 0x20) {
+                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            } else {
+                encoded.append(byte)
+            }
+        }
+        return encoded
+    }
+
+    /// The URL for a message: control characters made visible.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "'"
+        for scalar in text.unicodeScalars.prefix(200) {
+            quoted +=
+                scalar.value < 0x20 || scalar.value == 0x7f ? "\\x\(String(scalar.value, radix: 16))" : "\(scalar)"
+        }
+        return quoted + (text.unicodeScalars.count > 200 ? "…'" : "'")
+    }
+
+    /// The URL for a message that many will see.
+    private static func withoutCredentials(_ text: String) -> String {
+        guard let at = text.lastIndex(of: "@") else { return "'\(Secrets.redacted)'" }
+        return quoted("\(Secrets.redacted)\(text[at...])")
+    }
+}
+
+/// Owns a `CURLU`.
+private final class CurlURL {
+    private let handle: OpaquePointer
+
+    init() throws(APIError) {
+        guard let handle = curl_url() else {
+            throw APIError(domain: .request, code: .generic, message: "out of memory")
+        }
+        self.handle = handle
+    }
+
+    deinit { curl_url_cleanup(handle) }
+
+    func set(_ text: String, flags: UInt32, named name: String) throws(APIError) {
+        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
+        guard code != CURLUE_OK else { return }
+        let reason =
+            code == CURLUE_BAD_SCHEME
+            ? "it must begin with http:// or https://" : String(cString: curl_url_strerror(code)).lowercasedASCII()
+        throw .invalidRequest("URL '\(name)': \(reason)")
+    }
+
+    func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+}

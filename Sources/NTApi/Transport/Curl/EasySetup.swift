@@ -1,0 +1,136 @@
+import CCurl
+
+/// How new a connection has to be: after a timeout, older ones to the host are not trusted.
+struct Freshness {
+    /// Whether the transfer must open a connection.
+    var opensConnection: Bool
+    /// The age in seconds from which an idle connection is not used again.
+    var maximumAge: Int
+}
+
+/// Sets the options of a handle and keeps the first refusal.
+struct EasyOptions {
+    let easy: UnsafeMutableRawPointer
+    private var refusal: CURLcode?
+
+    static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
+
+    init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
+
+    mutating func check(_ code: CURLcode) { if code != CURLE_OK, refusal == nil { refusal = code } }
+
+    mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value)) }
+
+    mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value)) }
+
+    mutating func set(_ option: CURLoption, offset: Int64) {
+        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)))
+    }
+
+    mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
+        check(ntapi_easy_set_pointer(easy, option, pointer))
+    }
+
+    mutating func set(_ freshness: Freshness) {
+        if freshness.opensConnection { set(CURLOPT_FRESH_CONNECT, 1) }
+        set(CURLOPT_MAXLIFETIME_CONN, freshness.maximumAge)
+    }
+
+    func finish() throws(APIError) {
+        guard let refusal else { return }
+        let reason = String(cString: curl_easy_strerror(refusal))
+        throw APIError(
+            domain: .request, code: refusal == CURLE_OUT_OF_MEMORY ? .generic : .invalidRequest,
+            message: "libcurl refused an option of the request: \(reason)", transportCode: Int(refusal.rawValue))
+    }
+
+    /// Everything that a transfer's request says.
+    mutating func setUp(_ transfer: CurlTransfer) throws(APIError) {
+        let request = transfer.exchange.request
+        let settings = request.settings
+        setConstants()
+        setConnection(settings, scheme: transfer.origin.scheme)
+        set(CURLOPT_URL, request.url)
+        setCallbacks(transfer)
+        try setHeaders(request, of: transfer)
+        try setBody(request, of: transfer)
+        // After the body, which sets a method of its own.
+        try setMethod(request)
+        if settings.decompresses, request.headers["accept-encoding"] == nil { set(CURLOPT_ACCEPT_ENCODING, "") }
+    }
+
+    /// What is the same for every request.
+    private mutating func setConstants() {
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        set(CURLOPT_HTTP09_ALLOWED, 0)
+        set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        set(CURLOPT_PATH_AS_IS, 1)
+        // A name look-up that hangs must not hold up the loop when its transfer is removed.
+        set(CURLOPT_QUICK_EXIT, 1)
+        // Our own clocks rule; libcurl's default of 300 s is set out of their way (24 days: the most it takes everywhere).
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
+        set(CURLOPT_MAXLIFETIME_CONN, 600)
+        set(CURLOPT_BUFFERSIZE, 65536)
+        set(CURLOPT_UPLOAD_BUFFERSIZE, 65536)
+    }
+
+    private mutating func setConnection(_ settings: TransferSettings, scheme: String) {
+        let isSecure = scheme == "https"
+        // Always said, or libcurl looks into the environment while the host program may be changing it.
+        set(CURLOPT_PROXY, (isSecure ? settings.proxy.https : settings.proxy.http) ?? "")
+        set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
+        let version: Int
+        switch settings.httpVersion {
+        case .negotiated: version = Int(CURL_HTTP_VERSION_2TLS)
+        case .http1_0: version = Int(CURL_HTTP_VERSION_1_0)
+        case .http1_1: version = Int(CURL_HTTP_VERSION_1_1)
+        // Without TLS there is nothing to negotiate with: the upgrade of RFC 7540 is gone (RFC 9113, 3.1).
+        case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+        }
+        set(CURLOPT_HTTP_VERSION, version)
+        if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) {
+            set(CURLOPT_PIPEWAIT, 1)
+        }
+        // The proxy may be https where the server is not.
+        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if settings.allowsInvalidCertificate {
+            set(CURLOPT_SSL_VERIFYPEER, 0)
+            set(CURLOPT_SSL_VERIFYHOST, 0)
+        }
+        if let file = settings.caFile ?? CertificateStore.file {
+            set(CURLOPT_CAINFO, file)
+            set(CURLOPT_PROXY_CAINFO, file)
+            // In the place of the system's store, not beside it.
+            set(CURLOPT_CAPATH, nil)
+            set(CURLOPT_PROXY_CAPATH, nil)
+        }
+    }
+
+    private mutating func setCallbacks(_ transfer: CurlTransfer) {
+        let data = Unmanaged.passUnretained(transfer).toOpaque()
+        check(ntapi_easy_set_header(easy, curlWritesHeader, data))
+        check(ntapi_easy_set_write(easy, curlWritesBody, data))
+        check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
+        // For the idle clock a body's bytes are seen only here.
+        var hasBody = true
+        if case .none = transfer.exchange.request.body { hasBody = false }
+        if hasBody || transfer.exchange.reportsProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
+    }
+
+    private mutating func setMethod(_ request: HTTPRequest) throws(APIError) {
+        guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
+            throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")
+        }
+        if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
+        var hasBody = true
+        if case .none = request.body { hasBody = false }
+        // Said by libcurl by itself otherwise; naming it again is harmless but for CONNECT, which is not a method to name.
+        if hasBody || (request.method != "GET" && request.method != "HEAD") {
+            set(CURLOPT_CUSTOMREQUEST, request.method)
+        }
+    }
+}

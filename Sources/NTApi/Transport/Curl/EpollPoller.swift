@@ -1,0 +1,122 @@
+#if os(Linux)
+    import CCurl
+
+    #if canImport(Glibc)
+        import Glibc
+    #endif
+
+    /// Waits with epoll, and asks the system for as little as it can.
+    ///
+    /// libcurl drops a socket when a transfer ends and takes it again for the next one on the same connection. The
+    /// registration of a dropped socket is kept, so that both cost no system call: a third of all at 64 requests at once
+    /// (measured). If it becomes ready while nobody wants it, it is taken out then.
+    final class EpollPoller: Poller {
+        private struct Registration {
+            var wanted = Interest()
+            /// What the system knows.
+            var registered = Interest()
+            /// Whether we hear of its closing. Otherwise its number may come back as another socket without notice.
+            var isKnown = false
+        }
+
+        let waker: Waker
+        private let epoll: Int32
+        /// By socket: the system gives the lowest free number, so the array stays dense.
+        private var registrations: [Registration] = []
+        private var events = [epoll_event](repeating: epoll_event(), count: 256)
+
+        init?() {
+            epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+            guard epoll >= 0 else { return nil }
+            let event = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+            guard event >= 0 else {
+                close(epoll)
+                return nil
+            }
+            waker = Waker(readEnd: event, writeEnd: event)
+            // Edge-triggered: every write wakes, and nothing has to be read to make it silent again.
+            var entry = epoll_event()
+            entry.events = EPOLLIN.rawValue | EPOLLET.rawValue
+            entry.data.fd = event
+            guard epoll_ctl(epoll, EPOLL_CTL_ADD, event, &entry) == 0 else {
+                close(epoll)
+                return nil
+            }
+        }
+
+        deinit { close(epoll) }
+
+        func want(_ interest: Interest, of socket: Int32) {
+            guard let index = index(of: socket) else { return }
+            registrations[index].wanted = interest
+            if interest.isEmpty {
+                // One that we do not hear of again, or that is always ready for writing, is not worth keeping.
+                if registrations[index].isKnown, registrations[index].registered == .read { return }
+                unregister(index)
+            } else if registrations[index].registered != interest {
+                register(index, interest)
+            }
+        }
+
+        func didOpen(_ socket: Int32) {
+            guard let index = index(of: socket) else { return }
+            registrations[index] = Registration(isKnown: true)
+        }
+
+        func didClose(_ socket: Int32) {
+            guard let index = index(of: socket) else { return }
+            // The system forgets a closed socket by itself, but not while a forked child has a copy of it: then it would
+            // be reported for ever, and nobody could take it out any more.
+            unregister(index)
+            registrations[index] = Registration()
+        }
+
+        func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) {
+            let count = epoll_wait(epoll, &events, Int32(events.count), milliseconds)
+            guard count > 0 else { return }
+            for position in 0..<Int(count) {
+                let event = events[position]
+                let socket = event.data.fd
+                guard socket != waker.readEnd, let index = index(of: socket) else { continue }
+                guard !registrations[index].wanted.isEmpty else {
+                    // Nobody wants it, and it would be ready at every wait.
+                    unregister(index)
+                    continue
+                }
+                var ready = Interest()
+                if event.events & EPOLLIN.rawValue != 0 { ready.insert(.read) }
+                if event.events & EPOLLOUT.rawValue != 0 { ready.insert(.write) }
+                // Let libcurl read or write, so that it meets the error itself and can say what it is.
+                if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { ready = [.read, .write] }
+                report(socket, ready)
+            }
+        }
+
+        private func index(of socket: Int32) -> Int? {
+            guard socket >= 0 else { return nil }
+            let index = Int(socket)
+            while registrations.count <= index { registrations.append(Registration()) }
+            return index
+        }
+
+        private func register(_ index: Int, _ interest: Interest) {
+            var entry = epoll_event()
+            if interest.contains(.read) { entry.events |= EPOLLIN.rawValue }
+            if interest.contains(.write) { entry.events |= EPOLLOUT.rawValue }
+            entry.data.fd = Int32(index)
+            let operation = registrations[index].registered.isEmpty ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+            registrations[index].registered = interest
+            guard epoll_ctl(epoll, operation, Int32(index), &entry) != 0 else { return }
+            // What we thought of the socket was wrong: it is known already, or not any more.
+            let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
+            _ = epoll_ctl(epoll, other, Int32(index), &entry)
+        }
+
+        private func unregister(_ index: Int) {
+            guard !registrations[index].registered.isEmpty else { return }
+            registrations[index].registered = []
+            var entry = epoll_event()
+            _ = epoll_ctl(epoll, EPOLL_CTL_DEL, Int32(index), &entry)
+        }
+    }
+#endif

@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Waits for many sockets at once, on the network thread. One for each kind of system.
+protocol Poller: AnyObject {
+    /// Wakes a wait from any thread.
+    var waker: Waker { get }
+
+    /// Nil when the system has no descriptor to give.
+    init?()
+
+    /// Says what is wanted of a socket from now on; neither is: nothing.
+    func want(_ interest: Interest, of socket: Int32)
+
+    /// A socket was opened, so that what is known of an earlier one of the same number is void. Such a socket promises
+    /// `didClose`; what libcurl opens for itself comes without either.
+    func didOpen(_ socket: Int32)
+
+    func didClose(_ socket: Int32)
+
+    /// Waits until a socket is ready, the waker is used, or the time is over, and reports every ready socket.
+    func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void)
+}
+
+/// What is wanted of a socket, or what it is ready for.
+struct Interest: OptionSet {
+    let rawValue: UInt8
+
+    static let read = Interest(rawValue: 1)
+    static let write = Interest(rawValue: 2)
+}
+
+/// Wakes a poller from any thread, also one that has ended: the descriptor lives as long as anybody may write to it.
+final class Waker: Sendable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    init(readEnd: Int32, writeEnd: Int32) {
+        self.readEnd = readEnd
+        self.writeEnd = writeEnd
+    }
+
+    deinit {
+        close(readEnd)
+        if writeEnd != readEnd { close(writeEnd) }
+    }
+
+    func wake() {
+        // Eight bytes because an eventfd takes no fewer. A pipe that is full has woken already.
+        var one: UInt64 = 1
+        _ = write(writeEnd, &one, MemoryLayout<UInt64>.size)
+    }
+}
+
+#if os(Linux)
+    typealias SystemPoller = EpollPoller
+#else
+    typealias SystemPoller = PollPoller
+#endif

@@ -1,0 +1,33 @@
+/// Servers at which a request timed out: connections from before that moment are not trusted.
+///
+/// A pure value. One request opens a new connection, and idle ones that are older are not used again.
+struct SuspectConnections {
+    /// As long as a connection may live anyway.
+    private static let memory = 600.0
+
+    private struct Suspicion {
+        var since: MonotonicTime
+        var needsConnection = true
+    }
+
+    private var suspicions: [HostQueue.Key: Suspicion] = [:]
+
+    mutating func add(_ origin: HostQueue.Key, _ now: MonotonicTime) {
+        if suspicions.count >= 1024 {
+            suspicions = suspicions.filter { now.seconds(since: $0.value.since) < Self.memory }
+        }
+        suspicions[origin] = Suspicion(since: now)
+    }
+
+    /// What a request that starts now must ask for; nil is nothing.
+    mutating func freshness(for origin: HostQueue.Key, _ now: MonotonicTime) -> Freshness? {
+        guard let suspicion = suspicions[origin] else { return nil }
+        let age = now.seconds(since: suspicion.since)
+        guard age < Self.memory else {
+            suspicions[origin] = nil
+            return nil
+        }
+        suspicions[origin]?.needsConnection = false
+        return Freshness(opensConnection: suspicion.needsConnection, maximumAge: max(1, Int(age)))
+    }
+}

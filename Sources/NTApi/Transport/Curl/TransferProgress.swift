@@ -1,0 +1,46 @@
+/// What the observer was told of the bytes. Counts never go back, not even when libcurl sends a request again.
+struct TransferProgress {
+    private var sent: Int64 = 0
+    private var received: Int64 = 0
+    private var expected: Int64?
+    private var toldSent: Int64 = -1
+    private var toldReceived: Int64 = -1
+
+    mutating func start(total: Int64?, _ observer: any ExchangeObserver) {
+        guard let total else { return }
+        toldSent = 0
+        observer.exchangeDidSend(0, of: total)
+    }
+
+    mutating func expect(_ total: Int64?, _ observer: any ExchangeObserver) {
+        expected = total
+        guard let total, toldReceived < 0 else { return }
+        toldReceived = 0
+        observer.exchangeDidReceive(0, of: total)
+    }
+
+    /// - Returns: whether anything moved.
+    mutating func update(sent: Int64, received: Int64) -> Bool {
+        guard sent != self.sent || received != self.received else { return false }
+        self.sent = sent
+        self.received = received
+        return true
+    }
+
+    mutating func report(sendTotal: Int64, _ observer: any ExchangeObserver) {
+        if sent > toldSent, sent > 0 {
+            toldSent = sent
+            observer.exchangeDidSend(sent, of: sendTotal > 0 ? sendTotal : nil)
+        }
+        if received > toldReceived, received > 0 {
+            toldReceived = received
+            observer.exchangeDidReceive(received, of: expected)
+        }
+    }
+
+    /// The response is whole: the totals are known now, if they were not before.
+    mutating func finish(sent: Int64, _ received: Int64, _ observer: any ExchangeObserver) {
+        if toldSent >= 0, sent > toldSent { observer.exchangeDidSend(sent, of: sent) }
+        if expected == nil || received > toldReceived { observer.exchangeDidReceive(received, of: received) }
+    }
+}

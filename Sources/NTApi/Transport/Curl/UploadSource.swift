@@ -1,0 +1,106 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Where the bytes of a body come from. Asked by libcurl on the network thread, where nothing may block for long.
+protocol UploadSource: AnyObject {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk
+
+    /// Starts again at a byte, because libcurl sends the request on another connection. False when it cannot.
+    func seek(to offset: Int64) -> Bool
+}
+
+/// What a source had to give.
+enum UploadChunk {
+    case bytes(Int)
+    case end
+    /// Nothing yet: the source says when to ask again.
+    case wait
+    case failed(APIError)
+}
+
+/// A body in memory, given to libcurl piece by piece so that it is not copied as a whole.
+final class BytesSource: UploadSource {
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
+        let count = min(buffer.count, bytes.count - offset)
+        guard count > 0 else { return .end }
+        bytes.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<(offset + count)]))
+        }
+        offset += count
+        return .bytes(count)
+    }
+
+    func seek(to offset: Int64) -> Bool {
+        guard let offset = Int(exactly: offset), (0...bytes.count).contains(offset) else { return false }
+        self.offset = offset
+        return true
+    }
+}
+
+/// A regular file, read as it is sent.
+final class FileSource: UploadSource {
+    /// How many bytes are sent: what was announced, or what the file has now.
+    let length: Int64
+    private let path: String
+    private let descriptor: Int32
+    private var offset: Int64 = 0
+
+    init(path: String, announcedLength: Int64? = nil) throws(APIError) {
+        guard !path.utf8.contains(0) else { throw .invalidRequest("file path contains a NUL byte") }
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer and hold up every other request.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Self.error(path, "cannot be opened: \(systemErrorText(errno))") }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw Self.error(path, "is not a regular file; send a pipe or device as a stream")
+        }
+        let size = Int64(status.st_size)
+        if let announcedLength, announcedLength > size || announcedLength < 0 {
+            close(descriptor)
+            throw Self.error(path, "has \(size) bytes, but \(announcedLength) were announced")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        length = announcedLength ?? size
+    }
+
+    deinit { close(descriptor) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
+        let wanted = Int(min(Int64(buffer.count), length - offset))
+        guard wanted > 0 else { return .end }
+        let count = pread(descriptor, buffer.baseAddress, wanted, off_t(offset))
+        if count > 0 {
+            offset += Int64(count)
+            return .bytes(count)
+        }
+        if count == 0 { return .failed(Self.error(path, "became shorter while it was sent")) }
+        return .failed(Self.error(path, "cannot be read: \(systemErrorText(errno))"))
+    }
+
+    func seek(to offset: Int64) -> Bool {
+        guard (0...length).contains(offset) else { return false }
+        self.offset = offset
+        return true
+    }
+
+    private static func error(_ path: String, _ reason: String) -> APIError {
+        .invalidRequest("file '\(path)' \(reason)")
+    }
+}
+
+/// The system's words for an error number.
+func systemErrorText(_ number: Int32) -> String {
+    var text = [CChar](repeating: 0, count: 128)
+    guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,75 @@
+/// The five clocks of an exchange. A pure value: it is told the time and says which clock ran out.
+///
+/// libcurl's own timeouts are not used: its clock for a transfer also runs while the transfer waits for a connection, and
+/// its error does not say what took so long.
+struct ExchangeClocks: Sendable {
+    private enum Phase {
+        case queued
+        case connecting
+        case transferring
+    }
+
+    private let timeouts: Timeouts
+    /// When the whole request is over: the total clock, which spans retries and redirects too.
+    private let deadline: MonotonicTime
+    private let begun: MonotonicTime
+    private var phase = Phase.queued
+    private(set) var startedAt: MonotonicTime?
+    private var lastActivity: MonotonicTime
+
+    init(begun: MonotonicTime, timeouts: Timeouts, deadline: MonotonicTime) {
+        self.begun = begun
+        self.timeouts = timeouts
+        self.deadline = deadline
+        lastActivity = begun
+    }
+
+    /// The exchange left the queue and is on the network: connect, idle and attempt begin.
+    mutating func started(_ now: MonotonicTime) {
+        phase = .connecting
+        startedAt = now
+        lastActivity = now
+    }
+
+    /// A connection is established and ready to take the request.
+    mutating func connected(_ now: MonotonicTime) {
+        guard phase == .connecting else { return }
+        phase = .transferring
+        lastActivity = max(lastActivity, now)
+    }
+
+    /// A byte of the request's body, or of the response, moved.
+    mutating func bytesMoved(_ now: MonotonicTime) { lastActivity = max(lastActivity, now) }
+
+    /// The earliest moment at which a clock runs out unless something happens; moves later when bytes move.
+    var nextDeadline: MonotonicTime { next.deadline }
+
+    /// The clock that has run out, the earliest if there are several.
+    func expired(_ now: MonotonicTime) -> TimeoutClock? { next.deadline <= now ? next.clock : nil }
+
+    /// The clock's limit in seconds, for the message; the total clock has a deadline instead.
+    func limit(of clock: TimeoutClock) -> Double? {
+        clock == .total ? deadline.seconds(since: begun) : timeouts[clock]
+    }
+
+    /// Seconds spent in the queue.
+    func queued(until now: MonotonicTime) -> Double { (startedAt ?? now).seconds(since: begun) }
+
+    private var next: (clock: TimeoutClock, deadline: MonotonicTime) {
+        var next = (clock: TimeoutClock.total, deadline: deadline)
+        func consider(_ clock: TimeoutClock, from start: MonotonicTime) {
+            guard let seconds = timeouts[clock] else { return }
+            let moment = start.advanced(bySeconds: seconds)
+            // Of two that run out together, the narrower one says more.
+            if moment < next.deadline || (moment == next.deadline && next.clock == .total) { next = (clock, moment) }
+        }
+        guard let startedAt else {
+            consider(.queue, from: begun)
+            return next
+        }
+        if phase == .connecting { consider(.connect, from: startedAt) }
+        consider(.idle, from: lastActivity)
+        consider(.attempt, from: startedAt)
+        return next
+    }
+}

@@ -1,0 +1,134 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Writes down what an exchange reports, and lets a test wait for its end.
+final class Recorder: ExchangeObserver {
+    private struct State {
+        var sent: [(Int64, Int64?)] = []
+        var received: [(Int64, Int64?)] = []
+        var results: [ExchangeResult] = []
+        var reportsAfterEnd = 0
+        var waiter: CheckedContinuation<ExchangeResult, Never>?
+    }
+
+    private let state = Lock(State())
+
+    func exchangeDidSend(_ bytes: Int64, of total: Int64?) {
+        state.withLock { state in
+            if !state.results.isEmpty { state.reportsAfterEnd += 1 }
+            state.sent.append((bytes, total))
+        }
+    }
+
+    func exchangeDidReceive(_ bytes: Int64, of total: Int64?) {
+        state.withLock { state in
+            if !state.results.isEmpty { state.reportsAfterEnd += 1 }
+            state.received.append((bytes, total))
+        }
+    }
+
+    func exchangeDidEnd(_ result: ExchangeResult) {
+        let waiter = state.withLock { state in
+            state.results.append(result)
+            return state.waiter.take()
+        }
+        waiter?.resume(returning: result)
+    }
+
+    func result() async -> ExchangeResult {
+        await withCheckedContinuation { continuation in
+            let result = state.withLock { state -> ExchangeResult? in
+                if state.results.isEmpty { state.waiter = continuation }
+                return state.results.first
+            }
+            if let result { continuation.resume(returning: result) }
+        }
+    }
+
+    var endCount: Int { state.withLock { $0.results.count } }
+    var reportsAfterEnd: Int { state.withLock { $0.reportsAfterEnd } }
+    var sent: [(Int64, Int64?)] { state.withLock { $0.sent } }
+    var received: [(Int64, Int64?)] { state.withLock { $0.received } }
+}
+
+/// An engine of a test's own.
+final class TestEngine: Sendable {
+    let workers = WorkerPool()
+    let engine: CurlEngine
+    private static let lastID = Lock<UInt64>(0)
+
+    init() { engine = CurlEngine(workers: workers) }
+
+    deinit {
+        engine.stop(timeout: 5)
+        workers.stop()
+    }
+
+    static func nextID() -> Exchange.ID {
+        lastID.withLock { last in
+            last += 1
+            return Exchange.ID(value: last)
+        }
+    }
+
+    @discardableResult
+    func begin(
+        _ request: HTTPRequest, _ recorder: Recorder, priority: Double = 0.5, progress: Bool = false,
+        deadline: MonotonicTime = .distantFuture
+    ) -> Exchange.ID {
+        let id = Self.nextID()
+        engine.begin(
+            Exchange(
+                id: id, request: request, priority: priority, deadline: deadline, reportsProgress: progress,
+                observer: recorder))
+        return id
+    }
+
+    func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
+        let recorder = Recorder()
+        begin(request, recorder, deadline: deadline)
+        return await recorder.result()
+    }
+
+    func get(_ url: String) async -> ExchangeResult { await send(HTTPRequest(method: "GET", url: url)) }
+}
+
+extension ExchangeResult {
+    var text: String { String(decoding: body.buffer, as: UTF8.self) }
+}
+
+/// Lets a test wait for events of its server.
+final class Signal: Sendable {
+    private let state = Lock<(isSet: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+
+    func set() {
+        let waiters = state.withLock { state in
+            state.isSet = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isSet = state.withLock { state in
+                if !state.isSet { state.waiters.append(continuation) }
+                return state.isSet
+            }
+            if isSet { continuation.resume() }
+        }
+    }
+
+    /// For a thread of the test's server.
+    func block() {
+        while !state.withLock({ $0.isSet }) { usleep(200) }
+    }
+}

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import NTApi
+
+@Suite struct EngineTests {
+    @Test func getsAnAnswer() async throws {
+        let seen = Lock<RawConnection.Request?>(nil)
+        let server = try RawServer { connection in
+            seen.withLock { $0 = connection.readRequest() }
+            connection.send(okResponse("hello"))
+        }
+        let engine = TestEngine()
+        var request = HTTPRequest(method: "GET", url: server.url + "/a/../b?c=%20#d")
+        request.headers.add("X-One", "1")
+        request.headers.add("X-One", "2")
+        request.headers.add("X-Empty", "")
+        let result = await engine.send(request)
+        #expect(result.error == nil)
+        #expect(result.head?.status == 200)
+        #expect(result.head?.httpVersion == 1.1)
+        #expect(result.head?.headers["content-length"] == "5")
+        #expect(result.text == "hello")
+        #expect(!result.metrics.connectionReused)
+        #expect(result.metrics.bytesReceived == 5)
+        let head = try #require(seen.withLock { $0 })
+        #expect(head.firstLine == "GET /a/../b?c=%20 HTTP/1.1")
+        #expect(head.has("X-One: 1") && head.has("X-One: 2") && head.has("X-Empty:"))
+        #expect(!head.head.containsSubstring("Expect") && !head.head.containsSubstring("Content-"))
+    }
+
+    @Test func reusesAConnection() async throws {
+        let server = try RawServer(answering(okResponse("x")))
+        let engine = TestEngine()
+        #expect(await engine.get(server.url).error == nil)
+        let second = await engine.get(server.url)
+        #expect(second.error == nil)
+        #expect(second.metrics.connectionReused)
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func saysThatNobodyListens() async throws {
+        let port = try RawServer.closedPort()
+        let engine = TestEngine()
+        let result = await engine.send(HTTPRequest(method: "POST", url: "http://127.0.0.1:\(port)/"))
+        let error = try #require(result.error)
+        #expect(error.code == .network && error.domain == .network)
+        #expect(error.isRetryable)
+        #expect(error.transportCode == 7)
+        #expect(error.message.containsSubstring("127.0.0.1:\(port)"))
+    }
+}
