@@ -1,4 +1,5 @@
 public import CJansson
+import CNTApi
 import NTApi
 
 @_cdecl("ntapi_json_to_jansson") @implementation

@@ -60,7 +60,7 @@ final class Runtime: Sendable {
 private enum ProcessExit {
     // Exit handlers run in reverse order, so this one must come after those that curl_global_init registers.
     private static let registered: Void = {
-        CurlGlobal.ready
+        _ = CurlGlobal.ready
         atexit {
             // A child that was forked and never used the library has nothing to end.
             ProcessExit.run()

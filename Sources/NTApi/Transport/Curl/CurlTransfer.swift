@@ -28,7 +28,7 @@ final class CurlTransfer {
     private var assembler = HeaderAssembler()
     private let body = Bytes()
     private var connectionsUsed = 0
-    private var progress = TransferProgress()
+    private var progress = ProgressReporter()
 
     init(_ exchange: Exchange, origin: HostQueue.Key, clock: LoopClock) {
         self.exchange = exchange

@@ -1,5 +1,5 @@
 /// What the observer was told of the bytes. Counts never go back, not even when libcurl sends a request again.
-struct TransferProgress {
+struct ProgressReporter {
     private var sent: Int64 = 0
     private var received: Int64 = 0
     private var expected: Int64?
