@@ -47,7 +47,16 @@ def main() -> None:
     package = ROOT / "bindings" / "python"
     with tempfile.TemporaryDirectory() as folder:
         wheels, venv = Path(folder) / "wheels", Path(folder) / "venv"
-        command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "-w", wheels, package]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--no-deps",
+            "-w",
+            str(wheels),
+            str(package),
+        ]
         run(*command, NTAPI_BUILD=str(Path(sys.argv[1]).resolve()))
         (wheel,) = wheels.glob("ntapi-*.whl")
         if wheel.name.endswith("-any.whl"):
