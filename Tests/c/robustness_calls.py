@@ -1,0 +1,118 @@
+"""Writes a C function for every export that calls it with given handles, for test_robustness.c.
+
+The header is the table: which parameters are handles, which of them may be NULL ("NULL" in the
+parameter's comment), whether the result is new, and whether a destroy function is given.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packaging"))
+
+from header import HEADER, Function, Parameter, functions
+
+TEXT = HEADER.read_text(encoding="utf-8")
+HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;$", TEXT, re.M)
+ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.M)
+CALLBACKS = dict(re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.M))
+OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
+SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
+
+
+def handle_of(type_text: str) -> str | None:
+    """The handle type that a pointer type points to."""
+    match = re.fullmatch(r"(?:const )?(ntapi_\w+) \*", type_text)
+    return match[1] if match and match[1] in HANDLES else None
+
+
+def argument(parameter: Parameter, position: int) -> str:
+    """What a call passes for a parameter; `position` counts handles."""
+    handle = handle_of(parameter.type)
+    if handle:
+        return f"({handle} *)handles[{position}]"
+    if parameter.type in OUT:
+        return OUT[parameter.type]
+    if parameter.type == "ntapi_destroy_fn":
+        return "in->destroy"
+    if parameter.type in CALLBACKS:
+        return f"({parameter.type})in->callback"
+    if parameter.type in ("const char *", "const void *"):
+        return "in->text"
+    if parameter.type == "void *":
+        return "in->user_data"
+    if parameter.type == "const struct json_t *":
+        return "NULL"
+    return f"({parameter.type}){SCALARS.get(parameter.type, '1')}"
+
+
+def nullable(function: Function, parameter: Parameter) -> bool:
+    """Whether the comment gives NULL a meaning."""
+    texts = [text for text in function.tags("param") if text.split()[0] == parameter.name]
+    return any("NULL" in text for text in texts)
+
+
+def call(function: Function) -> str:
+    """The C function that calls an export and tells its result in a number."""
+    arguments, position = [], 0
+    for parameter in function.parameters:
+        arguments.append(argument(parameter, position))
+        position += handle_of(parameter.type) is not None
+    expression = f"{function.name}({', '.join(arguments)})"
+    is_new = re.search(r"\bnew\b", " ".join(function.tags("returns")))
+    handle = handle_of(function.result)
+    if function.result == "void":
+        body = f"{expression};\n    return 0;"
+    elif handle and is_new:
+        body = f"{function.result}result = {expression};\n    int there = result != NULL;\n"
+        body += f"    {handle}_free(result);\n    return there;"
+    elif function.result.endswith("*"):
+        body = f"return {expression} != NULL;"
+    elif function.result == "ntapi_status":
+        body = f"return (int){expression};"
+    else:
+        body = f"(void){expression};\n    return 0;"
+    head = f"static int call_{function.name}(void **handles, const struct inputs *in) {{\n"
+    return f"{head}    (void)handles;\n    (void)in;\n    {body}\n}}\n"
+
+
+def row(function: Function) -> str:
+    """The line of the table for an export."""
+    handles = [p for p in function.parameters if handle_of(p.type)]
+    kinds = ", ".join(f"KIND_{handle_of(p.type)}" for p in handles) or "0"
+    nullables = ", ".join(str(int(nullable(function, p))) for p in handles) or "0"
+    result = "RESULT_OTHER"
+    if function.result == "ntapi_status":
+        result = "RESULT_STATUS"
+    elif function.result.endswith("*"):
+        result = "RESULT_POINTER"
+    destroys = int(any(p.type == "ntapi_destroy_fn" for p in function.parameters))
+    frees = int(function.name.endswith("_free") or function.name == "ntapi_job_run")
+    fields = [f'"{function.name}"', f"call_{function.name}", str(len(handles))]
+    fields += [f"{{{kinds}}}", f"{{{nullables}}}", result, str(destroys), str(frees)]
+    return f"    {{{', '.join(fields)}}},\n"
+
+
+def main() -> None:
+    """Writes the file."""
+    table = functions()
+    known = set(CALLBACKS) | set(ENUMS) | set(OUT) | set(SCALARS)
+    known |= {"const char *", "const void *", "void *", "const struct json_t *"}
+    for function in table:
+        for parameter in function.parameters:
+            if parameter.type not in known and not handle_of(parameter.type):
+                raise SystemExit(f"{function.name}: unknown type {parameter.type!r}")
+    kinds = "".join(f"    KIND_{name},\n" for name in HANDLES)
+    parts = ["/* Written by robustness_calls.py from ntapi.h. */\n"]
+    parts.append(f"enum kind {{\n{kinds}    KINDS\n}};\n")
+    names = "".join(f'    "{name}",\n' for name in HANDLES)
+    parts.append(f"static const char *const kind_names[] = {{\n{names}}};\n")
+    parts += [call(function) for function in table]
+    parts.append(f"static const struct export exports[] = {{\n{''.join(map(row, table))}}};\n")
+    Path(sys.argv[1]).write_text("\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

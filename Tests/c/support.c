@@ -1,0 +1,211 @@
+#include "support.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <jansson.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *server(const char *name) {
+    static json_t *table;
+    if (table == NULL) {
+        const char *text = getenv("NTAPI_TEST_SERVERS");
+        table = text != NULL ? json_loads(text, 0, NULL) : NULL;
+        if (table == NULL)
+            fail_msg("no servers: run python3 Tests/servers/run.py -- ctest --test-dir build");
+    }
+    const char *value = json_string_value(json_object_get(table, name));
+    if (value == NULL)
+        fail_msg("NTAPI_TEST_SERVERS has no \"%s\"", name);
+    return value;
+}
+
+ntapi_client *client_of(const char *name) {
+    ntapi_client *client = ntapi_client_create(NULL, server(name));
+    assert_non_null(client);
+    return client;
+}
+
+void witness_init(witness *self) {
+    memset(self, 0, sizeof *self);
+    self->first = -1;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&self->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+void witness_free(witness *self) {
+    ntapi_response_free(self->response);
+    pthread_cond_destroy(&self->changed);
+    pthread_mutex_destroy(&self->lock);
+}
+
+void witness_response(void *user_data, const ntapi_response *response) {
+    witness *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    self->responses++;
+    self->out_of_order += self->destroys > 0;
+    self->thread = pthread_self();
+    if (self->response == NULL)
+        self->response = ntapi_response_retain(response);
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void witness_progress(void *user_data, int64_t bytes, int64_t total) {
+    witness *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    self->progresses++;
+    self->out_of_order += self->responses > 0;
+    if (self->first < 0)
+        self->first = bytes;
+    self->shrinking += bytes < self->last;
+    self->last = bytes;
+    self->total = total;
+    pthread_mutex_unlock(&self->lock);
+}
+
+void witness_destroy(void *user_data) {
+    witness *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    self->destroys++;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+void witness_wait(witness *self, int destroys) {
+    struct timespec limit;
+    clock_gettime(CLOCK_MONOTONIC, &limit);
+    limit.tv_sec += (time_t)PATIENCE;
+    pthread_mutex_lock(&self->lock);
+    int result = 0;
+    while (self->destroys < destroys && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&self->changed, &self->lock, &limit);
+    int reached = self->destroys;
+    pthread_mutex_unlock(&self->lock);
+    assert_int_equal(reached, destroys);
+}
+
+void witness_check_once(witness *self) {
+    pthread_mutex_lock(&self->lock);
+    int responses = self->responses, destroys = self->destroys, out_of_order = self->out_of_order;
+    pthread_mutex_unlock(&self->lock);
+    assert_int_equal(responses, 1);
+    assert_int_equal(destroys, 1);
+    assert_int_equal(out_of_order, 0);
+}
+
+const char *witness_code(witness *self) {
+    assert_non_null(self->response);
+    return code_of(self->response);
+}
+
+ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]) {
+    char query[256] = "", *rest = query;
+    size_t length = strcspn(command, "?");
+    assert_true(strlen(command) < 256);
+    snprintf(path, 256, "%.*s", (int)length, command);
+    if (command[length] == '?')
+        snprintf(query, sizeof query, "%s", command + length + 1);
+    ntapi_args *all = ntapi_args_create();
+    for (char *pair = strtok_r(rest, "&", &rest); pair != NULL; pair = strtok_r(NULL, "&", &rest)) {
+        char *value = strchr(pair, '=');
+        assert_non_null(value);
+        *value = '\0';
+        check_ok(ntapi_args_url(all, pair, value + 1));
+    }
+    if (args != NULL)
+        check_ok(ntapi_args_append(all, args));
+    return all;
+}
+
+void begin(ntapi_client *client, const char *command, const ntapi_args *args, witness *self) {
+    char path[256];
+    ntapi_args *all = split_query(command, args, path);
+    ntapi_request *request = ntapi_client_begin(client, path, all, witness_response, self, witness_destroy);
+    assert_non_null(request);
+    ntapi_request_free(request);
+    ntapi_args_free(all);
+}
+
+void begin_on(ntapi_thread thread, ntapi_client *client, const char *command, witness *self) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, thread));
+    begin(client, command, args, self);
+    ntapi_args_free(args);
+}
+
+ntapi_response *perform(ntapi_client *client, const char *command, ntapi_args *args) {
+    char path[256];
+    ntapi_args *all = split_query(command, args, path);
+    ntapi_response *response = ntapi_client_perform(client, path, all);
+    ntapi_args_free(all);
+    ntapi_args_free(args);
+    assert_non_null(response);
+    return response;
+}
+
+ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args) {
+    ntapi_response *response = perform(client, command, args);
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error != NULL)
+        fail_msg("%s: %s: %s", command, ntapi_error_code(error), ntapi_error_message(error));
+    ntapi_json *json = ntapi_json_get(ntapi_response_json(response), "");
+    ntapi_response_free(response);
+    assert_non_null(json);
+    return json;
+}
+
+const char *code_of(const ntapi_response *response) {
+    return ntapi_error_code(ntapi_response_error(response));
+}
+
+void check_string(const ntapi_json *json, const char *path, const char *expected) {
+    const char *found = ntapi_json_string(json, path);
+    if (found == NULL)
+        fail_msg("no string at %s in %s", path, ntapi_json_text(json));
+    assert_string_equal(found, expected);
+}
+
+void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code) {
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error == NULL)
+        fail_msg("no error, \"%s\" was expected", code);
+    if (ntapi_error_code(error) != code)
+        fail_msg("\"%s\" (%s) instead of \"%s\"", ntapi_error_code(error), ntapi_error_message(error), code);
+    assert_int_equal(ntapi_error_get_domain(error), domain);
+    assert_true(strlen(ntapi_error_message(error)) > 0);
+    ntapi_response_free(response);
+}
+
+void on_new_thread(void *(*function)(void *), void *argument) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, function, argument), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+const char *nobody(void) {
+    /* A bound socket that does not listen: connections to it are refused, and no one else can take the port. */
+    static char url[64];
+    if (url[0] == '\0') {
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        socklen_t length = sizeof address;
+        assert_int_equal(bind(fd, (struct sockaddr *)&address, length), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &length), 0);
+        snprintf(url, sizeof url, "http://127.0.0.1:%d", ntohs(address.sin_port));
+    }
+    return url;
+}
+
+void temporary_file(char path[static 64], const void *bytes, size_t length) {
+    snprintf(path, 64, "/tmp/ntapi-test-XXXXXX");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+    close(fd);
+}

@@ -1,0 +1,98 @@
+/*
+ * support.h - what the C tests share: where the servers are, a witness for a request's callbacks, and small checks.
+ *
+ * Tests wait on events only. What never comes is found by one generous limit (PATIENCE), after which the test fails.
+ */
+#ifndef NTAPI_TEST_SUPPORT_H
+#define NTAPI_TEST_SUPPORT_H
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ntapi.h"
+
+/** Seconds after which a test gives up on something that should have happened at once. */
+#define PATIENCE 30.0
+
+/** An entry of NTAPI_TEST_SERVERS; ends the test with a message when it is not there. */
+const char *server(const char *name);
+
+/** A new client whose base URL is that server. */
+ntapi_client *client_of(const char *name);
+
+/** What a request's callbacks did. Its functions have the signatures of the library's callbacks. */
+typedef struct witness {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int responses;
+    int destroys;
+    int progresses;
+    int out_of_order;         /* callbacks after the response, or after destroy */
+    int shrinking;            /* progress calls with less than the one before */
+    int64_t first, last;      /* bytes of the first and of the last progress call */
+    int64_t total;            /* total of the last progress call */
+    pthread_t thread;         /* that the response handler ran on */
+    ntapi_response *response; /* kept by the witness */
+} witness;
+
+void witness_init(witness *self);
+void witness_free(witness *self);
+void witness_response(void *self, const ntapi_response *response);
+void witness_progress(void *self, int64_t bytes, int64_t total);
+void witness_destroy(void *self);
+
+/** Waits until destroy, the last of all calls, has been made that many times; runs no mailbox. */
+void witness_wait(witness *self, int destroys);
+
+/** Fails unless the response handler and destroy ran exactly once, in order. */
+void witness_check_once(witness *self);
+
+/** The error code of the witnessed response; NULL when there was no error. */
+const char *witness_code(witness *self);
+
+/** Splits a command such as "late?ms=20" into its path and args that start with its query, followed by args. */
+ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]);
+
+/** Begins a request (its command may have a query) with the witness as its handler and frees the request's handle. */
+void begin(ntapi_client *client, const char *command, const ntapi_args *args, witness *self);
+
+/** The same in which the response handler runs on a given thread. */
+void begin_on(ntapi_thread thread, ntapi_client *client, const char *command, witness *self);
+
+/** Performs a request (its command may have a query) and frees args, which may be NULL. */
+ntapi_response *perform(ntapi_client *client, const char *command, ntapi_args *args);
+
+/** Performs a request that must succeed, frees args, and returns what the server answered. */
+ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args);
+
+/** The code of a response's error; NULL when there is none. */
+const char *code_of(const ntapi_response *response);
+
+/** Fails unless the string at the path is that. */
+void check_string(const ntapi_json *json, const char *path, const char *expected);
+
+/** Frees a response after a check that its error has that code and that domain. */
+void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code);
+
+/** Runs a function on a new thread and waits for its end. */
+void on_new_thread(void *(*function)(void *), void *argument);
+
+/** A URL on this machine where nothing listens. */
+const char *nobody(void);
+
+/** A new temporary file with that content; the caller removes it. */
+void temporary_file(char path[static 64], const void *bytes, size_t length);
+
+#define check_ok(call) assert_int_equal((call), NTAPI_STATUS_OK)
+#define check_invalid(call) assert_int_equal((call), NTAPI_STATUS_INVALID_ARGUMENT)
+#define check_too_late(call) assert_int_equal((call), NTAPI_STATUS_INVALID_STATE)
+
+#endif

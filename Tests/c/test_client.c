@@ -1,0 +1,348 @@
+/* Section 3 of the header: clients, their args, closing and draining, and every hook. */
+#include "support.h"
+
+static void a_client_has_args_of_its_own(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_args *args = ntapi_args_create(), *more = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "appid", "1"));
+    check_ok(ntapi_args_header(args, "X-Who", "client"));
+    check_ok(ntapi_client_set_args(client, args));
+    check_ok(ntapi_args_url(args, "late", "not copied"));
+    check_ok(ntapi_args_url(more, "q", "2"));
+    check_ok(ntapi_args_header(more, "X-Who", "request"));
+    ntapi_json *seen = fetch(client, "echo", more);
+    check_string(seen, "target", "/echo?appid=1&q=2");
+    check_string(seen, "header[\"x-who\"]", "request");
+    ntapi_json_free(seen);
+    check_ok(ntapi_client_set_args(client, NULL));
+    seen = fetch(client, "echo", NULL);
+    check_string(seen, "target", "/echo");
+    ntapi_json_free(seen);
+    check_invalid(ntapi_client_set_args(NULL, args));
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+static void base_url_and_command_are_joined(void **state) {
+    (void)state;
+    const char *joins[][3] = {{"", "echo", "/echo"},          {"/", "/echo", "/echo"},
+                              {"/echo", "", "/echo"},         {"/echo", NULL, "/echo"},
+                              {"/echo/", "a/b", "/echo/a/b"}, {"/echo?k=1", "a", "/echo/a?k=1"},
+                              {"/echo", "a", "/echo/a"}};
+    for (size_t i = 0; i < sizeof joins / sizeof *joins; i++) {
+        char url[128];
+        snprintf(url, sizeof url, "%s%s", server("fault"), joins[i][0]);
+        ntapi_client *client = ntapi_client_create(NULL, url);
+        ntapi_response *response = ntapi_client_perform(client, joins[i][1], NULL);
+        check_string(ntapi_response_json(response), "target", joins[i][2]);
+        ntapi_response_free(response);
+        ntapi_client_free(client);
+    }
+}
+
+static void close_cancels_and_refuses(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    witness running[3], refused;
+    for (int i = 0; i < 3; i++) {
+        witness_init(&running[i]);
+        begin(client, "hold", NULL, &running[i]);
+    }
+    check_ok(ntapi_client_close(client));
+    check_ok(ntapi_client_close(client));
+    witness_init(&refused);
+    begin(client, "ok", NULL, &refused);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    for (int i = 0; i < 3; i++) {
+        witness_wait(&running[i], 1);
+        witness_check_once(&running[i]);
+        assert_ptr_equal(witness_code(&running[i]), NTAPI_CODE_CANCELLED);
+        witness_free(&running[i]);
+    }
+    witness_wait(&refused, 1);
+    witness_check_once(&refused);
+    assert_non_null(witness_code(&refused));
+    witness_free(&refused);
+    ntapi_response *response = perform(client, "ok", NULL);
+    assert_non_null(ntapi_response_error(response));
+    ntapi_response_free(response);
+    check_invalid(ntapi_client_close(NULL));
+    ntapi_client_free(client);
+}
+
+static void cancel_all_leaves_the_client_usable(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    witness running;
+    witness_init(&running);
+    begin(client, "hold", NULL, &running);
+    assert_int_equal(ntapi_client_drain(client, 0), 1);
+    check_ok(ntapi_client_cancel_all(client));
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_wait(&running, 1);
+    assert_ptr_equal(witness_code(&running), NTAPI_CODE_CANCELLED);
+    witness_free(&running);
+    ntapi_json_free(fetch(client, "ok", NULL));
+    check_invalid(ntapi_client_cancel_all(NULL));
+    assert_int_equal(ntapi_client_drain(NULL, 0), 0);
+    ntapi_client_free(client);
+}
+
+static void a_freed_client_finishes_its_requests(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    witness seen;
+    witness_init(&seen);
+    begin(client, "late?ms=20", NULL, &seen);
+    ntapi_client_free(client);
+    assert_int_equal(ntapi_drain(PATIENCE), 0);
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_null(witness_code(&seen));
+    witness_free(&seen);
+}
+
+/** What the hooks saw, and what they are to answer. */
+struct hooked {
+    pthread_t builder, starter;
+    int args_built, requests_built, started, completed, parsed, logged, mapped, destroys;
+    int calls_after_destroy;
+    uint64_t started_identifier, completed_identifier;
+    char command[64], url[256];
+    int parse_mode; /* 0: parse, 1: error, 2: nothing */
+};
+
+static void build_args(void *user_data, const char *command, ntapi_args *args) {
+    struct hooked *self = user_data;
+    self->args_built++;
+    self->builder = pthread_self();
+    snprintf(self->command, sizeof self->command, "%s", command);
+    if (ntapi_args_get_option(args, "sign") != NULL)
+        check_ok(ntapi_args_url(args, "signature", ntapi_args_get_option(args, "sign")));
+}
+
+static void build_request(void *user_data, ntapi_http_request *http_request) {
+    struct hooked *self = user_data;
+    self->requests_built++;
+    snprintf(self->url, sizeof self->url, "%s", ntapi_http_request_url(http_request));
+    assert_string_equal(ntapi_http_request_method(http_request), "GET");
+    check_ok(ntapi_http_request_set_method(http_request, "DELETE"));
+    assert_string_equal(ntapi_http_request_method(http_request), "DELETE");
+    check_invalid(ntapi_http_request_set_method(http_request, "A B"));
+    check_invalid(ntapi_http_request_set_method(http_request, NULL));
+    assert_string_equal(ntapi_http_request_header(http_request, "x-gone"), "1");
+    check_ok(ntapi_http_request_set_header(http_request, "X-GONE", NULL));
+    assert_null(ntapi_http_request_header(http_request, "X-Gone"));
+    check_ok(ntapi_http_request_set_header(http_request, "X-Hook", "yes"));
+    check_invalid(ntapi_http_request_set_header(http_request, "X-Hook", "a\r\nb"));
+    check_invalid(ntapi_http_request_set_header(http_request, NULL, "a"));
+    char url[300];
+    snprintf(url, sizeof url, "%s&hook=1", self->url);
+    check_ok(ntapi_http_request_set_url(http_request, url));
+    check_invalid(ntapi_http_request_set_url(http_request, "file:///etc/hostname"));
+    check_invalid(ntapi_http_request_set_url(http_request, NULL));
+    assert_string_equal(ntapi_http_request_url(http_request), url);
+}
+
+static void started(void *user_data, ntapi_request *request) {
+    struct hooked *self = user_data;
+    self->started++;
+    self->starter = pthread_self();
+    self->started_identifier = ntapi_request_identifier(request);
+}
+
+static void completed(void *user_data, ntapi_request *request, const ntapi_response *response) {
+    struct hooked *self = user_data;
+    self->completed++;
+    self->completed_identifier = ntapi_request_identifier(request);
+    self->calls_after_destroy += self->destroys > 0;
+    assert_int_equal(ntapi_response_status(response), 200);
+}
+
+static ntapi_json *parse_json(void *user_data, const void *bytes, size_t length, ntapi_error **error) {
+    struct hooked *self = user_data;
+    self->parsed++;
+    if (self->parse_mode == 0)
+        return ntapi_json_parse(bytes, length, error);
+    if (self->parse_mode == 1)
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_JSON, "mine", "not my JSON");
+    return NULL;
+}
+
+static void write_log(void *user_data, ntapi_log level, const char *message) {
+    struct hooked *self = user_data;
+    (void)level;
+    assert_non_null(message);
+    self->logged++;
+}
+
+static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
+    struct hooked *self = user_data;
+    self->mapped++;
+    const ntapi_json *json = ntapi_response_json(response);
+    const char *code = ntapi_json_string(json, "args.fail");
+    return code != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, "the service says no") : NULL;
+}
+
+static void hooked_destroy(void *user_data) {
+    ((struct hooked *)user_data)->destroys++;
+}
+
+static ntapi_hooks *hooks_of(struct hooked *hooked) {
+    ntapi_hooks *hooks = ntapi_hooks_create(hooked, hooked_destroy);
+    assert_non_null(hooks);
+    return hooks;
+}
+
+static void every_hook_is_called_in_its_place(void **state) {
+    (void)state;
+    struct hooked hooked = {0};
+    ntapi_hooks *hooks = hooks_of(&hooked);
+    check_ok(ntapi_hooks_set_build_args(hooks, build_args));
+    check_ok(ntapi_hooks_set_build_request(hooks, build_request));
+    check_ok(ntapi_hooks_set_started(hooks, started));
+    check_ok(ntapi_hooks_set_completed(hooks, completed));
+    check_ok(ntapi_hooks_set_parse_json(hooks, parse_json));
+    check_ok(ntapi_hooks_set_write_log(hooks, write_log));
+    check_ok(ntapi_hooks_set_map_service_error(hooks, map_service_error));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    check_too_late(ntapi_hooks_set_started(hooks, NULL));
+    ntapi_hooks_free(hooks);
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_INFO));
+
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option_value(args, "sign", "abc"));
+    check_ok(ntapi_args_header(args, "X-Gone", "1"));
+    ntapi_json *seen = fetch(client, "echo", args);
+    check_string(seen, "method", "DELETE");
+    check_string(seen, "target", "/echo?signature=abc&hook=1");
+    check_string(seen, "header[\"x-hook\"]", "yes");
+    assert_null(ntapi_json_string(seen, "header[\"x-gone\"]"));
+    ntapi_json_free(seen);
+    assert_string_equal(hooked.command, "echo");
+    assert_true(pthread_equal(hooked.builder, pthread_self()));
+    assert_true(pthread_equal(hooked.starter, pthread_self()));
+    assert_int_equal(hooked.args_built, 1);
+    assert_int_equal(hooked.requests_built, 1);
+    assert_int_equal(hooked.started, 1);
+    assert_int_equal(hooked.completed, 1);
+    assert_int_equal(hooked.parsed, 1);
+    assert_int_equal(hooked.mapped, 1);
+    assert_int_equal(hooked.logged, 2);
+    assert_true(hooked.started_identifier > 0);
+    assert_true(hooked.started_identifier == hooked.completed_identifier);
+    assert_int_equal(hooked.destroys, 0);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    check_ok(ntapi_client_set_hooks(client, NULL));
+    assert_int_equal(hooked.destroys, 1);
+    assert_int_equal(hooked.calls_after_destroy, 0);
+    ntapi_client_free(client);
+}
+
+static void service_errors_are_mapped(void **state) {
+    (void)state;
+    struct hooked hooked = {0};
+    ntapi_hooks *hooks = hooks_of(&hooked);
+    check_ok(ntapi_hooks_set_map_service_error(hooks, map_service_error));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    const char *quota = ntapi_code_register("quota");
+    ntapi_response *response = perform(client, "echo?fail=quota", NULL);
+    assert_int_equal(ntapi_response_status(response), 200);
+    assert_string_equal(ntapi_error_message(ntapi_response_error(response)), "the service says no");
+    assert_int_equal(ntapi_error_http_status(ntapi_response_error(response)), 200);
+    check_error(response, NTAPI_ERROR_DOMAIN_SERVICE, quota);
+    assert_int_equal(hooked.mapped, 1);
+
+    /* An HTTP error with JSON is shown to the hook, which may leave it as it is; a network error is not. */
+    check_error(perform(client, "status/500", NULL), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+    assert_int_equal(hooked.mapped, 2);
+    check_error(perform(client, "close/in-body", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
+    assert_int_equal(hooked.mapped, 2);
+    ntapi_client_free(client);
+}
+
+static void parsing_may_fail_or_give_nothing(void **state) {
+    (void)state;
+    struct hooked hooked = {.parse_mode = 1};
+    ntapi_hooks *hooks = hooks_of(&hooked);
+    check_ok(ntapi_hooks_set_parse_json(hooks, parse_json));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    check_error(perform(client, "ok", NULL), NTAPI_ERROR_DOMAIN_JSON, ntapi_code_register("mine"));
+    hooked.parse_mode = 2;
+    ntapi_response *response = perform(client, "ok", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
+static ntapi_http_request *kept;
+
+static void keep(void *user_data, ntapi_http_request *http_request) {
+    (void)user_data;
+    kept = http_request;
+}
+
+static void a_built_request_ends_with_its_hook(void **state) {
+    (void)state;
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
+    check_ok(ntapi_hooks_set_build_request(hooks, keep));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_non_null(kept);
+    assert_null(ntapi_http_request_url(kept));
+    assert_null(ntapi_http_request_method(kept));
+    check_invalid(ntapi_http_request_set_url(kept, "http://127.0.0.1"));
+    ntapi_hooks_free(hooks);
+    ntapi_client_free(client);
+}
+
+static void hooks_outlive_their_replacement(void **state) {
+    (void)state;
+    struct hooked hooked = {0};
+    ntapi_hooks *hooks = hooks_of(&hooked);
+    check_ok(ntapi_hooks_set_completed(hooks, completed));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    witness seen;
+    witness_init(&seen);
+    begin(client, "late?ms=30", NULL, &seen);
+    check_ok(ntapi_client_set_hooks(client, NULL));
+    assert_int_equal(hooked.destroys, 0); /* the request uses them still */
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_wait(&seen, 1);
+    assert_int_equal(hooked.completed, 1);
+    assert_int_equal(hooked.calls_after_destroy, 0);
+    witness_free(&seen);
+    ntapi_client_free(client);
+
+    ntapi_hooks_free(hooks_of(&hooked));
+    assert_in_range(hooked.destroys, 1, 2);
+    ntapi_hooks_free(NULL);
+    check_invalid(ntapi_hooks_set_completed(NULL, completed));
+    check_invalid(ntapi_client_set_hooks(NULL, NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_client_has_args_of_its_own),
+        cmocka_unit_test(base_url_and_command_are_joined),
+        cmocka_unit_test(close_cancels_and_refuses),
+        cmocka_unit_test(cancel_all_leaves_the_client_usable),
+        cmocka_unit_test(a_freed_client_finishes_its_requests),
+        cmocka_unit_test(every_hook_is_called_in_its_place),
+        cmocka_unit_test(service_errors_are_mapped),
+        cmocka_unit_test(parsing_may_fail_or_give_nothing),
+        cmocka_unit_test(a_built_request_ends_with_its_hook),
+        cmocka_unit_test(hooks_outlive_their_replacement),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

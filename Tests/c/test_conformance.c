@@ -1,0 +1,273 @@
+/*
+ * Runs Tests/conformance/cases.json, the table of requests and results that Swift, C and Python share; its README.md
+ * tells what the keys mean. Prints each expectation that does not hold: what was expected and what was found.
+ */
+#include "support.h"
+
+#include <jansson.h>
+#include <strings.h>
+
+/** One case while it is checked. */
+struct run {
+    const char *name;
+    const ntapi_response *response;
+    const ntapi_error *error;
+    int failures;
+};
+
+static void miss(struct run *run, const char *what, const char *expected, const char *found) {
+    printf("%s: %s: expected %s, found %s\n", run->name, what, expected, found != NULL ? found : "nothing");
+    run->failures++;
+}
+
+static void miss_json(struct run *run, const char *what, const json_t *expected, const char *found) {
+    char *text = json_dumps(expected, JSON_ENCODE_ANY | JSON_COMPACT);
+    miss(run, what, text, found);
+    free(text);
+}
+
+/** Whether a text is that JSON string. */
+static bool same_text(const json_t *expected, const char *found, size_t length) {
+    return found != NULL && json_string_length(expected) == length &&
+           memcmp(json_string_value(expected), found, length) == 0;
+}
+
+static void check_text(struct run *run, const char *what, const json_t *expected, const char *found) {
+    if (expected != NULL && !same_text(expected, found, found != NULL ? strlen(found) : 0))
+        miss_json(run, what, expected, found);
+}
+
+/** Whether a text contains another, letter case aside. */
+static bool contains(const char *text, const char *part) {
+    for (; *text != '\0'; text++)
+        if (strncasecmp(text, part, strlen(part)) == 0)
+            return true;
+    return *part == '\0';
+}
+
+static const char *domain_name(ntapi_error_domain domain) {
+    static const char *const names[] = {"none", "request", "network", "http", "json", "service", "cancelled"};
+    return names[domain];
+}
+
+static void check_error_of(struct run *run, const json_t *expected) {
+    const ntapi_error *error = run->error;
+    char found[512] = "no error";
+    if (error != NULL)
+        snprintf(found, sizeof found, "%s, %s, \"%s\"", domain_name(ntapi_error_get_domain(error)),
+                 ntapi_error_code(error), ntapi_error_message(error));
+    if (json_is_null(expected) || error == NULL) {
+        if (json_is_null(expected) != (error == NULL))
+            miss_json(run, "error", expected, found);
+        return;
+    }
+    const char *domain = json_string_value(json_object_get(expected, "domain"));
+    const char *code = json_string_value(json_object_get(expected, "code"));
+    const json_t *retryable = json_object_get(expected, "retryable");
+    if (domain != NULL && strcmp(domain, domain_name(ntapi_error_get_domain(error))) != 0)
+        miss(run, "error domain", domain, found);
+    if (code != NULL && ntapi_error_code(error) != ntapi_code_register(code))
+        miss(run, "error code", code, found);
+    if (retryable != NULL && json_is_true(retryable) != ntapi_error_is_retryable(error))
+        miss_json(run, "retryable", retryable, found);
+    size_t index;
+    json_t *part;
+    json_array_foreach(json_object_get(expected, "message_contains"), index, part) {
+        if (!contains(ntapi_error_message(error), json_string_value(part)))
+            miss(run, "message contains", json_string_value(part), found);
+    }
+}
+
+/** Whether one check of an entry of "json" holds. */
+static bool holds(const ntapi_json *json, const char *path, const char *check, const json_t *expected) {
+    ntapi_json_type type = ntapi_json_get_type(json, path);
+    if (strcmp(check, "string") == 0)
+        return type == NTAPI_JSON_TYPE_STRING &&
+               same_text(expected, ntapi_json_string(json, path), ntapi_json_string_length(json, path));
+    if (strcmp(check, "int") == 0)
+        return type == NTAPI_JSON_TYPE_INT && ntapi_json_int(json, path, 0) == json_integer_value(expected);
+    if (strcmp(check, "double") == 0)
+        return type == NTAPI_JSON_TYPE_DOUBLE && ntapi_json_double(json, path, 0) == json_number_value(expected);
+    if (strcmp(check, "bool") == 0)
+        return type == NTAPI_JSON_TYPE_BOOL && ntapi_json_bool(json, path, false) == json_is_true(expected);
+    if (strcmp(check, "null") == 0)
+        return type == NTAPI_JSON_TYPE_NULL;
+    if (strcmp(check, "absent") == 0)
+        return type == NTAPI_JSON_TYPE_ABSENT;
+    if (strcmp(check, "count") == 0)
+        return ntapi_json_count(json, path) == (size_t)json_integer_value(expected) &&
+               (type == NTAPI_JSON_TYPE_ARRAY || type == NTAPI_JSON_TYPE_OBJECT);
+    return false;
+}
+
+static void check_json(struct run *run, const json_t *entry) {
+    const ntapi_json *json = ntapi_response_json(run->response);
+    const char *path = json_string_value(json_object_get(entry, "path")), *check;
+    json_t *expected;
+    json_object_foreach((json_t *)entry, check, expected) {
+        if (strcmp(check, "path") == 0 || holds(json, path, check, expected))
+            continue;
+        char what[256];
+        snprintf(what, sizeof what, "%s at %s", check, path);
+        ntapi_json *part = ntapi_json_get(json, path);
+        miss_json(run, what, expected, ntapi_json_text(part != NULL ? part : json));
+        ntapi_json_free(part);
+    }
+}
+
+/** Each expected pair is among the headers, and those of one name are there in this order. */
+static void check_headers(struct run *run, const json_t *pairs) {
+    size_t count = ntapi_response_header_count(run->response), index;
+    bool *used = calloc(count + 1, sizeof *used);
+    json_t *pair;
+    json_array_foreach(pairs, index, pair) {
+        const char *name = json_string_value(json_array_get(pair, 0)),
+                   *value = json_string_value(json_array_get(pair, 1));
+        size_t at = 0;
+        for (; at < count; at++)
+            if (!used[at] && strcasecmp(ntapi_response_header_name(run->response, at), name) == 0) {
+                used[at] = true;
+                if (strcmp(ntapi_response_header_value(run->response, at), value) == 0)
+                    break;
+            }
+        if (at == count)
+            miss_json(run, "header", pair, ntapi_response_header(run->response, name));
+    }
+    free(used);
+}
+
+/** Base64 of the body, for comparison; the caller frees it. */
+static char *base64(const unsigned char *bytes, size_t length) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *text = calloc(1, (length + 2) / 3 * 4 + 1), *out = text;
+    for (size_t i = 0; i < length; i += 3) {
+        unsigned left = length - i < 3 ? (unsigned)(length - i) : 3;
+        unsigned long group = (unsigned long)bytes[i] << 16;
+        group |= left > 1 ? (unsigned long)bytes[i + 1] << 8 : 0;
+        group |= left > 2 ? bytes[i + 2] : 0;
+        for (unsigned digit = 0; digit < 4; digit++)
+            *out++ = digit <= left ? digits[group >> (18 - 6 * digit) & 63] : '=';
+    }
+    return text;
+}
+
+static void check_data(struct run *run, const json_t *text, const json_t *encoded) {
+    size_t length = 0;
+    const char *data = ntapi_response_data(run->response, &length);
+    if (text != NULL && !same_text(text, data, length))
+        miss_json(run, "data", text, data);
+    if (encoded != NULL) {
+        char *found = base64((const unsigned char *)data, length);
+        check_text(run, "data in base64", encoded, found);
+        free(found);
+    }
+}
+
+static void check_all(struct run *run, const json_t *expect) {
+    const ntapi_response *response = run->response;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)expect, key, value) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", ntapi_response_status(response));
+        size_t index;
+        json_t *entry;
+        if (strcmp(key, "status") == 0) {
+            if (ntapi_response_status(response) != json_integer_value(value))
+                miss_json(run, key, value, number);
+        } else if (strcmp(key, "error") == 0) {
+            check_error_of(run, value);
+        } else if (strcmp(key, "json") == 0) {
+            json_array_foreach(value, index, entry) check_json(run, entry);
+        } else if (strcmp(key, "json_is_absent") == 0) {
+            if (json_is_true(value) != (ntapi_response_json(response) == NULL))
+                miss_json(run, key, value, ntapi_json_text(ntapi_response_json(response)));
+        } else if (strcmp(key, "prefix_text") == 0) {
+            check_text(run, key, value, ntapi_response_prefix_text(response));
+        } else if (strcmp(key, "data_text") == 0) {
+            check_data(run, value, NULL);
+        } else if (strcmp(key, "data_base64") == 0) {
+            check_data(run, NULL, value);
+        } else if (strcmp(key, "header") == 0) {
+            check_headers(run, value);
+        } else if (strcmp(key, "url") == 0) {
+            check_text(run, key, value, ntapi_response_url(response));
+        } else if (strcmp(key, "url_contains") == 0) {
+            const char *url = ntapi_response_url(response);
+            if (url == NULL || strstr(url, json_string_value(value)) == NULL)
+                miss_json(run, key, value, url);
+        } else {
+            miss(run, "expectation", "one this runner knows", key);
+        }
+    }
+}
+
+/** The case with each {{key}} replaced by the servers' table. */
+static json_t *filled(const json_t *template) {
+    char *text = json_dumps(template, 0);
+    for (char *start; (start = strstr(text, "{{")) != NULL;) {
+        char *end = strstr(start, "}}");
+        assert_non_null(end);
+        *start = *end = '\0';
+        const char *value = server(start + 2);
+        size_t size = strlen(text) + strlen(value) + strlen(end + 2) + 1;
+        char *next = malloc(size);
+        snprintf(next, size, "%s%s%s", text, value, end + 2);
+        free(text);
+        text = next;
+    }
+    json_t *result = json_loads(text, JSON_ALLOW_NUL, NULL);
+    assert_non_null(result);
+    free(text);
+    return result;
+}
+
+static int run_case(const json_t *template) {
+    json_t *item = filled(template);
+    const char *base = json_string_value(json_object_get(item, "base"));
+    struct run run = {.name = json_string_value(json_object_get(item, "name"))};
+    ntapi_client *client =
+        ntapi_client_create(NULL, base != NULL ? base : server(json_string_value(json_object_get(item, "server"))));
+    check_ok(ntapi_defaults_set_string(ntapi_client_defaults(client), NTAPI_DEFAULT_CA_FILE, server("ca")));
+    check_ok(ntapi_defaults_set_string(ntapi_client_defaults(client), NTAPI_DEFAULT_PROXY, ""));
+    ntapi_args *args = ntapi_args_create();
+    char *text = json_dumps(json_object_get(item, "args"), JSON_COMPACT);
+    ntapi_error *refused = NULL;
+    ntapi_response *response = NULL;
+    if (ntapi_args_append_json(args, text, strlen(text), &refused) == NTAPI_STATUS_OK)
+        response = ntapi_client_perform(client, json_string_value(json_object_get(item, "command")), args);
+    run.response = response;
+    run.error = refused != NULL ? refused : ntapi_response_error(response);
+    check_all(&run, json_object_get(item, "expect"));
+    ntapi_error_free(refused);
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    free(text);
+    json_decref(item);
+    return run.failures > 0;
+}
+
+static const char *path;
+
+static void every_case_holds(void **state) {
+    (void)state;
+    json_error_t error;
+    json_t *cases = json_load_file(path, JSON_ALLOW_NUL, &error);
+    if (cases == NULL)
+        fail_msg("%s:%d: %s", path, error.line, error.text);
+    int failed = 0;
+    size_t index;
+    json_t *item;
+    json_array_foreach(cases, index, item) failed += run_case(item);
+    print_message("conformance: %zu cases, %d failed\n", json_array_size(cases), failed);
+    json_decref(cases);
+    assert_true(index > 0);
+    assert_int_equal(failed, 0);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_case_holds)};
+    path = argc > 1 ? argv[1] : "Tests/conformance/cases.json";
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* Section 13 of the header: codes, errors made by hand, and the error of each thing that goes wrong. */
+#include "support.h"
+
+static void codes_are_interned(void **state) {
+    (void)state;
+    char name[] = "my service: quota";
+    const char *code = ntapi_code_register(name);
+    assert_string_equal(code, name);
+    assert_ptr_not_equal(code, name);
+    name[0] = 'M';
+    assert_ptr_not_equal(ntapi_code_register(name), code);
+    assert_ptr_equal(ntapi_code_register("my service: quota"), code);
+    assert_non_null(ntapi_code_register(""));
+    assert_null(ntapi_code_register(NULL));
+    assert_null(ntapi_code_register("\xff\xfe"));
+}
+
+static void built_in_codes_are_distinct(void **state) {
+    (void)state;
+    const char *codes[] = {
+        NTAPI_CODE_NETWORK,         NTAPI_CODE_NO_INTERNET,        NTAPI_CODE_TIMEOUT,   NTAPI_CODE_TLS,
+        NTAPI_CODE_INVALID_JSON,    NTAPI_CODE_HTTP_ERROR,         NTAPI_CODE_CANCELLED, NTAPI_CODE_TOO_MANY_REDIRECTS,
+        NTAPI_CODE_INVALID_REQUEST, NTAPI_CODE_RESPONSE_TOO_LARGE, NTAPI_CODE_GENERIC,
+    };
+    size_t count = sizeof codes / sizeof *codes;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            assert_ptr_not_equal(codes[i], codes[j]);
+    assert_string_equal(NTAPI_CODE_CANCELLED, "request cancelled");
+}
+
+static void *register_many(void *codes) {
+    char name[32];
+    for (int i = 0; i < 200; i++) {
+        snprintf(name, sizeof name, "code %d", i);
+        ((const char **)codes)[i] = ntapi_code_register(name);
+    }
+    return NULL;
+}
+
+static void codes_are_interned_from_many_threads(void **state) {
+    (void)state;
+    static const char *codes[4][200];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, register_many, codes[i]), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 1; i < 4; i++)
+        assert_memory_equal(codes[0], codes[i], sizeof codes[0]);
+}
+
+static void errors_can_be_made(void **state) {
+    (void)state;
+    ntapi_error *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "404", "city not found");
+    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_SERVICE);
+    assert_ptr_equal(ntapi_error_code(error), ntapi_code_register("404"));
+    assert_string_equal(ntapi_error_message(error), "city not found");
+    assert_int_equal(ntapi_error_http_status(error), 0);
+    assert_int_equal(ntapi_error_transport_code(error), 0);
+    assert_false(ntapi_error_is_retryable(error));
+    ntapi_error_free(error);
+
+    error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NULL, NULL);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_GENERIC);
+    assert_string_equal(ntapi_error_message(error), "generic");
+    ntapi_error_free(error);
+
+    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "\xff", NULL));
+    assert_null(ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "ok", "\xc3"));
+}
+
+static void nothing_is_no_error(void **state) {
+    (void)state;
+    assert_int_equal(ntapi_error_get_domain(NULL), NTAPI_ERROR_DOMAIN_NONE);
+    assert_null(ntapi_error_code(NULL));
+    assert_null(ntapi_error_message(NULL));
+    assert_int_equal(ntapi_error_http_status(NULL), 0);
+    assert_int_equal(ntapi_error_transport_code(NULL), 0);
+    assert_false(ntapi_error_is_retryable(NULL));
+    ntapi_error_free(NULL);
+}
+
+static void http_errors_keep_their_body(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_response *response = perform(client, "status/404?message=gone", NULL);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_int_equal(ntapi_error_http_status(error), 404);
+    assert_int_equal(ntapi_error_transport_code(error), 0);
+    assert_false(ntapi_error_is_retryable(error));
+    check_string(ntapi_response_json(response), "message", "gone");
+    check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+
+    response = perform(client, "status/503", NULL);
+    assert_true(ntapi_error_is_retryable(ntapi_response_error(response)));
+    check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+    ntapi_client_free(client);
+}
+
+static void network_errors_name_libcurls_code(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_response *response = perform(client, "", NULL);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_NETWORK);
+    assert_int_equal(ntapi_error_transport_code(error), 7); /* CURLE_COULDNT_CONNECT */
+    assert_int_equal(ntapi_error_http_status(error), 0);
+    assert_true(ntapi_error_is_retryable(error));
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
+static void broken_answers_are_network_errors(void **state) {
+    (void)state;
+    const char *commands[] = {"reset/in-body", "close/in-body", "chunked/truncated", "length/short", "close/before"};
+    ntapi_client *client = client_of("fault");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        check_error(perform(client, commands[i], NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
+    ntapi_client_free(client);
+}
+
+static void each_clock_ends_in_a_timeout(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    for (ntapi_clock clock = NTAPI_CLOCK_IDLE; clock <= NTAPI_CLOCK_TOTAL; clock++) {
+        if (clock == NTAPI_CLOCK_CONNECT || clock == NTAPI_CLOCK_QUEUE)
+            continue;
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_timeout(args, clock, 0.05));
+        check_error(perform(client, "hold", args), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TIMEOUT);
+    }
+    ntapi_client_free(client);
+
+    client = client_of("blackhole");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_CONNECT, 0.05));
+    check_error(perform(client, "", args), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TIMEOUT);
+    ntapi_client_free(client);
+}
+
+static void what_is_not_json_is_said_so(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_response *response = perform(client, "json/truncated", NULL);
+    assert_int_equal(ntapi_response_status(response), 200);
+    assert_string_equal(ntapi_response_data(response, NULL), "{\"a\":1,\"b\":[1,2");
+    assert_null(ntapi_response_json(response));
+    check_error(response, NTAPI_ERROR_DOMAIN_JSON, NTAPI_CODE_INVALID_JSON);
+    ntapi_client_free(client);
+}
+
+static void limits_end_a_request(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, "1000"));
+    ntapi_response *response = perform(client, "ok?size=5000", args);
+    assert_ptr_equal(code_of(response), NTAPI_CODE_RESPONSE_TOO_LARGE);
+    ntapi_response_free(response);
+
+    args = ntapi_args_create();
+    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "2"));
+    response = perform(client, "chain/5", args);
+    assert_ptr_equal(code_of(response), NTAPI_CODE_TOO_MANY_REDIRECTS);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
+static void an_unknown_authority_is_a_tls_error(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault_tls");
+    check_error(perform(client, "ok", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TLS);
+    ntapi_client_free(client);
+}
+
+static void mistakes_in_the_call_are_request_errors(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, "http://127.0.0.1");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_header(args, "X-A", "1\r\nX-B: 2"));
+    check_error(perform(client, "", args), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    check_error(perform(client, "city/{name}", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_client_free(client);
+
+    client = ntapi_client_create(NULL, NULL);
+    check_error(perform(client, "x", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_client_free(client);
+    client = ntapi_client_create(NULL, "file:///etc/hostname");
+    check_error(perform(client, "", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_client_free(client);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_are_interned),
+        cmocka_unit_test(built_in_codes_are_distinct),
+        cmocka_unit_test(codes_are_interned_from_many_threads),
+        cmocka_unit_test(errors_can_be_made),
+        cmocka_unit_test(nothing_is_no_error),
+        cmocka_unit_test(http_errors_keep_their_body),
+        cmocka_unit_test(network_errors_name_libcurls_code),
+        cmocka_unit_test(broken_answers_are_network_errors),
+        cmocka_unit_test(each_clock_ends_in_a_timeout),
+        cmocka_unit_test(what_is_not_json_is_said_so),
+        cmocka_unit_test(limits_end_a_request),
+        cmocka_unit_test(an_unknown_authority_is_a_tls_error),
+        cmocka_unit_test(mistakes_in_the_call_are_request_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/*
+ * Process exit with requests in flight. Each case runs this program again as a child, which begins requests and ends in
+ * its own way; its handlers write the request's number to a pipe. The exit code must be the child's own, no handler may
+ * run twice, nothing may hang or crash, and where exit handlers run, every request's handler has run by the end.
+ */
+#include "support.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { COUNT = 12, CODE = 37 };
+
+static int pipe_fd = -1;
+
+static void report(void *user_data, const ntapi_response *response) {
+    (void)response;
+    unsigned char number = (unsigned char)(uintptr_t)user_data;
+    if (write(pipe_fd, &number, 1) != 1)
+        _exit(99);
+}
+
+static void exit_in_handler(void *user_data, const ntapi_response *response) {
+    report(user_data, response);
+    exit(CODE);
+}
+
+static void *exit_on_thread(void *argument) {
+    (void)argument;
+    exit(CODE);
+}
+
+/** Begins the requests of a child: held ones on every thread, so that all are in flight when the process ends. */
+static ntapi_client *begin_all(const char *url) {
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    for (uintptr_t i = 0; i < COUNT; i++) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)(i % 3));
+        ntapi_request_free(ntapi_client_begin(client, i % 2 ? "hold" : "ok", args, report, (void *)i, NULL));
+        ntapi_args_free(args);
+    }
+    return client;
+}
+
+static int child(const char *how, const char *url, int fd) {
+    pipe_fd = fd;
+    alarm((unsigned)PATIENCE);
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    if (strcmp(how, "unused") == 0)
+        return CODE;
+    ntapi_client *client = begin_all(url);
+    if (strcmp(how, "freed") == 0)
+        ntapi_client_free(client);
+    else if (strcmp(how, "closed") == 0)
+        ntapi_client_close(client);
+    else if (strcmp(how, "thread") == 0)
+        on_new_thread(exit_on_thread, NULL);
+    else if (strcmp(how, "_exit") == 0)
+        _exit(CODE);
+    else if (strcmp(how, "main-handler") == 0 || strcmp(how, "background-handler") == 0) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_thread(args, NTAPI_HANDLER_ALL, how[0] == 'm' ? NTAPI_THREAD_MAIN : NTAPI_THREAD_BACKGROUND);
+        ntapi_client_begin(client, "ok", args, exit_in_handler, (void *)(uintptr_t)COUNT, NULL);
+        ntapi_drain(-1);
+    }
+    return CODE;
+}
+
+/** Runs a child that ends in that way and counts the handler calls of each request. */
+static void run(const char *how, int calls[static COUNT + 1]) {
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char fd[16];
+        snprintf(fd, sizeof fd, "%d", fds[1]);
+        close(fds[0]);
+        execl("/proc/self/exe", "test_exit", how, server("fault"), fd, (char *)NULL);
+        _exit(98);
+    }
+    close(fds[1]);
+    memset(calls, 0, (COUNT + 1) * sizeof *calls);
+    unsigned char number;
+    while (read(fds[0], &number, 1) == 1) {
+        assert_in_range(number, 0, COUNT);
+        calls[number]++;
+    }
+    close(fds[0]);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFSIGNALED(status))
+        fail_msg("%s: killed by signal %d", how, WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), CODE);
+}
+
+static void check_all_once(const char *how, int expected) {
+    int calls[COUNT + 1];
+    run(how, calls);
+    for (int i = 0; i < COUNT; i++)
+        if (calls[i] != expected)
+            fail_msg("%s: request %d called its handler %d times", how, i, calls[i]);
+}
+
+static void check_none_twice(const char *how) {
+    int calls[COUNT + 1];
+    run(how, calls);
+    for (int i = 0; i <= COUNT; i++)
+        assert_in_range(calls[i], 0, 1);
+}
+
+static void an_unused_library_exits(void **state) {
+    (void)state;
+    check_all_once("unused", 0);
+}
+
+static void returning_from_main_calls_every_handler(void **state) {
+    (void)state;
+    check_all_once("return", 1);
+    check_all_once("freed", 1);
+    check_all_once("closed", 1);
+}
+
+static void exit_elsewhere_never_calls_twice(void **state) {
+    (void)state;
+    check_none_twice("thread");
+    check_none_twice("main-handler");
+    check_none_twice("background-handler");
+    check_none_twice("_exit");
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4)
+        return child(argv[1], argv[2], atoi(argv[3]));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unused_library_exits),
+        cmocka_unit_test(returning_from_main_calls_every_handler),
+        cmocka_unit_test(exit_elsewhere_never_calls_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* Section 15 of the header: log flags, the process's sink, what is logged at which level, and what never is. */
+#include "support.h"
+
+#include <unistd.h>
+
+/** Gathers log lines. */
+struct log {
+    pthread_mutex_t lock;
+    char text[1 << 16];
+    int lines[NTAPI_LOG_ALL + 1];
+    int destroys;
+    int calls_after_destroy;
+};
+
+static struct log sink = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void receive(void *user_data, ntapi_log level, const char *message) {
+    struct log *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    size_t used = strlen(self->text);
+    snprintf(self->text + used, sizeof self->text - used, "%s\n", message);
+    self->lines[level & NTAPI_LOG_ALL]++;
+    self->calls_after_destroy += self->destroys > 0;
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void log_destroy(void *user_data) {
+    struct log *self = user_data;
+    pthread_mutex_lock(&self->lock);
+    self->destroys++;
+    pthread_mutex_unlock(&self->lock);
+}
+
+static int lines(const struct log *log, ntapi_log level) {
+    return log->lines[level];
+}
+
+static int install(void **state) {
+    (void)state;
+    memset(sink.text, 0, sizeof sink.text);
+    memset(sink.lines, 0, sizeof sink.lines);
+    sink.destroys = sink.calls_after_destroy = 0;
+    ntapi_log_set_sink(receive, &sink, log_destroy);
+    return 0;
+}
+
+static int remove_sink(void **state) {
+    (void)state;
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    return sink.destroys == 1 && sink.calls_after_destroy == 0 ? 0 : -1;
+}
+
+/** Performs one request to the echo with secrets in it, logged with those flags. */
+static void perform_logged(int flags) {
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_log_flags(client, flags));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "visible", "shown"));
+    check_ok(ntapi_args_url(args, "api_key", "hidden1"));
+    check_ok(ntapi_args_bearer(args, "hidden2"));
+    check_ok(ntapi_args_header(args, "Cookie", "a=hidden3"));
+    check_ok(ntapi_args_header(args, "X-Mine", "hidden4"));
+    check_ok(ntapi_args_mark_secret(args));
+    ntapi_response_free(perform(client, "status/200", args));
+    ntapi_client_free(client);
+}
+
+static void info_is_one_line_at_start_and_one_at_end(void **state) {
+    (void)state;
+    perform_logged(NTAPI_LOG_INFO);
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 2);
+    assert_int_equal(lines(&sink, NTAPI_LOG_DEBUG), 0);
+    assert_non_null(strstr(sink.text, "GET"));
+    assert_non_null(strstr(sink.text, "/status/200"));
+    assert_non_null(strstr(sink.text, "shown"));
+    assert_non_null(strstr(sink.text, " 200"));
+    assert_null(strstr(sink.text, "hidden"));
+}
+
+static void debug_shows_headers_but_no_secrets(void **state) {
+    (void)state;
+    perform_logged(NTAPI_LOG_DEBUG);
+    assert_true(lines(&sink, NTAPI_LOG_DEBUG) > 0);
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 0);
+    assert_null(strstr(sink.text, "hidden"));
+    assert_non_null(strstr(sink.text, "<redacted>"));
+    assert_non_null(strstr(sink.text, "as asked")); /* from the body */
+}
+
+static void flags_of_nothing_log_nothing(void **state) {
+    (void)state;
+    perform_logged(NTAPI_LOG_NONE);
+    assert_string_equal(sink.text, "");
+    check_invalid(ntapi_client_set_log_flags(NULL, NTAPI_LOG_ALL));
+}
+
+static void the_default_rules_until_flags_are_set(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 0);
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_LOG_FLAGS, NTAPI_LOG_INFO));
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 2);
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_ERROR));
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 2);
+    ntapi_client_free(client);
+}
+
+struct ended {
+    ntapi_client *client;
+    witness seen;
+};
+
+static void *begin_and_end_thread(void *argument) {
+    struct ended *ended = argument;
+    begin_on(NTAPI_THREAD_CURRENT, ended->client, "late?ms=20", &ended->seen);
+    return NULL;
+}
+
+static void a_thread_that_ended_is_warned_about(void **state) {
+    (void)state;
+    struct ended ended = {.client = client_of("fault")};
+    witness_init(&ended.seen);
+    on_new_thread(begin_and_end_thread, &ended);
+    witness_wait(&ended.seen, 1);
+    pthread_mutex_lock(&sink.lock);
+    int warnings = lines(&sink, NTAPI_LOG_WARN);
+    pthread_mutex_unlock(&sink.lock);
+    assert_true(warnings >= 1);
+    witness_free(&ended.seen);
+    ntapi_client_free(ended.client);
+}
+
+static void destroy_runs_when_a_sink_is_replaced(void **state) {
+    (void)state;
+    static struct log second = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    ntapi_log_set_sink(receive, &second, log_destroy);
+    assert_int_equal(sink.destroys, 1);
+    assert_int_equal(second.destroys, 0);
+    perform_logged(NTAPI_LOG_INFO);
+    assert_int_equal(lines(&second, NTAPI_LOG_INFO), 2);
+    ntapi_log_set_sink(NULL, &second, log_destroy); /* destroy runs for what was given now, too */
+    assert_int_equal(second.destroys, 2);
+}
+
+static void standard_error_is_the_sink_until_one_is_set(void **state) {
+    (void)state;
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    FILE *file = tmpfile();
+    int saved = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    perform_logged(NTAPI_LOG_INFO);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    rewind(file);
+    char text[4096] = "";
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    assert_true(length > 0);
+    assert_non_null(strstr(text, "/status/200"));
+    assert_null(strstr(text, "hidden"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(info_is_one_line_at_start_and_one_at_end, install, remove_sink),
+        cmocka_unit_test_setup_teardown(debug_shows_headers_but_no_secrets, install, remove_sink),
+        cmocka_unit_test_setup_teardown(flags_of_nothing_log_nothing, install, remove_sink),
+        cmocka_unit_test_setup_teardown(the_default_rules_until_flags_are_set, install, remove_sink),
+        cmocka_unit_test_setup_teardown(a_thread_that_ended_is_warned_about, install, remove_sink),
+        cmocka_unit_test_setup_teardown(destroy_runs_when_a_sink_is_replaced, install, remove_sink),
+        cmocka_unit_test_setup_teardown(standard_error_is_the_sink_until_one_is_set, install, remove_sink),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* Section 5 of the header: begin, suspended creation, perform, wait, cancel, progress, and what a request tells. */
+#include "support.h"
+
+static ntapi_client *client;
+
+static int open_client(void **state) {
+    (void)state;
+    client = client_of("fault");
+    return 0;
+}
+
+static int close_client(void **state) {
+    (void)state;
+    ntapi_client_free(client);
+    return 0;
+}
+
+static void begin_never_calls_back_inside(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    ntapi_args *args = ntapi_args_create(); /* cannot be built, so there is nothing to wait for */
+    check_ok(ntapi_args_header(args, "X", "\n"));
+    ntapi_request *request = ntapi_client_begin(client, "", args, witness_response, &seen, witness_destroy);
+    assert_int_equal(seen.responses, 0);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_INVALID_REQUEST);
+    assert_true(pthread_equal(seen.thread, pthread_self()));
+    assert_string_equal(ntapi_response_url(seen.response), "");
+    ntapi_args_free(args);
+    ntapi_request_free(request);
+    witness_free(&seen);
+}
+
+static void states_follow_the_life(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    ntapi_request *request = ntapi_client_create_request(client, "ok", NULL);
+    assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_SUSPENDED);
+    assert_false(ntapi_request_is_running(request));
+    assert_null(ntapi_request_response(request));
+    check_too_late(ntapi_request_wait(request, 0));
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    check_too_late(ntapi_request_resume(request));
+    assert_true(ntapi_request_is_running(request)); /* its handler needs this thread */
+    assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_RUNNING);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_COMPLETED);
+    assert_false(ntapi_request_is_running(request));
+    check_ok(ntapi_request_wait(request, 0));
+    check_too_late(ntapi_request_cancel(request));
+    ntapi_response *response = ntapi_request_response(request);
+    assert_int_equal(ntapi_response_status(response), 200);
+    assert_true(ntapi_request_identifier(ntapi_response_request(response)) == ntapi_request_identifier(request));
+    ntapi_response_free(response);
+    witness_check_once(&seen);
+    witness_free(&seen);
+    ntapi_request_free(request);
+}
+
+static void handlers_are_set_before_resume_only(void **state) {
+    (void)state;
+    witness first, second, late;
+    witness_init(&first);
+    witness_init(&second);
+    witness_init(&late);
+    ntapi_request *request = ntapi_client_create_request(client, "hold", NULL);
+    check_ok(ntapi_request_set_handler(request, witness_response, &first, witness_destroy));
+    check_ok(ntapi_request_set_handler(request, witness_response, &second, witness_destroy));
+    assert_int_equal(first.destroys, 1); /* replaced */
+    check_ok(ntapi_request_resume(request));
+    check_too_late(ntapi_request_set_handler(request, witness_response, &late, witness_destroy));
+    check_too_late(ntapi_request_set_upload_progress(request, witness_progress, &late, witness_destroy));
+    check_too_late(ntapi_request_set_download_progress(request, witness_progress, &late, witness_destroy));
+    check_too_late(ntapi_request_set_events(request, NTAPI_HANDLER_ALL, NULL));
+    assert_int_equal(late.destroys, 3);
+    check_ok(ntapi_request_cancel(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    witness_wait(&second, 1);
+    witness_check_once(&second);
+    assert_int_equal(first.responses, 0);
+    ntapi_request_free(request);
+    witness_free(&first);
+    witness_free(&second);
+    witness_free(&late);
+}
+
+static void cancel_ends_with_the_cancelled_error(void **state) {
+    (void)state;
+    for (int thread = NTAPI_THREAD_MAIN; thread <= NTAPI_THREAD_CURRENT; thread++) {
+        witness seen;
+        witness_init(&seen);
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)thread));
+        ntapi_request *request = ntapi_client_begin(client, "hold", args, witness_response, &seen, witness_destroy);
+        check_ok(ntapi_request_cancel(request));
+        check_ok(ntapi_request_wait(request, PATIENCE));
+        assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_CANCELLED);
+        check_too_late(ntapi_request_cancel(request));
+        witness_wait(&seen, 1);
+        witness_check_once(&seen);
+        assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+        assert_int_equal(ntapi_error_get_domain(ntapi_response_error(seen.response)), NTAPI_ERROR_DOMAIN_CANCELLED);
+        assert_false(ntapi_error_is_retryable(ntapi_response_error(seen.response)));
+        ntapi_request_free(request);
+        ntapi_args_free(args);
+        witness_free(&seen);
+    }
+}
+
+static void a_suspended_request_can_be_cancelled(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    ntapi_request *request = ntapi_client_create_request(client, "ok", NULL);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_cancel(request));
+    check_too_late(ntapi_request_resume(request));
+    assert_int_equal(ntapi_drain(PATIENCE), 0);
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    ntapi_request_free(request);
+    witness_free(&seen);
+}
+
+static void one_never_resumed_ends_without_a_call(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    ntapi_request *request = ntapi_client_create_request(client, "ok", NULL);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    ntapi_request_free(request);
+    assert_int_equal(seen.destroys, 1);
+    assert_int_equal(seen.responses, 0);
+    assert_int_equal(ntapi_drain(PATIENCE), 0);
+    witness_free(&seen);
+}
+
+static void wait_runs_out_of_time(void **state) {
+    (void)state;
+    ntapi_request *request = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL);
+    assert_int_equal(ntapi_request_wait(request, 0), NTAPI_STATUS_TIMED_OUT);
+    assert_int_equal(ntapi_request_wait(request, 0.01), NTAPI_STATUS_TIMED_OUT);
+    check_ok(ntapi_request_cancel(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    assert_ptr_equal(code_of(response), NTAPI_CODE_CANCELLED);
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+    check_invalid(ntapi_request_wait(NULL, 0));
+}
+
+static void wait_for_oneself(void *user_data, const ntapi_response *response) {
+    *(ntapi_status *)user_data = ntapi_request_wait(ntapi_response_request(response), PATIENCE);
+}
+
+static void a_handler_cannot_wait_for_itself(void **state) {
+    (void)state;
+    ntapi_status status = NTAPI_STATUS_OK;
+    ntapi_request *request = ntapi_client_begin(client, "ok", NULL, wait_for_oneself, &status, NULL);
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    check_too_late(status);
+    ntapi_request_free(request);
+}
+
+static void perform_inside(void *user_data, const ntapi_response *response) {
+    (void)response;
+    *(ntapi_response **)user_data = ntapi_client_perform(client, "ok", NULL);
+}
+
+static void perform_works_in_handlers_of_every_thread(void **state) {
+    (void)state;
+    for (int thread = NTAPI_THREAD_MAIN; thread <= NTAPI_THREAD_CURRENT; thread++) {
+        ntapi_response *inner = NULL;
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)thread));
+        ntapi_request *request = ntapi_client_begin(client, "ok", args, perform_inside, &inner, NULL);
+        check_ok(ntapi_request_wait(request, PATIENCE));
+        assert_int_equal(ntapi_response_status(inner), 200);
+        ntapi_response_free(inner);
+        ntapi_request_free(request);
+        ntapi_args_free(args);
+    }
+}
+
+static void *perform_elsewhere(void *status) {
+    ntapi_response *response = ntapi_client_perform(client, "ok", NULL);
+    *(int *)status = ntapi_response_status(response);
+    ntapi_response_free(response);
+    return NULL;
+}
+
+static void perform_works_on_any_thread(void **state) {
+    (void)state;
+    int status = 0;
+    on_new_thread(perform_elsewhere, &status); /* the main thread runs no mailbox meanwhile */
+    assert_int_equal(status, 200);
+}
+
+static void begin_again(void *user_data, const ntapi_response *response) {
+    (void)response;
+    begin(client, "ok", NULL, user_data);
+}
+
+static void a_handler_may_begin_the_next_request(void **state) {
+    (void)state;
+    witness next;
+    witness_init(&next);
+    ntapi_request_free(ntapi_client_begin(client, "ok", NULL, begin_again, &next, NULL));
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_wait(&next, 1);
+    witness_check_once(&next);
+    witness_free(&next);
+}
+
+static void cancel_in_progress(void *user_data, int64_t bytes, int64_t total) {
+    (void)bytes;
+    (void)total;
+    ntapi_request_cancel(*(ntapi_request **)user_data);
+}
+
+static void progress_may_cancel(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    ntapi_request *request = ntapi_client_create_request(client, "endless", args);
+    check_ok(ntapi_request_set_download_progress(request, cancel_in_progress, &request, NULL));
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    witness_free(&seen);
+}
+
+static void progress_goes_from_nothing_to_all(void **state) {
+    (void)state;
+    enum { SIZE = 1000000 };
+    ntapi_client *weather = client_of("weather");
+    for (int thread = NTAPI_THREAD_MAIN; thread <= NTAPI_THREAD_BACKGROUND; thread++)
+        for (int upload = 0; upload < 2; upload++) {
+            witness seen;
+            witness_init(&seen);
+            ntapi_args *args = ntapi_args_create();
+            check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)thread));
+            void *bytes = calloc(1, SIZE);
+            if (upload) {
+                check_ok(ntapi_args_data(args, bytes, SIZE, NULL));
+            } else {
+                check_ok(ntapi_args_url_int(args, "size", SIZE));
+                check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+            }
+            free(bytes);
+            ntapi_request *request = ntapi_client_create_request(weather, upload ? "upload" : "download", args);
+            check_ok((upload ? ntapi_request_set_upload_progress
+                             : ntapi_request_set_download_progress)(request, witness_progress, &seen, witness_destroy));
+            check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+            check_ok(ntapi_request_resume(request));
+            check_ok(ntapi_request_wait(request, PATIENCE));
+            witness_wait(&seen, 2);
+            assert_null(witness_code(&seen));
+            assert_int_equal(seen.responses, 1);
+            assert_int_equal(seen.out_of_order, 0);
+            assert_int_equal(seen.shrinking, 0);
+            assert_true(seen.progresses >= 2);
+            assert_int_equal(seen.first, 0);
+            assert_int_equal(seen.last, SIZE);
+            assert_int_equal(seen.total, SIZE);
+            assert_int_equal((upload ? ntapi_request_bytes_sent : ntapi_request_bytes_received)(request), SIZE);
+            assert_int_equal(
+                (upload ? ntapi_request_bytes_expected_to_send : ntapi_request_bytes_expected_to_receive)(request),
+                SIZE);
+            ntapi_request_free(request);
+            ntapi_args_free(args);
+            witness_free(&seen);
+        }
+    ntapi_client_free(weather);
+}
+
+static void a_request_tells_about_itself(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "q", "it's"));
+    check_ok(ntapi_args_bearer(args, "hidden"));
+    ntapi_request *request = ntapi_client_create_request(client, "echo", args);
+    ntapi_request *other = ntapi_client_create_request(client, "echo", NULL);
+    assert_true(ntapi_request_identifier(request) >= 1);
+    assert_true(ntapi_request_identifier(request) != ntapi_request_identifier(other));
+
+    assert_null(ntapi_request_description(request));
+    check_ok(ntapi_request_set_description(request, "the first"));
+    assert_string_equal(ntapi_request_description(request), "the first");
+    check_ok(ntapi_request_set_description(request, NULL));
+    assert_null(ntapi_request_description(request));
+    check_invalid(ntapi_request_set_description(request, "\xff"));
+
+    assert_true(ntapi_request_priority(request) == 0.5);
+    check_ok(ntapi_request_set_priority(request, 1));
+    assert_true(ntapi_request_priority(request) == 1);
+    check_invalid(ntapi_request_set_priority(request, 1.1));
+    check_invalid(ntapi_request_set_priority(request, -0.1));
+    check_invalid(ntapi_request_set_priority(request, 0.0 / 0.0));
+    assert_true(ntapi_request_priority(request) == 1);
+
+    const char *command = ntapi_request_curl_command(request);
+    assert_non_null(strstr(command, "curl"));
+    assert_non_null(strstr(command, "/echo?q=it"));
+    assert_non_null(strstr(command, "<redacted>"));
+    assert_null(strstr(command, "hidden"));
+    assert_int_equal(ntapi_request_bytes_sent(request), 0);
+    assert_int_equal(ntapi_request_bytes_received(request), 0);
+    assert_int_equal(ntapi_request_bytes_expected_to_receive(request), -1);
+    ntapi_args_free(args);
+    ntapi_request_free(request);
+    ntapi_request_free(other);
+}
+
+static void args_are_copied(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "a", "1"));
+    ntapi_request *request = ntapi_client_create_request(client, "echo", args);
+    check_ok(ntapi_args_url(args, "b", "2"));
+    ntapi_args_free(args);
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    check_string(ntapi_response_json(response), "target", "/echo?a=1");
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(begin_never_calls_back_inside),
+        cmocka_unit_test(states_follow_the_life),
+        cmocka_unit_test(handlers_are_set_before_resume_only),
+        cmocka_unit_test(cancel_ends_with_the_cancelled_error),
+        cmocka_unit_test(a_suspended_request_can_be_cancelled),
+        cmocka_unit_test(one_never_resumed_ends_without_a_call),
+        cmocka_unit_test(wait_runs_out_of_time),
+        cmocka_unit_test(a_handler_cannot_wait_for_itself),
+        cmocka_unit_test(perform_works_in_handlers_of_every_thread),
+        cmocka_unit_test(perform_works_on_any_thread),
+        cmocka_unit_test(a_handler_may_begin_the_next_request),
+        cmocka_unit_test(progress_may_cancel),
+        cmocka_unit_test(progress_goes_from_nothing_to_all),
+        cmocka_unit_test(a_request_tells_about_itself),
+        cmocka_unit_test(args_are_copied),
+    };
+    return cmocka_run_group_tests(tests, open_client, close_client);
+}

@@ -1,0 +1,185 @@
+/* Section 11 of the header: what a response carries. */
+#include "support.h"
+
+static ntapi_client *client;
+
+static int open_client(void **state) {
+    (void)state;
+    client = client_of("fault");
+    return 0;
+}
+
+static int close_client(void **state) {
+    (void)state;
+    ntapi_client_free(client);
+    return 0;
+}
+
+static void a_good_response_has_everything(void **state) {
+    (void)state;
+    ntapi_response *response = perform(client, "ok?size=100", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_response_status(response), 200);
+    size_t length = 0;
+    const char *data = ntapi_response_data(response, &length);
+    assert_int_equal(length, strlen(data));
+    assert_ptr_equal(ntapi_response_data(response, NULL), data);
+    assert_true(ntapi_json_bool(ntapi_response_json(response), "ok", false));
+    assert_ptr_equal(ntapi_response_json(response), ntapi_response_json(response));
+    assert_null(ntapi_response_prefix_text(response));
+    char url[128];
+    snprintf(url, sizeof url, "%s/ok?size=100", server("fault"));
+    assert_string_equal(ntapi_response_url(response), url);
+    assert_true(ntapi_response_start_time(response) > 1.6e9);
+    assert_true(ntapi_response_end_time(response) >= ntapi_response_start_time(response) - 1);
+    assert_true(ntapi_response_elapsed(response) > 0 && ntapi_response_elapsed(response) < PATIENCE);
+    ntapi_response_free(response);
+}
+
+static void headers_keep_repeats_and_order(void **state) {
+    (void)state;
+    ntapi_response *response = perform(client, "headers?X-A=1&Set-Cookie=a=1&x-a=2&Set-Cookie=b=2&X-Empty=", NULL);
+    assert_string_equal(ntapi_response_header(response, "X-A"), "1, 2");
+    assert_string_equal(ntapi_response_header(response, "x-a"), "1, 2");
+    assert_string_equal(ntapi_response_header(response, "set-cookie"), "a=1");
+    assert_string_equal(ntapi_response_header(response, "X-Empty"), "");
+    assert_string_equal(ntapi_response_header(response, "CONTENT-TYPE"), "application/json");
+    assert_null(ntapi_response_header(response, "X-None"));
+    assert_null(ntapi_response_header(response, NULL));
+    size_t count = ntapi_response_header_count(response), found = 0;
+    const char *names[] = {"X-A", "Set-Cookie", "x-a", "Set-Cookie"}, *values[] = {"1", "a=1", "2", "b=2"};
+    for (size_t i = 0; i < count && found < 4; i++)
+        if (strcmp(ntapi_response_header_name(response, i), names[found]) == 0) {
+            assert_string_equal(ntapi_response_header_value(response, i), values[found]);
+            found++;
+        }
+    assert_int_equal(found, 4);
+    assert_null(ntapi_response_header_name(response, count));
+    assert_null(ntapi_response_header_value(response, SIZE_MAX));
+    ntapi_response_free(response);
+}
+
+static void text_before_the_json_is_kept_apart(void **state) {
+    (void)state;
+    ntapi_response *response = perform(client, "json/prefix-text", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "a", 0), 1);
+    const char *prefix = ntapi_response_prefix_text(response);
+    assert_non_null(prefix);
+    assert_true(strncmp(prefix, "<b>Warning</b>", 14) == 0);
+    assert_null(strchr(prefix, '{'));
+    assert_true(strncmp(ntapi_response_data(response, NULL), prefix, strlen(prefix)) == 0);
+    ntapi_response_free(response);
+}
+
+static void bytes_may_be_anything(void **state) {
+    (void)state;
+    ntapi_client *weather = client_of("weather");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url_int(args, "size", 70000));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    ntapi_response *response = perform(weather, "download", args);
+    size_t length = 0;
+    const unsigned char *data = (const unsigned char *)ntapi_response_data(response, &length);
+    assert_int_equal(length, 70000);
+    for (size_t i = 0; i + 4 <= 65536; i += 4)
+        assert_int_equal((unsigned)data[i] << 24 | (unsigned)data[i + 1] << 16 | data[i + 2] << 8 | data[i + 3], i / 4);
+    assert_int_equal(data[length], 0);
+    ntapi_response_free(response);
+    ntapi_client_free(weather);
+}
+
+static void an_empty_body_is_not_null(void **state) {
+    (void)state;
+    size_t length = 99;
+    ntapi_response *response = perform(client, "status/204", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_string_equal(ntapi_response_data(response, &length), "");
+    assert_int_equal(length, 0);
+    assert_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    ntapi_client *nowhere = ntapi_client_create(NULL, nobody());
+    response = perform(nowhere, "", NULL);
+    assert_non_null(ntapi_response_data(response, &length));
+    assert_int_equal(length, 0);
+    assert_int_equal(ntapi_response_status(response), 0);
+    assert_int_equal(ntapi_response_header_count(response), 0);
+    ntapi_response_free(response);
+    ntapi_client_free(nowhere);
+}
+
+static void redirects_change_the_url(void **state) {
+    (void)state;
+    ntapi_response *response = perform(client, "chain/3", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_REDIRECTS) == 3);
+    assert_non_null(strstr(ntapi_response_url(response), "/chain/0"));
+    ntapi_response_free(response);
+}
+
+static void metrics_make_sense(void **state) {
+    (void)state;
+    ntapi_client *fresh = client_of("fault");
+    ntapi_response *response = perform(fresh, "ok", NULL);
+    double lookup = ntapi_response_metric(response, NTAPI_METRIC_NAME_LOOKUP);
+    double connect = ntapi_response_metric(response, NTAPI_METRIC_CONNECT);
+    double first = ntapi_response_metric(response, NTAPI_METRIC_FIRST_BYTE);
+    double total = ntapi_response_metric(response, NTAPI_METRIC_TOTAL);
+    assert_true(0 <= lookup && lookup <= connect && connect <= first && first <= total && total < PATIENCE);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_TLS) == 0);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_RETRIES) == 0);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_FROM_CACHE) == 0);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_HTTP_VERSION) == 1.1);
+    size_t length = 0;
+    ntapi_response_data(response, &length);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_BYTES_RECEIVED) == (double)length);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_BYTES_SENT) == 0);
+    ntapi_response_metric(response, (ntapi_metric)99);
+    ntapi_response_free(response);
+    response = perform(fresh, "ok", NULL);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_CONNECTION_REUSED) == 1);
+    ntapi_response_free(response);
+    ntapi_client_free(fresh);
+}
+
+static void bodies_are_decompressed(void **state) {
+    (void)state;
+    ntapi_response *response = perform(client, "encoding/gzip", NULL);
+    assert_null(ntapi_response_error(response));
+    assert_non_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    response = perform(client, "encoding/corrupt", NULL);
+    assert_non_null(ntapi_response_error(response));
+    ntapi_response_free(response);
+}
+
+static void a_retained_response_outlives_everything(void **state) {
+    (void)state;
+    ntapi_client *fresh = client_of("fault");
+    ntapi_response *response = perform(fresh, "ok", NULL);
+    ntapi_response *other = ntapi_response_retain(response);
+    const ntapi_json *json = ntapi_response_json(other);
+    ntapi_response_free(response);
+    ntapi_client_free(fresh);
+    assert_int_equal(ntapi_response_status(other), 200);
+    assert_true(ntapi_json_bool(json, "ok", false));
+    assert_int_equal(ntapi_request_get_state(ntapi_response_request(other)), NTAPI_REQUEST_STATE_COMPLETED);
+    ntapi_response_free(other);
+    ntapi_response_free(NULL);
+    assert_null(ntapi_response_retain(NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_response_has_everything),
+        cmocka_unit_test(headers_keep_repeats_and_order),
+        cmocka_unit_test(text_before_the_json_is_kept_apart),
+        cmocka_unit_test(bytes_may_be_anything),
+        cmocka_unit_test(an_empty_body_is_not_null),
+        cmocka_unit_test(redirects_change_the_url),
+        cmocka_unit_test(metrics_make_sense),
+        cmocka_unit_test(bodies_are_decompressed),
+        cmocka_unit_test(a_retained_response_outlives_everything),
+    };
+    return cmocka_run_group_tests(tests, open_client, close_client);
+}

@@ -1,0 +1,240 @@
+/*
+ * Every export with every wrong handle: NULL, freed handles of each type, live handles of the other types; and with
+ * NULL for everything that is not a handle. The calls are written from the header by robustness_calls.py.
+ */
+#include "support.h"
+
+#include <semaphore.h>
+
+/** What a call passes besides handles. */
+struct inputs {
+    const char *text;
+    void (*callback)(void);
+    ntapi_destroy_fn destroy;
+    void *user_data;
+    ntapi_error **error;
+    size_t *length;
+    ntapi_event *events;
+};
+
+enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
+
+struct export {
+    const char *name;
+    int (*call)(void **handles, const struct inputs *in);
+    int count;       /* of handle parameters */
+    int kinds[3];    /* of each of them */
+    int nullable[3]; /* whether NULL means something for it */
+    int result;
+    int destroys; /* whether it is given a destroy function */
+    int frees;    /* whether it ends its handle */
+};
+
+#include "robustness_calls.h"
+
+static void *live[KINDS], *freed[KINDS];
+static int destroys;
+static int calls;
+
+static void count_destroy(void *user_data) {
+    (void)user_data;
+    destroys++;
+}
+
+/** Never called: no call below gets so far with it. */
+static void callback(void) {
+    abort();
+}
+
+static void ignore(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    (void)response;
+}
+
+struct kept {
+    sem_t there;
+    ntapi_job *job;
+};
+
+static void keep_job(void *user_data, ntapi_job *job) {
+    struct kept *kept = user_data;
+    kept->job = job;
+    sem_post(&kept->there);
+}
+
+/** A job that waits to be run: the handler of a request that could not be built. */
+static ntapi_job *new_job(void) {
+    struct kept kept;
+    sem_init(&kept.there, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, NULL);
+    ntapi_executor *executor = ntapi_executor_create(keep_job, &kept, NULL);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_executor(args, NTAPI_HANDLER_ALL, executor));
+    ntapi_request_free(ntapi_client_begin(client, "", args, ignore, NULL, NULL));
+    ntapi_args_free(args);
+    ntapi_executor_free(executor);
+    ntapi_client_free(client);
+    sem_wait(&kept.there);
+    sem_destroy(&kept.there);
+    return kept.job;
+}
+
+/** Makes one handle of each type but the built request, which exists in its hook only. */
+static void make(void **handles) {
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_class *class = ntapi_class_create("C", NULL);
+    handles[KIND_ntapi_json] = ntapi_json_create_string("x");
+    handles[KIND_ntapi_error] = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "x", NULL);
+    handles[KIND_ntapi_args] = ntapi_args_create();
+    handles[KIND_ntapi_class] = class;
+    handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);
+    handles[KIND_ntapi_hooks] = ntapi_hooks_create(NULL, NULL);
+    handles[KIND_ntapi_client] = client;
+    handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
+    handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
+    handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
+    handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
+    handles[KIND_ntapi_job] = NULL;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (kind != KIND_ntapi_http_request && kind != KIND_ntapi_job)
+            assert_non_null(handles[kind]);
+}
+
+static void end(void **handles) {
+    ntapi_json_free(handles[KIND_ntapi_json]);
+    ntapi_error_free(handles[KIND_ntapi_error]);
+    ntapi_args_free(handles[KIND_ntapi_args]);
+    ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
+    ntapi_hooks_free(handles[KIND_ntapi_hooks]);
+    ntapi_client_free(handles[KIND_ntapi_client]);
+    ntapi_request_free(handles[KIND_ntapi_request]);
+    ntapi_response_free(handles[KIND_ntapi_response]);
+    ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
+    ntapi_executor_free(handles[KIND_ntapi_executor]);
+}
+
+/** One call with a wrong handle in one place and right ones in the others. */
+static void call_wrong(const struct export *export, int place, void *wrong, const char *what) {
+    void *handles[3] = {NULL};
+    for (int i = 0; i < export->count; i++)
+        handles[i] = i == place ? wrong : live[export->kinds[i]];
+    size_t length = 0;
+    ntapi_error *error = NULL;
+    ntapi_event event = {0};
+    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event};
+    int before = destroys;
+    int result = export->call(handles, &in);
+    ntapi_error_free(error);
+    calls++;
+    if (wrong == NULL && export->nullable[place])
+        return;
+    if (export->result == RESULT_STATUS && result != NTAPI_STATUS_INVALID_ARGUMENT)
+        fail_msg("%s with %s at %d: status %d", export->name, what, place, result);
+    if (export->result == RESULT_POINTER && result != 0)
+        fail_msg("%s with %s at %d: not NULL", export->name, what, place);
+    if (export->destroys && destroys != before + 1)
+        fail_msg("%s with %s at %d: destroy ran %d times", export->name, what, place, destroys - before);
+}
+
+/** In the hook, where a built request is live, too. */
+static void call_all_wrong(void *user_data, ntapi_http_request *http_request) {
+    (void)user_data;
+    char what[64];
+    live[KIND_ntapi_http_request] = http_request;
+    for (size_t e = 0; e < sizeof exports / sizeof *exports; e++)
+        for (int place = 0; place < exports[e].count; place++) {
+            call_wrong(&exports[e], place, NULL, "NULL");
+            for (int kind = 0; kind < KINDS; kind++) {
+                snprintf(what, sizeof what, "a freed %s", kind_names[kind]);
+                call_wrong(&exports[e], place, freed[kind], what);
+                snprintf(what, sizeof what, "a live %s", kind_names[kind]);
+                if (kind != exports[e].kinds[place])
+                    call_wrong(&exports[e], place, live[kind], what);
+            }
+        }
+}
+
+/** Right handles, NULL for everything else: any answer will do, as long as there is one. */
+static void call_all_null(void *user_data, ntapi_http_request *http_request) {
+    (void)user_data;
+    live[KIND_ntapi_http_request] = http_request;
+    for (size_t e = 0; e < sizeof exports / sizeof *exports; e++) {
+        if (exports[e].frees)
+            continue;
+        void *handles[3] = {NULL};
+        for (int i = 0; i < exports[e].count; i++)
+            handles[i] = live[exports[e].kinds[i]];
+        const struct inputs nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+        exports[e].call(handles, &nothing);
+        calls++;
+    }
+}
+
+static void keep_http_request(void *user_data, ntapi_http_request *http_request) {
+    (void)user_data;
+    freed[KIND_ntapi_http_request] = http_request;
+}
+
+static void in_build_hook(ntapi_build_request_fn hook) {
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
+    check_ok(ntapi_hooks_set_build_request(hooks, hook));
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_response_free(ntapi_client_perform(client, "", NULL));
+    ntapi_hooks_free(hooks);
+    ntapi_client_free(client);
+}
+
+static int prepare(void **state) {
+    (void)state;
+    make(freed);
+    freed[KIND_ntapi_job] = new_job();
+    ntapi_job_run(freed[KIND_ntapi_job]);
+    end(freed);
+    in_build_hook(keep_http_request);
+    make(live);
+    live[KIND_ntapi_job] = new_job();
+    return 0;
+}
+
+static int clean_up(void **state) {
+    (void)state;
+    ntapi_job_run(live[KIND_ntapi_job]);
+    end(live);
+    return ntapi_drain(PATIENCE) == 0 ? 0 : -1;
+}
+
+static void wrong_handles_are_answered(void **state) {
+    (void)state;
+    in_build_hook(call_all_wrong);
+    print_message("%d calls with a wrong handle\n", calls);
+    assert_true(calls > 3000);
+}
+
+static void live_handles_were_left_alone(void **state) {
+    (void)state;
+    assert_string_equal(ntapi_json_string(live[KIND_ntapi_json], ""), "x");
+    assert_string_equal(ntapi_error_message(live[KIND_ntapi_error]), "x");
+    assert_int_equal(ntapi_args_count(live[KIND_ntapi_args]), 0);
+    check_ok(ntapi_defaults_set_bool(live[KIND_ntapi_defaults], "x", true));
+    check_ok(ntapi_hooks_set_started(live[KIND_ntapi_hooks], NULL));
+    assert_int_equal(ntapi_request_get_state(live[KIND_ntapi_request]), NTAPI_REQUEST_STATE_SUSPENDED);
+    assert_non_null(ntapi_response_error(live[KIND_ntapi_response]));
+    assert_true(ntapi_mailbox_fd(live[KIND_ntapi_mailbox]) >= 0);
+}
+
+static void nothing_but_handles_is_answered(void **state) {
+    (void)state;
+    calls = 0;
+    in_build_hook(call_all_null);
+    print_message("%d calls with NULL for all but handles\n", calls);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_handles_are_answered),
+        cmocka_unit_test(live_handles_were_left_alone),
+        cmocka_unit_test(nothing_but_handles_is_answered),
+    };
+    return cmocka_run_group_tests(tests, prepare, clean_up);
+}

@@ -1,0 +1,62 @@
+"""Installs into a temporary prefix and builds two programs against it: by CMake and by make."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CONSUMERS = Path(__file__).resolve().parent / "consumers"
+
+
+def run(*command: str | Path, **variables: str) -> str:
+    """Runs a command to its success and returns what it printed; on failure shows all of it."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode != 0:
+        print(done.stdout)
+        raise SystemExit(f"check_consumers: failed with {done.returncode}: {command}")
+    return done.stdout.strip()
+
+
+def only(folder: Path, name: str) -> Path:
+    """The one file of that name below a folder."""
+    found = list(folder.rglob(name))
+    if len(found) != 1:
+        raise SystemExit(f"check_consumers: {len(found)} files named {name} were installed, not 1")
+    return found[0]
+
+
+def main() -> None:
+    """Does it all and prints one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        prefix, work = Path(folder) / "a prefix", Path(folder) / "work"
+        run("cmake", "--install", sys.argv[1], "--strip", "--prefix", prefix)
+
+        options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release"]
+        run("cmake", "-S", CONSUMERS / "cmake", "-B", work / "cmake", *options)
+        run("cmake", "--build", work / "cmake")
+        by_cmake = run(work / "cmake" / "consumer")
+
+        # make and pkg-config know no spaces: the tree is moved, as a packager would.
+        moved = Path(folder) / "moved"
+        prefix.rename(moved)
+        libraries = str(only(moved, "libntapi.so.0.1.0").parent)
+        found = str(only(moved, "ntapi.pc").parent)
+        (work / "make").mkdir()
+        run("make", "-C", CONSUMERS / "make", f"OUT={work / 'make'}", PKG_CONFIG_PATH=found)
+        by_make = run(work / "make" / "consumer", LD_LIBRARY_PATH=libraries)
+        if by_cmake != by_make:
+            raise SystemExit(f"check_consumers: they differ: {by_cmake!r} and {by_make!r}")
+        print(f"check_consumers: CMake and pkg-config programs run ({by_make})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Reads include/ntapi.h: its functions, their parameters and their documentation comments."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = ROOT / "include" / "ntapi.h"
+
+FUNCTION = re.compile(
+    r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
+    re.M,
+)
+COMMENT = re.compile(r"/\*\*(?P<text>(?:[^*]|\*(?!/))*)\*/\s*\Z")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter: its C type without spaces before a star, and its name."""
+
+    type: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function of the header with the comment that stands right above it."""
+
+    name: str
+    result: str
+    parameters: list[Parameter]
+    comment: str
+
+    def tags(self, tag: str) -> list[str]:
+        """The texts of the tags of that name, each joined to one line."""
+        parts = re.split(r"\s@(?=[a-z])", " " + self.comment)[1:]
+        return [" ".join(part.split()[1:]) for part in parts if part.split()[:1] == [tag]]
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the comment."""
+        text = " ".join(re.split(r"\s@(?=[a-z])", " " + self.comment)[0].split())
+        return re.split(r"(?<=[.]) ", text)[0]
+
+
+def normalised(type_text: str) -> str:
+    """A C type in one spelling: "const char *"."""
+    return re.sub(r"\s*\*", " *", " ".join(type_text.split())).replace("* *", "**")
+
+
+def parameter(text: str) -> Parameter:
+    """`const char *name` as a type and a name."""
+    match = re.fullmatch(r"\s*(.*?[\s*])([a-z_][a-z0-9_]*)\s*", text, re.S)
+    if not match:
+        raise ValueError(f"a parameter without a name: {text!r}")
+    return Parameter(normalised(match[1]), match[2])
+
+
+def comment_before(text: str, position: int) -> str:
+    """The documentation comment that ends right before a position, without its stars."""
+    match = COMMENT.search(text, text.rfind("/**", 0, position), position)
+    return re.sub(r"(?m)^\s*\*\s?", "", match["text"]) if match else ""
+
+
+def functions(path: Path = HEADER) -> list[Function]:
+    """Every function that the header declares, in its order."""
+    text = path.read_text(encoding="utf-8")
+    found = []
+    for match in FUNCTION.finditer(text):
+        inner = match["parameters"].strip()
+        parameters = [] if inner in ("", "void") else [parameter(part) for part in inner.split(",")]
+        comment = comment_before(text, match.start())
+        found.append(Function(match["name"], normalised(match["result"]), parameters, comment))
+    return found

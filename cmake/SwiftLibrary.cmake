@@ -1,0 +1,89 @@
+# libntapi.so from the Swift package, and the target ntapi::ntapi to link with.
+#
+# SwiftPM cannot set a SONAME or a version script in a package that others depend on by version, hence two steps: it
+# compiles (the target `ntapi_swift`, run at each build because only SwiftPM knows what changed), swiftc links.
+
+set(scratch "${PROJECT_BINARY_DIR}/swift")
+set(configuration release)
+if(CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(configuration debug)
+endif()
+set(objects "${scratch}/${configuration}/NTApiABI.product/Objects.LinkFileList")
+set(archive "${scratch}/${configuration}/libNTApiABI.a")
+
+set(swift_options -c ${configuration} --product NTApiABI --package-path "${PROJECT_SOURCE_DIR}" --scratch-path
+                  "${scratch}")
+set(link_options
+    -static-stdlib
+    -emit-library
+    -use-ld=lld
+    -Xlinker
+    -soname=libntapi.so.${PROJECT_VERSION_MAJOR}
+    -Xlinker
+    --version-script=${PROJECT_SOURCE_DIR}/cmake/ntapi.map
+    -Xlinker
+    --no-undefined-version
+    -Xlinker
+    --gc-sections
+    -Xlinker
+    -z
+    -Xlinker
+    relro
+    -Xlinker
+    -z
+    -Xlinker
+    now)
+if(NTAPI_SANITIZE)
+  list(APPEND swift_options --sanitize=${NTAPI_SANITIZE})
+  # The runtime's symbols stay undefined here: the executable brings them.
+  list(APPEND link_options -sanitize=${NTAPI_SANITIZE})
+else()
+  list(APPEND link_options -Xlinker -z -Xlinker defs)
+endif()
+
+file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/*" "${PROJECT_SOURCE_DIR}/Sources/C*/*")
+add_custom_command(
+  OUTPUT "${PROJECT_BINARY_DIR}/headers.stamp"
+  COMMAND "${CMAKE_COMMAND}" -DFOLDER=${scratch}/${configuration} -P "${PROJECT_SOURCE_DIR}/cmake/ForgetObjects.cmake"
+  COMMAND "${CMAKE_COMMAND}" -E touch "${PROJECT_BINARY_DIR}/headers.stamp"
+  DEPENDS ${headers}
+  COMMENT "" VERBATIM)
+
+add_custom_target(
+  ntapi_swift
+  COMMAND "${NTAPI_SWIFT}" build ${swift_options}
+  DEPENDS "${PROJECT_BINARY_DIR}/headers.stamp"
+  BYPRODUCTS "${archive}" "${objects}"
+  COMMENT "Compiling the Swift sources"
+  USES_TERMINAL VERBATIM)
+
+# SwiftPM's own list names the objects, so that one left behind by a deleted source file is never linked. The archive
+# with the same objects is what tells that one of them changed; linking it would lose the exports.
+set(soname "libntapi.so.${PROJECT_VERSION_MAJOR}")
+set(library "${PROJECT_BINARY_DIR}/libntapi.so.${PROJECT_VERSION}")
+add_custom_command(
+  OUTPUT "${library}"
+  COMMAND "${NTAPI_SWIFTC}" ${link_options} -o "${library}" "@${objects}" ${NTAPI_NEEDS_LDFLAGS}
+  COMMAND "${CMAKE_COMMAND}" -E create_symlink "libntapi.so.${PROJECT_VERSION}" "${PROJECT_BINARY_DIR}/${soname}"
+  COMMAND "${CMAKE_COMMAND}" -E create_symlink "${soname}" "${PROJECT_BINARY_DIR}/libntapi.so"
+  DEPENDS ntapi_swift "${archive}" "${PROJECT_SOURCE_DIR}/cmake/ntapi.map"
+  COMMENT "Linking libntapi.so"
+  VERBATIM)
+add_custom_target(ntapi_library ALL DEPENDS "${library}")
+
+add_library(ntapi SHARED IMPORTED GLOBAL)
+add_dependencies(ntapi ntapi_library)
+set_target_properties(ntapi PROPERTIES IMPORTED_LOCATION "${library}" IMPORTED_SONAME "${soname}"
+                                       INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include")
+if(NTAPI_SANITIZE)
+  target_compile_options(ntapi INTERFACE -fsanitize=${NTAPI_SANITIZE})
+  target_link_options(ntapi INTERFACE -fsanitize=${NTAPI_SANITIZE} -fuse-ld=lld)
+  if(NTAPI_SANITIZE STREQUAL "thread")
+    # This clang's thread sanitizer intercepts libdispatch and so needs its symbols, although nothing here uses it.
+    get_filename_component(runtime "${NTAPI_SWIFTC}" REALPATH)
+    get_filename_component(runtime "${runtime}/../../lib/swift/linux" ABSOLUTE)
+    target_link_options(ntapi INTERFACE "LINKER:-rpath,${runtime}")
+    target_link_libraries(ntapi INTERFACE "${runtime}/libdispatch.so" "${runtime}/libBlocksRuntime.so")
+  endif()
+endif()
+add_library(ntapi::ntapi ALIAS ntapi)
