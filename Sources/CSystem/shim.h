@@ -34,6 +34,20 @@ static inline void ntapi_system_set_thread_name(const char *name) {
 #endif
 }
 
+/* The clock that never jumps. */
+static inline uint64_t ntapi_system_monotonic_nanoseconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* The calendar: seconds since 1970-01-01 00:00 UTC. */
+static inline double ntapi_system_calendar_seconds(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
 /* Makes waits on the condition measure their time by a clock that never jumps, where the system can. */
 static inline void ntapi_system_condattr_use_monotonic_clock(pthread_condattr_t *attributes) {
 #ifdef __linux__
@@ -54,8 +68,7 @@ static inline int ntapi_system_cond_wait_until(pthread_cond_t *condition, pthrea
     time.tv_nsec = (long)(deadline % 1000000000u);
     return pthread_cond_timedwait(condition, mutex, &time);
 #else
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    uint64_t now = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    uint64_t now = ntapi_system_monotonic_nanoseconds();
     uint64_t left = deadline > now ? deadline - now : 0;
     time.tv_sec = (time_t)(left / 1000000000u);
     time.tv_nsec = (long)(left % 1000000000u);

@@ -1,18 +1,10 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import CSystem
 
 /// A moment of the clock that never jumps, in nanoseconds.
 struct MonotonicTime: Sendable, Comparable, Hashable {
     var nanoseconds: UInt64
 
-    static func now() -> MonotonicTime {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return MonotonicTime(nanoseconds: UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec))
-    }
+    static func now() -> MonotonicTime { MonotonicTime(nanoseconds: ntapi_system_monotonic_nanoseconds()) }
 
     static let distantFuture = MonotonicTime(nanoseconds: .max)
 
@@ -40,8 +32,4 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
 }
 
 /// The moment of the calendar, in seconds since 1970-01-01 00:00 UTC.
-func wallClockSeconds() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-}
+func wallClockSeconds() -> Double { ntapi_system_calendar_seconds() }

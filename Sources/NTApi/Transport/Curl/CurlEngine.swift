@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The network: every exchange of the process over libcurl, on one thread of its own.
 ///
 /// This is the part that other threads touch: it hands commands over and returns at once. The thread is started with the
@@ -82,68 +76,21 @@ final class CurlEngine: Transport {
 }
 
 /// Lets a thread wait for the end of the network thread, for a time.
-private final class Ending: @unchecked Sendable {
-    // Safe to share: `hasEnded` and `limitNow` only under `mutex`, whose address never changes.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var hasEnded = false
-    private var limitNow = MonotonicTime.distantFuture
-
-    init() {
-        mutex = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        condition = .allocate(capacity: 1)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_cond_destroy(condition)
-        condition.deallocate()
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
+private final class Ending: Sendable {
+    private let state = Monitor((hasEnded: false, limit: MonotonicTime.distantFuture))
 
     /// Until when the thread may wait for others when it is to end.
-    var limit: MonotonicTime {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return limitNow
-    }
+    var limit: MonotonicTime { state.withLock { $0.limit } }
 
-    func setLimit(_ moment: MonotonicTime) {
-        pthread_mutex_lock(mutex)
-        limitNow = min(limitNow, moment)
-        pthread_mutex_unlock(mutex)
-    }
+    func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
 
     /// A thread is started, maybe again after the system had none to give.
-    func reset() {
-        pthread_mutex_lock(mutex)
-        hasEnded = false
-        pthread_mutex_unlock(mutex)
-    }
+    func reset() { state.withLock { $0.hasEnded = false } }
 
     func signal() {
-        pthread_mutex_lock(mutex)
-        hasEnded = true
-        pthread_mutex_unlock(mutex)
-        pthread_cond_broadcast(condition)
+        state.withLock { $0.hasEnded = true }
+        state.broadcast()
     }
 
-    func wait(until deadline: MonotonicTime) -> Bool {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        while !hasEnded {
-            let now = MonotonicTime.now()
-            guard now < deadline else { return false }
-            // The system's condition variables wait by the calendar; a jump of it only makes us look again, or later.
-            var until = timespec()
-            clock_gettime(CLOCK_REALTIME, &until)
-            let nanoseconds = Int(until.tv_nsec) + Int(now.milliseconds(until: deadline)) % 1000 * 1_000_000
-            until.tv_sec += time_t(now.milliseconds(until: deadline) / 1000) + time_t(nanoseconds / 1_000_000_000)
-            until.tv_nsec = nanoseconds % 1_000_000_000
-            pthread_cond_timedwait(condition, mutex, &until)
-        }
-        return true
-    }
+    func wait(until deadline: MonotonicTime) -> Bool { state.wait(until: deadline) { $0.hasEnded ? true : nil } ?? false }
 }
