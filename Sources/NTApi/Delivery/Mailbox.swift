@@ -9,7 +9,7 @@ import CSystem
 /// Callbacks that wait for a thread to run them: what a thread has instead of a run loop.
 ///
 /// Drain it whenever `fileDescriptor` is readable in an event loop of your own, or `run` it.
-public final class Mailbox: @unchecked Sendable {
+public final class Mailbox: Sendable {
     /// Why `run` returned.
     public enum RunResult: Sendable {
         case stopped
@@ -39,41 +39,26 @@ public final class Mailbox: @unchecked Sendable {
     private let owner: Owner
     private let generation = Fork.generation
 
-    // Safe to share: `state` only under `mutex`; `arrived` is signalled and awaited with it.
-    private var state = State()
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let arrived: UnsafeMutablePointer<pthread_cond_t>
+    private let state = Monitor(State())
 
     /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
     public convenience init() { self.init(owner: .anyone) }
 
     init(owner: Owner) {
         self.owner = owner
-        mutex = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
-        arrived = .allocate(capacity: 1)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        ntapi_system_condattr_use_monotonic_clock(&attributes)
-        pthread_cond_init(arrived, &attributes)
-        pthread_condattr_destroy(&attributes)
     }
 
     // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
     deinit {
-        Runtime.adopt(state.callbacks.removeAll(), state.events.removeAll())
-        ntapi_system_close_wakeup(state.descriptor)
-        pthread_cond_destroy(arrived)
-        arrived.deallocate()
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
+        close()
+        ntapi_system_close_wakeup(state.withLock { $0.descriptor })
     }
 
     /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
     ///
     /// -1 when the system has no descriptor to give.
     public var fileDescriptor: Int32 {
-        withState { state in
+        state.withLock { state in
             if state.descriptor < 0 {
                 state.descriptor = ntapi_system_make_wakeup()
                 signalIfNeeded(&state)
@@ -98,9 +83,9 @@ public final class Mailbox: @unchecked Sendable {
     @discardableResult public func drain() -> Int {
         guard isMine else { return 0 }
         // As many as wait now: callbacks that begin new requests must not keep an event loop in here for ever.
-        let waiting = withState { $0.callbacks.count }
+        let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
-        while ran < waiting, let callback = withState({ pop(&$0) }) {
+        while ran < waiting, let callback = state.withLock({ pop(&$0) }) {
             callback()
             ran += 1
         }
@@ -115,16 +100,16 @@ public final class Mailbox: @unchecked Sendable {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         if let timeout, timeout <= 0 {
             drain()
-            return withState { takeStop(&$0) } ? .stopped : .timedOut
+            return state.withLock { takeStop(&$0) } ? .stopped : .timedOut
         }
         return runUntil(deadline) { false } ? .stopped : .timedOut
     }
 
     /// Ends the innermost `run` after its current callback; the next one when none is running.
     public func stop() {
-        withState { state in
+        state.withLock { state in
             state.stops += 1
-            if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+            if state.waiting > 0 { self.state.broadcast() }
         }
     }
 
@@ -134,7 +119,7 @@ public final class Mailbox: @unchecked Sendable {
     func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
         while true {
             if isDone() { return true }
-            let next: (callback: (@Sendable () -> Void)?, isStopped: Bool) = withState { state in
+            let next: (callback: (@Sendable () -> Void)?, isStopped: Bool) = state.withLock { state in
                 if !ignoresStop, takeStop(&state) { return (nil, true) }
                 return (pop(&state), false)
             }
@@ -150,15 +135,15 @@ public final class Mailbox: @unchecked Sendable {
 
     /// Makes a `runUntil` look at its condition again.
     func wake() {
-        withState { state in
+        state.withLock { state in
             state.wakes &+= 1
-            if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+            if state.waiting > 0 { self.state.broadcast() }
         }
     }
 
     /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
     func post(_ callback: @escaping @Sendable () -> Void) -> Bool {
-        withState { state in
+        state.withLock { state in
             guard !state.isClosed else { return false }
             state.callbacks.append(callback)
             announce(&state)
@@ -168,7 +153,7 @@ public final class Mailbox: @unchecked Sendable {
 
     /// - Parameter event: what `takeEvent` returns; nil when there is nothing left to tell.
     func postEvent(_ event: @escaping @Sendable () -> AnyObject?) -> Bool {
-        withState { state in
+        state.withLock { state in
             guard !state.isClosed else { return false }
             state.events.append(event)
             announce(&state)
@@ -180,7 +165,7 @@ public final class Mailbox: @unchecked Sendable {
     package func takeEvent() -> AnyObject? {
         guard isMine else { return nil }
         drain()
-        while let event = withState({ state -> (@Sendable () -> AnyObject?)? in
+        while let event = state.withLock({ state -> (@Sendable () -> AnyObject?)? in
             defer { unsignalIfEmpty(&state) }
             return state.events.popFirst()
         }) {
@@ -191,7 +176,7 @@ public final class Mailbox: @unchecked Sendable {
 
     /// Ends the mailbox with its thread; what still waits in it runs on a worker.
     func close() {
-        let left = withState { state in
+        let left = state.withLock { state in
             state.isClosed = true
             defer { unsignalIfEmpty(&state) }
             return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
@@ -200,12 +185,6 @@ public final class Mailbox: @unchecked Sendable {
     }
 
     // MARK: Under the lock
-
-    private func withState<Result>(_ body: (inout State) -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body(&state)
-    }
 
     private func pop(_ state: inout State) -> (@Sendable () -> Void)? {
         defer { unsignalIfEmpty(&state) }
@@ -219,7 +198,7 @@ public final class Mailbox: @unchecked Sendable {
     }
 
     private func announce(_ state: inout State) {
-        if state.waiting > 0 { pthread_cond_broadcast(arrived) }
+        if state.waiting > 0 { self.state.broadcast() }
         signalIfNeeded(&state)
     }
 
@@ -237,15 +216,16 @@ public final class Mailbox: @unchecked Sendable {
     }
 
     private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
-        let before = withState { $0.wakes }
+        let before = state.withLock { state in
+            state.waiting += 1
+            return state.wakes
+        }
+        defer { state.withLock { $0.waiting -= 1 } }
         // The condition takes locks of its own, so it is asked outside; a wake in between shows in `wakes`.
         if isDone() { return }
-        withState { state in
-            state.waiting += 1
-            defer { state.waiting -= 1 }
-            while state.callbacks.isEmpty, state.wakes == before, ignoresStop || state.stops == 0 {
-                if ntapi_system_cond_wait_until(arrived, mutex, deadline.nanoseconds) != 0 { return }
-            }
+        _ = state.wait(until: deadline) { state -> Bool? in
+            let isOver = !state.callbacks.isEmpty || state.wakes != before || (!ignoresStop && state.stops > 0)
+            return isOver ? true : nil
         }
     }
 }

@@ -9,7 +9,7 @@
 /// Plain threads, not libdispatch, so that a forked child can have its own. Threads are started when work waits and none
 /// is free, up to `maximumActive`, and stay. One that blocks in a wait says so (`whileBlocked`) and is stood in for, so
 /// that a handler that waits for another request cannot starve that request's own delivery.
-final class WorkerPool: @unchecked Sendable {
+final class WorkerPool: Sendable {
     typealias Job = @Sendable () -> Void
 
     private struct State {
@@ -22,95 +22,73 @@ final class WorkerPool: @unchecked Sendable {
 
     private static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    // Safe to share: `state` only under `lock`; `ready` is signalled and awaited with it.
-    private var state = State()
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private let ready: UnsafeMutablePointer<pthread_cond_t>
-
-    init() {
-        lock = .allocate(capacity: 1)
-        pthread_mutex_init(lock, nil)
-        ready = .allocate(capacity: 1)
-        pthread_cond_init(ready, nil)
-    }
-
-    // Never destroyed while threads run: each holds the pool. After `stop` the last one to end gives it up.
-    deinit {
-        pthread_cond_destroy(ready)
-        ready.deallocate()
-        pthread_mutex_destroy(lock)
-        lock.deallocate()
-    }
+    private let state = Monitor(State())
 
     /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
     func run(_ job: @escaping Job) {
-        pthread_mutex_lock(lock)
-        state.jobs.append(job)
-        let startsThread = state.idle == 0 && state.threads - state.blocked < Self.maximumActive
-        if startsThread { state.threads += 1 }
-        let wakes = state.idle > 0
-        pthread_mutex_unlock(lock)
-        if wakes { pthread_cond_signal(ready) }
+        let (wakes, startsThread) = state.withLock { state in
+            state.jobs.append(job)
+            return (state.idle > 0, Self.takesThread(&state))
+        }
+        if wakes { state.signal() }
         if startsThread { startThread() }
     }
 
     /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
         guard Self.isWorkerThread else { return body() }
-        pthread_mutex_lock(lock)
-        state.blocked += 1
-        let startsThread = !state.jobs.isEmpty && state.idle == 0 && state.threads - state.blocked < Self.maximumActive
-        if startsThread { state.threads += 1 }
-        pthread_mutex_unlock(lock)
-        if startsThread { startThread() }
-        defer {
-            pthread_mutex_lock(lock)
-            state.blocked -= 1
-            pthread_mutex_unlock(lock)
+        let startsThread = state.withLock { state in
+            state.blocked += 1
+            return Self.takesThread(&state)
         }
+        if startsThread { startThread() }
+        defer { state.withLock { $0.blocked -= 1 } }
         return body()
     }
 
     /// Lets the threads end when their jobs are done. For process exit.
     func stop() {
-        pthread_mutex_lock(lock)
-        state.isStopped = true
-        pthread_mutex_unlock(lock)
-        pthread_cond_broadcast(ready)
+        state.withLock { $0.isStopped = true }
+        state.broadcast()
+    }
+
+    private static func takesThread(_ state: inout State) -> Bool {
+        guard state.jobs.count > state.idle, state.threads - state.blocked < maximumActive else { return false }
+        state.threads += 1
+        return true
     }
 
     private func startThread() {
         let started = Thread.start(name: "ntapi-worker") { [self] in
             Self.workerMark.set(true)
-            work()
+            while let job = nextJob() { job() }
         }
-        if !started {
-            // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
-            pthread_mutex_lock(lock)
+        guard !started else { return }
+        // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
+        let job = state.withLock { state in
             state.threads -= 1
-            let job = state.threads == 0 ? state.jobs.popFirst() : nil
-            pthread_mutex_unlock(lock)
-            job?()
+            return state.threads == 0 ? state.jobs.popFirst() : nil
         }
+        job?()
     }
 
-    private func work() {
-        pthread_mutex_lock(lock)
-        while true {
-            if let job = state.jobs.popFirst() {
-                pthread_mutex_unlock(lock)
-                job()
-                pthread_mutex_lock(lock)
-                continue
-            }
+    /// The next job for the calling worker; nil ends its thread.
+    private func nextJob() -> Job? {
+        var isIdle = false
+        let next = state.wait { state -> Job?? in
+            if isIdle { state.idle -= 1 }
+            isIdle = false
+            if let job = state.jobs.popFirst() { return .some(job) }
             // More threads than wanted exist after a blocked one was stood in for: the surplus ends here.
-            if state.isStopped || state.threads - state.blocked > Self.maximumActive { break }
+            if state.isStopped || state.threads - state.blocked > Self.maximumActive {
+                state.threads -= 1
+                return .some(nil)
+            }
             state.idle += 1
-            pthread_cond_wait(ready, lock)
-            state.idle -= 1
+            isIdle = true
+            return nil
         }
-        state.threads -= 1
-        pthread_mutex_unlock(lock)
+        return next ?? nil
     }
 
     private static let workerMark = ThreadLocalFlag()
