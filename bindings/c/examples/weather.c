@@ -1,0 +1,313 @@
+/*
+ * weather.c - a walk through the library: a small weather service, one step for each feature.
+ *
+ *   weather BASE_URL      runs all steps against the demo server (Tests/servers/weather.py)
+ *   weather --get URL     gets any URL and prints status, headers and the start of the body
+ */
+#include <inttypes.h>
+#include <ntapi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int requests;          /* responses received */
+static int expected_errors;   /* those that a step provokes */
+static int unexpected_errors; /* those that nobody wanted */
+
+static void heading(int number, const char *feature) {
+    printf("\n%d  %s\n", number, feature);
+}
+
+/** Counts a response; true when it is a success. An error is printed, and is the step's aim when `wanted` names it. */
+static bool succeeded(const ntapi_response *response, const char *wanted) {
+    requests++;
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error == NULL)
+        return true;
+    bool as_expected = ntapi_error_code(error) == wanted; /* codes are interned: == compares them */
+    *(as_expected ? &expected_errors : &unexpected_errors) += 1;
+    printf("   error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
+    return false;
+}
+
+/* ---- the service: what all of its calls have in common ---- */
+
+/** Adds what every weather call needs, from the defaults of client, class and process. */
+static void add_common_args(void *user_data, const char *command, ntapi_args *args) {
+    static const char *const names[] = {"appid", "units"};
+    if (strncmp(command, "data/", 5) != 0)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ntapi_json *value = ntapi_defaults_get(ntapi_client_defaults(user_data), names[i]);
+        ntapi_args_url(args, names[i], ntapi_json_string(value, ""));
+        ntapi_json_free(value);
+    }
+}
+
+/** This service says 200 and then {"cod":"404","message":"..."}: that is an error with the code "404". */
+static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    const ntapi_json *json = ntapi_response_json(response);
+    const char *code = ntapi_json_string(json, "cod");
+    if (code == NULL || strcmp(code, "200") == 0)
+        return NULL;
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"));
+}
+
+static ntapi_client *open_service(const char *base_url) {
+    ntapi_class *weather = ntapi_class_create("Weather", NULL);
+    ntapi_defaults_set_string(ntapi_class_defaults(weather), "appid", "demo");
+    ntapi_defaults_set_string(ntapi_class_defaults(weather), "units", "metric");
+    ntapi_client *client = ntapi_client_create(weather, base_url);
+    ntapi_class_free(weather); /* the client keeps it */
+
+    ntapi_hooks *hooks = ntapi_hooks_create(client, NULL);
+    ntapi_hooks_set_build_args(hooks, add_common_args);
+    ntapi_hooks_set_map_service_error(hooks, map_service_error);
+    ntapi_client_set_hooks(client, hooks);
+    ntapi_hooks_free(hooks); /* so are these */
+    return client;
+}
+
+/* ---- 1, 2: calls that are waited for ---- */
+
+static void search(ntapi_client *client) {
+    heading(1, "A search: url args, and defaults that every call gets");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url(args, "q", "London");
+    ntapi_args_url_int(args, "cnt", 5);
+    ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
+    printf("   GET %s\n", ntapi_response_url(response));
+    if (succeeded(response, NULL)) {
+        const ntapi_json *json = ntapi_response_json(response);
+        for (size_t i = 0; i < ntapi_json_count(json, "list"); i++) {
+            char path[32];
+            snprintf(path, sizeof path, "list[%zu]", i);
+            ntapi_json *city = ntapi_json_get(json, path);
+            printf("   %-28s %s  %5.1f °C\n", ntapi_json_string(city, "name"), ntapi_json_string(city, "sys.country"),
+                   ntapi_json_double(city, "main.temp", 0));
+            ntapi_json_free(city);
+        }
+    }
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+}
+
+static void feedback(ntapi_client *client) {
+    heading(2, "A form: becomes a POST by itself");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_form(args, "name", "Zoë");
+    ntapi_args_form(args, "text", "Rain & sun, 50 % each");
+    ntapi_response *response = ntapi_client_perform(client, "feedback", args);
+    if (succeeded(response, NULL))
+        printf("   the server read: \"%s\" from %s\n", ntapi_json_string(ntapi_response_json(response), "fields.text"),
+               ntapi_json_string(ntapi_response_json(response), "fields.name"));
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+}
+
+/* ---- 3, 4: progress ---- */
+
+static void draw_bar(void *user_data, int64_t bytes, int64_t total) {
+    static const char full[] = "########################################";
+    int percent = total > 0 ? (int)(bytes * 100 / total) : 0;
+    printf("\r   %-10s [%-40.*s] %3d %%", (const char *)user_data, percent * 40 / 100, full, percent);
+    fflush(stdout);
+}
+
+/** Begins a request with a progress bar and waits until its handler has returned. */
+static void transfer(ntapi_client *client, const char *command, const ntapi_args *args, bool upload, char *label) {
+    ntapi_request *request = ntapi_client_create_request(client, command, args);
+    if (upload)
+        ntapi_request_set_upload_progress(request, draw_bar, label, NULL);
+    else
+        ntapi_request_set_download_progress(request, draw_bar, label, NULL);
+    ntapi_request_resume(request);
+    ntapi_request_wait(request, -1); /* meanwhile, handlers of the main thread run */
+    putchar('\n');
+    ntapi_response *response = ntapi_request_response(request);
+    if (succeeded(response, NULL))
+        printf("   %" PRId64 " bytes in %.1f s\n",
+               upload ? ntapi_request_bytes_sent(request) : ntapi_request_bytes_received(request),
+               ntapi_response_elapsed(response));
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+}
+
+static void upload_photo(ntapi_client *client) {
+    heading(3, "A multipart upload: bytes with the extension png, sent as photo.png");
+    enum { SIZE = 2000000 };
+    void *bytes = calloc(1, SIZE);
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url_int(args, "rate", 2000000);
+    ntapi_args_multipart_data(args, "photo", bytes, SIZE, "png");
+    free(bytes); /* the args have a copy */
+    transfer(client, "photo", args, true, "photo.png");
+    ntapi_args_free(args);
+}
+
+static void download(ntapi_client *client) {
+    heading(4, "A download");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url_int(args, "size", 4000000);
+    ntapi_args_url_int(args, "rate", 4000000);
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is no JSON */
+    transfer(client, "download", args, false, "download");
+    ntapi_args_free(args);
+}
+
+/* ---- 5, 6, 7: callbacks, cancel, errors ---- */
+
+static void print_city(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    if (!succeeded(response, NULL))
+        return;
+    const ntapi_json *json = ntapi_response_json(response);
+    printf("   %-16s %5.1f °C  %4.0f ms\n", ntapi_json_string(json, "name"), ntapi_json_double(json, "main.temp", 0),
+           ntapi_response_elapsed(response) * 1000);
+}
+
+static void ten_at_once(ntapi_client *client) {
+    heading(5, "Ten at once, in the order in which they complete");
+    const int64_t ids[] = {2643743, 2988507, 2950159, 2657896, 3117735, 3169070, 1850147, 5128581, 2147714, 3413829};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_url_int(args, "id", ids[i]);
+        ntapi_request_free(ntapi_client_begin(client, "data/2.5/weather", args, print_city, NULL, NULL));
+        ntapi_args_free(args);
+    }
+    ntapi_client_drain(client, -1);
+}
+
+static void expect_error(void *user_data, const ntapi_response *response) {
+    if (succeeded(response, user_data))
+        unexpected_errors++;
+}
+
+static void cancel(ntapi_client *client) {
+    heading(6, "A request cancelled at once: its handler is still called, once");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url_int(args, "seconds", 30);
+    ntapi_request *request = ntapi_client_begin(client, "slow", args, expect_error, (void *)NTAPI_CODE_CANCELLED, NULL);
+    ntapi_request_cancel(request);
+    ntapi_request_wait(request, -1);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+}
+
+static void service_error(ntapi_client *client) {
+    heading(7, "An error of the service, mapped to a registered code");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url(args, "q", "Nowhereville");
+    ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
+    printf("   HTTP status %d, and yet:\n", ntapi_response_status(response));
+    expect_error((void *)ntapi_code_register("404"), response);
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+}
+
+/* ---- 8: threads ---- */
+
+static _Thread_local const char *thread_name = "a worker thread of the library";
+
+static void print_thread(void *asked_for, const ntapi_response *response) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock); /* these handlers run on four threads */
+    if (succeeded(response, NULL))
+        printf("   %-10s ran on %s\n", (const char *)asked_for, thread_name);
+    pthread_mutex_unlock(&lock);
+}
+
+static void begin_and_free(ntapi_client *client, ntapi_args *args, char *asked_for) {
+    ntapi_request *request = ntapi_client_begin(client, "echo", args, print_thread, asked_for, NULL);
+    ntapi_request_wait(request, -1);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+}
+
+static void *thread_with_a_mailbox(void *client) {
+    thread_name = "the thread that began it";
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_CURRENT);
+    begin_and_free(client, args, "current"); /* waiting runs the thread's mailbox */
+    return NULL;
+}
+
+static void *run_job(void *job) {
+    thread_name = "the executor's thread";
+    ntapi_job_run(job);
+    return NULL;
+}
+
+/** An executor: gets each job and runs it where it likes, here on a new thread. */
+static void submit(void *thread, ntapi_job *job) {
+    pthread_create(thread, NULL, run_job, job);
+}
+
+static void threads(ntapi_client *client) {
+    heading(8, "A handler on each kind of thread");
+    thread_name = "the main thread";
+    begin_and_free(client, ntapi_args_create(), "main");
+
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_BACKGROUND);
+    begin_and_free(client, args, "background");
+
+    pthread_t thread;
+    pthread_create(&thread, NULL, thread_with_a_mailbox, client);
+    pthread_join(thread, NULL);
+
+    ntapi_executor *executor = ntapi_executor_create(submit, &thread, NULL);
+    args = ntapi_args_create();
+    ntapi_args_executor(args, NTAPI_HANDLER_RESPONSE, executor);
+    begin_and_free(client, args, "executor");
+    pthread_join(thread, NULL);
+    ntapi_executor_free(executor);
+}
+
+/* ---- any URL ---- */
+
+static int get(const char *url) {
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
+    ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS);
+    ntapi_response *response = ntapi_client_perform(client, "", args);
+    bool good = succeeded(response, NULL);
+    if (good) {
+        size_t length = 0;
+        const char *data = ntapi_response_data(response, &length);
+        printf("%s\nstatus %d after %.0f ms\n", ntapi_response_url(response), ntapi_response_status(response),
+               ntapi_response_elapsed(response) * 1000);
+        for (size_t i = 0; i < ntapi_response_header_count(response); i++)
+            printf("%s: %s\n", ntapi_response_header_name(response, i), ntapi_response_header_value(response, i));
+        printf("\n%.500s%s\n", data, length > 500 ? "..." : "");
+    }
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    return good ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--get") == 0)
+        return get(argv[2]);
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s BASE_URL | --get URL\n", argv[0]);
+        return 2;
+    }
+    printf("ntapi %s from C\n", ntapi_version());
+    ntapi_client *client = open_service(argv[1]);
+    search(client);
+    feedback(client);
+    upload_photo(client);
+    download(client);
+    ten_at_once(client);
+    cancel(client);
+    service_error(client);
+    threads(client);
+    ntapi_client_free(client);
+    printf("\ndone: %d requests, %d errors as expected\n", requests, expected_errors);
+    return unexpected_errors == 0 && expected_errors == 2 ? 0 : 1;
+}
