@@ -11,6 +11,8 @@ final class LoopClock {
 final class CurlTransfer {
     let exchange: Exchange
     let origin: HostQueue.Key
+    /// The request's URL, checked, and in ASCII.
+    let url: String
     let clock: LoopClock
     var clocks: ExchangeClocks
     var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
@@ -25,14 +27,17 @@ final class CurlTransfer {
 
     /// Why we made libcurl stop; says more than its "failed writing".
     var failure: APIError?
+    /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
+    private var endsWithHead = false
     private var assembler = HeaderAssembler()
     private let body = Bytes()
     private var connectionsUsed = 0
     private var progress = TransferProgress()
 
-    init(_ exchange: Exchange, origin: HostQueue.Key, clock: LoopClock) {
+    init(_ exchange: Exchange, to origin: HostQueue.Key, url: String, clock: LoopClock) {
         self.exchange = exchange
         self.origin = origin
+        self.url = url
         self.clock = clock
         clocks = ExchangeClocks(
             begun: clock.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
@@ -95,18 +100,26 @@ final class CurlTransfer {
         clocks.bytesMoved(clock.now)
         switch assembler.append(line) {
         case .more: return true
-        case .complete:
-            guard let head = assembler.head else { return true }
-            let announced = exchange.request.method == "HEAD" ? nil : head.contentLength
-            // A server may announce what it likes: no more than a megabyte is set aside on its word.
-            if let announced { _ = body.reserve(Int(min(announced, 1 << 20))) }
-            if exchange.reportsProgress { progress.expect(announced, exchange.observer) }
-            return true
+        case .complete: return assembler.head.map(receiveHead) ?? true
         case .tooLarge:
             let bound = HeaderAssembler.maximumBytes / 1024
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
         case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
         }
+    }
+
+    private func receiveHead(_ head: ResponseHead) -> Bool {
+        var expected: Int64?
+        switch head.announcedLength {
+        case .unknown: break
+        case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
+        case .invalid: return stop(.network, "the server announces an impossible Content-Length")
+        }
+        // A server may announce what it likes: no more than a megabyte is set aside on its word.
+        if let expected { _ = body.reserve(Int(min(expected, 1 << 20))) }
+        if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
+        endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
+        return !endsWithHead
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -149,7 +162,7 @@ final class CurlTransfer {
         var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
         if let reason {
             result.error = reason
-        } else if code != CURLE_OK {
+        } else if code != CURLE_OK, !endsWithHead {
             result.error = failure ?? curlFailure(code).error
         } else if result.head == nil {
             result.error = APIError(

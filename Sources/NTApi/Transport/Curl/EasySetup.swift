@@ -15,6 +15,9 @@ struct EasyOptions {
 
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
+    /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
+    private static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
     mutating func check(_ code: CURLcode) { if code != CURLE_OK, refusal == nil { refusal = code } }
@@ -50,7 +53,7 @@ struct EasyOptions {
         let settings = request.settings
         setConstants()
         setConnection(settings, scheme: transfer.origin.scheme)
-        set(CURLOPT_URL, request.url)
+        set(CURLOPT_URL, transfer.url)
         setCallbacks(transfer)
         try setHeaders(request, of: transfer)
         try setBody(request, of: transfer)
@@ -94,6 +97,10 @@ struct EasyOptions {
         if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) {
             set(CURLOPT_PIPEWAIT, 1)
         }
+        if settings.httpVersion == .http2, !isSecure, Self.cannotReuseClearHTTP2 {
+            set(CURLOPT_FRESH_CONNECT, 1)
+            set(CURLOPT_FORBID_REUSE, 1)
+        }
         // The proxy may be https where the server is not.
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -116,21 +123,26 @@ struct EasyOptions {
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
         // For the idle clock a body's bytes are seen only here.
-        var hasBody = true
-        if case .none = transfer.exchange.request.body { hasBody = false }
-        if hasBody || transfer.exchange.reportsProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
+        if transfer.exchange.request.hasBody || transfer.exchange.reportsProgress {
+            check(ntapi_easy_set_progress(easy, curlProgresses, data))
+        }
     }
 
     private mutating func setMethod(_ request: HTTPRequest) throws(APIError) {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")
         }
-        if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
-        var hasBody = true
-        if case .none = request.body { hasBody = false }
-        // Said by libcurl by itself otherwise; naming it again is harmless but for CONNECT, which is not a method to name.
-        if hasBody || (request.method != "GET" && request.method != "HEAD") {
+        // libcurl sends no body with its own HEAD; with one, the transfer is ended by us when the head is there.
+        if request.method == "HEAD", !request.hasBody { return set(CURLOPT_NOBODY, 1) }
+        if request.method != "GET" || request.hasBody {
             set(CURLOPT_CUSTOMREQUEST, request.method)
         }
+    }
+}
+
+extension HTTPRequest {
+    var hasBody: Bool {
+        if case .none = body { return false }
+        return true
     }
 }
