@@ -29,6 +29,8 @@ final class CurlTransfer {
     var failure: APIError?
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
     private var endsWithHead = false
+    /// Whether the server said of the connection before that it did nothing with the request.
+    var wasRefused = false
     private var assembler = HeaderAssembler()
     private let body = Bytes()
     private var connectionsUsed = 0
@@ -73,6 +75,12 @@ final class CurlTransfer {
         if !(source is StreamSource) { source = nil }
     }
 
+    /// Whether it matters if the server refuses the request unseen, and can be.
+    var mayBeRefused: Bool {
+        !exchange.request.isIdempotent
+            && (origin.scheme == "https" || exchange.request.settings.httpVersion == .http2)
+    }
+
     // MARK: What libcurl reports
 
     /// A connection is ready and the request is about to be sent. False stops it.
@@ -80,11 +88,18 @@ final class CurlTransfer {
     /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
     /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
     /// a request that must not happen twice, the second connection is where we stop and say so.
+    ///
+    /// HTTP/2 knows one harmless case (RFC 9113, 8.7): a server that is about to close the connection refuses the
+    /// requests that it did not look at. nginx does so after every thousand. libcurl tells of it in words only.
     func connectionIsReady() -> Bool {
         connectionsUsed += 1
         clocks.connected(clock.now)
-        guard connectionsUsed > 1 else { return true }
-        guard exchange.request.isIdempotent else {
+        guard connectionsUsed > 1 else {
+            if mayBeRefused, let easy { ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1) }
+            return true
+        }
+        defer { wasRefused = false }
+        guard exchange.request.isIdempotent || wasRefused else {
             failure = APIError(
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
@@ -189,7 +204,7 @@ final class CurlTransfer {
         let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
         return APIError(
             domain: .network, code: .timeout,
-            message: "timeout: \(what) (\(clock.rawValue) clock, \(origin.host):\(origin.port))",
+            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
             transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
     }
 

@@ -11,7 +11,7 @@ struct Freshness {
 /// Sets the options of a handle and keeps the first refusal.
 struct EasyOptions {
     let easy: UnsafeMutableRawPointer
-    private var refusal: CURLcode?
+    private var refusal: (code: CURLcode, option: UInt32)?
 
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
@@ -20,18 +20,20 @@ struct EasyOptions {
 
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
-    mutating func check(_ code: CURLcode) { if code != CURLE_OK, refusal == nil { refusal = code } }
+    mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {
+        if code != CURLE_OK, refusal == nil { refusal = (code, option.rawValue) }
+    }
 
-    mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value)) }
+    mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value), option) }
 
-    mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value)) }
+    mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value), option) }
 
     mutating func set(_ option: CURLoption, offset: Int64) {
-        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)))
+        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)), option)
     }
 
     mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
-        check(ntapi_easy_set_pointer(easy, option, pointer))
+        check(ntapi_easy_set_pointer(easy, option, pointer), option)
     }
 
     mutating func set(_ freshness: Freshness) {
@@ -41,10 +43,11 @@ struct EasyOptions {
 
     func finish() throws(APIError) {
         guard let refusal else { return }
-        let reason = String(cString: curl_easy_strerror(refusal))
+        let reason = String(cString: curl_easy_strerror(refusal.code))
         throw APIError(
-            domain: .request, code: refusal == CURLE_OUT_OF_MEMORY ? .generic : .invalidRequest,
-            message: "libcurl refused an option of the request: \(reason)", transportCode: Int(refusal.rawValue))
+            domain: .request, code: refusal.code == CURLE_OUT_OF_MEMORY ? .generic : .invalidRequest,
+            message: "libcurl refused a setting of the request: \(reason) (option \(refusal.option))",
+            transportCode: Int(refusal.code.rawValue))
     }
 
     /// Everything that a transfer's request says.
@@ -76,8 +79,10 @@ struct EasyOptions {
         // Our own clocks rule; libcurl's default of 300 s is set out of their way (24 days: the most it takes everywhere).
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
         set(CURLOPT_MAXLIFETIME_CONN, 600)
-        set(CURLOPT_BUFFERSIZE, 65536)
-        set(CURLOPT_UPLOAD_BUFFERSIZE, 65536)
+        // libcurl 7.88 keeps a handle's buffer when no connection was made, or when other transfers shared it, and then
+        // refuses to hear of its size again. It stays as it is, and that is well.
+        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, 65536)
+        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 65536)
     }
 
     private mutating func setConnection(_ settings: TransferSettings, scheme: String) {
@@ -122,6 +127,7 @@ struct EasyOptions {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
+        if transfer.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
         // For the idle clock a body's bytes are seen only here.
         if transfer.exchange.request.hasBody || transfer.exchange.reportsProgress {
             check(ntapi_easy_set_progress(easy, curlProgresses, data))
