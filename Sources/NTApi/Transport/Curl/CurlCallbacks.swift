@@ -92,7 +92,6 @@ func curlSays(
     data: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard type == CURLINFO_TEXT else { return 0 }
-    let text = UnsafeRawBufferPointer(start: text, count: count)
-    if text.starts(with: "REFUSED_STREAM".utf8) { transfer(data)?.wasRefused = true }
+    transfer(data)?.refusal.hear(UnsafeRawBufferPointer(start: text, count: count))
     return 0
 }

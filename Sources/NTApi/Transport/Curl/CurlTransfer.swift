@@ -30,7 +30,7 @@ final class CurlTransfer {
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
     private var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
-    var wasRefused = false
+    var refusal = StreamRefusal()
     private var assembler = HeaderAssembler()
     private let body = Bytes()
     private var connectionsUsed = 0
@@ -89,8 +89,7 @@ final class CurlTransfer {
     /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
     /// a request that must not happen twice, the second connection is where we stop and say so.
     ///
-    /// HTTP/2 knows one harmless case (RFC 9113, 8.7): a server that is about to close the connection refuses the
-    /// requests that it did not look at. nginx does so after every thousand. libcurl tells of it in words only.
+    /// HTTP/2 knows one harmless case, `StreamRefusal`.
     func connectionIsReady() -> Bool {
         connectionsUsed += 1
         clocks.connected(clock.now)
@@ -98,8 +97,8 @@ final class CurlTransfer {
             if mayBeRefused, let easy { ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1) }
             return true
         }
-        defer { wasRefused = false }
-        guard exchange.request.isIdempotent || wasRefused else {
+        defer { refusal = StreamRefusal() }
+        guard exchange.request.isIdempotent || refusal.isCertain else {
             failure = APIError(
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "

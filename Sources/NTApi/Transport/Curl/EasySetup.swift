@@ -26,7 +26,9 @@ struct EasyOptions {
 
     mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value), option) }
 
-    mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value), option) }
+    mutating func set(_ option: CURLoption, _ value: String?) {
+        check(ntapi_easy_set_string(easy, option, value), option)
+    }
 
     mutating func set(_ option: CURLoption, offset: Int64) {
         check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)), option)
