@@ -71,6 +71,11 @@ static inline CURLcode ntapi_easy_set_prereq(CURL *easy, curl_prereq_callback fu
     return code ? code : curl_easy_setopt(easy, CURLOPT_PREREQDATA, data);
 }
 
+static inline CURLcode ntapi_easy_set_debug(CURL *easy, curl_debug_callback function, void *data) {
+    CURLcode code = curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, function);
+    return code ? code : curl_easy_setopt(easy, CURLOPT_DEBUGDATA, data);
+}
+
 static inline CURLcode ntapi_easy_set_open_socket(CURL *easy, curl_opensocket_callback function, void *data) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, function);
     return code ? code : curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, data);

@@ -101,9 +101,26 @@ struct HeaderAssembler {
 }
 
 extension ResponseHead {
-    /// The announced length of the body on the wire; nil when there is none, or none that can be.
-    var contentLength: Int64? {
-        guard let text = headers["content-length"], let length = Int64(text), length >= 0 else { return nil }
+    /// What the headers say of the body's length on the wire.
+    enum AnnouncedLength: Equatable {
+        case unknown
+        case bytes(Int64)
+        /// No number, too large a number, or several different ones: whoever believes one of them can be deceived.
+        case invalid
+    }
+
+    var announcedLength: AnnouncedLength {
+        var length: AnnouncedLength = .unknown
+        for field in headers where field.name.equalsIgnoringASCIICase("content-length") {
+            // One line can be a list of equal numbers, which some proxies make of two lines (RFC 9110, 8.6).
+            for text in field.value.split(separator: ",", omittingEmptySubsequences: false) {
+                let digits = text.utf8.filter { $0 != 0x20 && $0 != 0x09 }
+                guard digits.allSatisfy(\.isASCIIDigit), let number = Int64(String(decoding: digits, as: UTF8.self)),
+                    length == .unknown || length == .bytes(number)
+                else { return .invalid }
+                length = .bytes(number)
+            }
+        }
         return length
     }
 }

@@ -48,4 +48,16 @@ import Testing
         #expect(error.transportCode == 7)
         #expect(error.message.containsSubstring("127.0.0.1:\(port)"))
     }
+
+    /// A name that cannot exist: no resolver is asked. libcurl keeps the handle's buffer then, and the next user of
+    /// the handle must not be refused because of it.
+    @Test func usesAHandleAgainAfterAFailedLookUp() async throws {
+        let server = try RawServer(answering(okResponse("x")))
+        let engine = TestEngine()
+        let failed = await engine.get("http://a..b/")
+        #expect(failed.error?.transportCode == 6)
+        #expect(failed.error?.isRetryable == true)
+        let result = await engine.get(server.url)
+        #expect(result.error == nil, "\(String(describing: result.error))")
+    }
 }

@@ -85,3 +85,13 @@ func curlIsAboutToSend(
     guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
     return transfer.connectionIsReady() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
+
+/// What libcurl would write to a terminal. The only way to learn that the server refused a stream.
+func curlSays(
+    easy: UnsafeMutableRawPointer?, type: curl_infotype, text: UnsafeMutablePointer<CChar>?, count: Int,
+    data: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard type == CURLINFO_TEXT else { return 0 }
+    transfer(data)?.refusal.hear(UnsafeRawBufferPointer(start: text, count: count))
+    return 0
+}

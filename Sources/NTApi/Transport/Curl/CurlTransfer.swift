@@ -11,6 +11,8 @@ final class LoopClock {
 final class CurlTransfer {
     let exchange: Exchange
     let origin: HostQueue.Key
+    /// The request's URL, checked, and in ASCII.
+    let url: String
     let clock: LoopClock
     var clocks: ExchangeClocks
     var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
@@ -25,14 +27,19 @@ final class CurlTransfer {
 
     /// Why we made libcurl stop; says more than its "failed writing".
     var failure: APIError?
+    /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
+    private var endsWithHead = false
+    /// Whether the server said of the connection before that it did nothing with the request.
+    var refusal = StreamRefusal()
     private var assembler = HeaderAssembler()
     private let body = Bytes()
     private var connectionsUsed = 0
     private var progress = ProgressReporter()
 
-    init(_ exchange: Exchange, origin: HostQueue.Key, clock: LoopClock) {
+    init(_ exchange: Exchange, to origin: HostQueue.Key, url: String, clock: LoopClock) {
         self.exchange = exchange
         self.origin = origin
+        self.url = url
         self.clock = clock
         clocks = ExchangeClocks(
             begun: clock.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
@@ -68,6 +75,12 @@ final class CurlTransfer {
         if !(source is StreamSource) { source = nil }
     }
 
+    /// Whether it matters if the server refuses the request unseen, and can be.
+    var mayBeRefused: Bool {
+        !exchange.request.isIdempotent
+            && (origin.scheme == "https" || exchange.request.settings.httpVersion == .http2)
+    }
+
     // MARK: What libcurl reports
 
     /// A connection is ready and the request is about to be sent. False stops it.
@@ -75,11 +88,17 @@ final class CurlTransfer {
     /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
     /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
     /// a request that must not happen twice, the second connection is where we stop and say so.
+    ///
+    /// HTTP/2 knows one harmless case, `StreamRefusal`.
     func connectionIsReady() -> Bool {
         connectionsUsed += 1
         clocks.connected(clock.now)
-        guard connectionsUsed > 1 else { return true }
-        guard exchange.request.isIdempotent else {
+        guard connectionsUsed > 1 else {
+            if mayBeRefused, let easy { ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1) }
+            return true
+        }
+        defer { refusal = StreamRefusal() }
+        guard exchange.request.isIdempotent || refusal.isCertain else {
             failure = APIError(
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
@@ -95,18 +114,26 @@ final class CurlTransfer {
         clocks.bytesMoved(clock.now)
         switch assembler.append(line) {
         case .more: return true
-        case .complete:
-            guard let head = assembler.head else { return true }
-            let announced = exchange.request.method == "HEAD" ? nil : head.contentLength
-            // A server may announce what it likes: no more than a megabyte is set aside on its word.
-            if let announced { _ = body.reserve(Int(min(announced, 1 << 20))) }
-            if exchange.reportsProgress { progress.expect(announced, exchange.observer) }
-            return true
+        case .complete: return assembler.head.map(receiveHead) ?? true
         case .tooLarge:
             let bound = HeaderAssembler.maximumBytes / 1024
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
         case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
         }
+    }
+
+    private func receiveHead(_ head: ResponseHead) -> Bool {
+        var expected: Int64?
+        switch head.announcedLength {
+        case .unknown: break
+        case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
+        case .invalid: return stop(.network, "the server announces an impossible Content-Length")
+        }
+        // A server may announce what it likes: no more than a megabyte is set aside on its word.
+        if let expected { _ = body.reserve(Int(min(expected, 1 << 20))) }
+        if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
+        endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
+        return !endsWithHead
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -149,7 +176,7 @@ final class CurlTransfer {
         var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
         if let reason {
             result.error = reason
-        } else if code != CURLE_OK {
+        } else if code != CURLE_OK, !endsWithHead {
             result.error = failure ?? curlFailure(code).error
         } else if result.head == nil {
             result.error = APIError(
@@ -176,7 +203,7 @@ final class CurlTransfer {
         let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
         return APIError(
             domain: .network, code: .timeout,
-            message: "timeout: \(what) (\(clock.rawValue) clock, \(origin.host):\(origin.port))",
+            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
             transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
     }
 

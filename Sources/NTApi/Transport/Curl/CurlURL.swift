@@ -1,5 +1,11 @@
 import CCurl
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// An absolute http or https URL in its parts, taken apart by libcurl: whoever connects also decides what the host is.
 struct URLParts: Sendable, Equatable {
     /// The whole URL as it was understood, with the fragment.
@@ -17,6 +23,14 @@ struct URLParts: Sendable, Equatable {
     /// Bytes beyond ASCII after the host are percent-encoded.
     init(_ text: String) throws(APIError) {
         try Self.rejectControls(text, spaces: true)
+        // libcurl would take the path of `http:///path` for the host.
+        let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }
+        guard authority.starts(with: "://".utf8) else {
+            throw .invalidRequest("URL \(Self.quoted(text)): it must begin with http:// or https://")
+        }
+        guard let first = authority.dropFirst(3).first, first != UInt8(ascii: "/") else {
+            throw .invalidRequest("URL \(Self.quoted(text)): the host is missing")
+        }
         let url = try CurlURL()
         try url.set(Self.encoded(text, spaces: false), flags: UInt32(CURLU_PATH_AS_IS), named: text)
         try self.init(url, named: text)
@@ -47,14 +61,16 @@ struct URLParts: Sendable, Equatable {
         }
         if url.part(CURLUPART_USER) != nil || url.part(CURLUPART_PASSWORD) != nil {
             throw .invalidRequest(
-                "URL \(Self.withoutCredentials(name)): a user or password does not belong into a URL; use basicAuth")
+                "URL \(Self.quoted(name)): a user or password does not belong into a URL; use basicAuth")
         }
         guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
         else {
-            throw .invalidRequest("URL \(Self.quoted(name)): the host is missing or not a valid name")
+            throw .invalidRequest(
+                "URL \(Self.quoted(name)): the host is missing or not a valid name; letters beyond ASCII can be written "
+                    + "in punycode (xn--...)")
         }
         guard let port = url.part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
-            (1...65535).contains(port), let text = url.part(CURLUPART_URL)
+            (1...65535).contains(port), let text = url.part(CURLUPART_URL, flags: UInt32(CURLU_PUNYCODE))
         else { throw .invalidRequest("URL \(Self.quoted(name)): the port must be from 1 to 65535") }
         self.text = text
         self.scheme = scheme
@@ -121,20 +137,15 @@ struct URLParts: Sendable, Equatable {
         return encoded
     }
 
-    /// The URL for a message: control characters made visible.
-    private static func quoted(_ text: String) -> String {
+    /// The URL for a message that many will see: no control characters, and nothing that stands before an @.
+    fileprivate static func quoted(_ text: String) -> String {
+        let shown = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
         var quoted = "'"
-        for scalar in text.unicodeScalars.prefix(200) {
-            quoted +=
-                scalar.value < 0x20 || scalar.value == 0x7f ? "\\x\(String(scalar.value, radix: 16))" : "\(scalar)"
+        for scalar in shown.unicodeScalars.prefix(200) {
+            let isControl = scalar.value < 0x20 || scalar.value == 0x7f
+            quoted += isControl ? "\\x\(String(scalar.value, radix: 16))" : String(Character(scalar))
         }
-        return quoted + (text.unicodeScalars.count > 200 ? "…'" : "'")
-    }
-
-    /// The URL for a message that many will see.
-    private static func withoutCredentials(_ text: String) -> String {
-        guard let at = text.lastIndex(of: "@") else { return "'\(Secrets.redacted)'" }
-        return quoted("\(Secrets.redacted)\(text[at...])")
+        return quoted + (shown.unicodeScalars.count > 200 ? "…'" : "'")
     }
 }
 
@@ -157,13 +168,19 @@ private final class CurlURL {
         let reason =
             code == CURLUE_BAD_SCHEME
             ? "it must begin with http:// or https://" : String(cString: curl_url_strerror(code)).lowercasedASCII()
-        throw .invalidRequest("URL '\(name)': \(reason)")
+        throw .invalidRequest("URL \(URLParts.quoted(name)): \(reason)")
     }
 
     func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
+        // libidn2 reads names in the thread's locale. That of a program that never called `setlocale` is plain ASCII.
+        let previous = Self.utf8Locale.map { uselocale($0) }
+        defer { if let previous { uselocale(previous) } }
         var text: UnsafeMutablePointer<CChar>?
         guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
         defer { curl_free(text) }
         return String(cString: text)
     }
+
+    // Safe to share: made once, never changed or freed.
+    nonisolated(unsafe) private static let utf8Locale: locale_t? = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 }

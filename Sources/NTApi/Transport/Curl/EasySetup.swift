@@ -11,24 +11,31 @@ struct Freshness {
 /// Sets the options of a handle and keeps the first refusal.
 struct EasyOptions {
     let easy: UnsafeMutableRawPointer
-    private var refusal: CURLcode?
+    private var refusal: (code: CURLcode, option: UInt32)?
 
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
+    /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
+    private static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
-    mutating func check(_ code: CURLcode) { if code != CURLE_OK, refusal == nil { refusal = code } }
+    mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {
+        if code != CURLE_OK, refusal == nil { refusal = (code, option.rawValue) }
+    }
 
-    mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value)) }
+    mutating func set(_ option: CURLoption, _ value: Int) { check(ntapi_easy_set_long(easy, option, value), option) }
 
-    mutating func set(_ option: CURLoption, _ value: String?) { check(ntapi_easy_set_string(easy, option, value)) }
+    mutating func set(_ option: CURLoption, _ value: String?) {
+        check(ntapi_easy_set_string(easy, option, value), option)
+    }
 
     mutating func set(_ option: CURLoption, offset: Int64) {
-        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)))
+        check(ntapi_easy_set_offset(easy, option, curl_off_t(offset)), option)
     }
 
     mutating func set(_ option: CURLoption, pointer: UnsafeMutableRawPointer?) {
-        check(ntapi_easy_set_pointer(easy, option, pointer))
+        check(ntapi_easy_set_pointer(easy, option, pointer), option)
     }
 
     mutating func set(_ freshness: Freshness) {
@@ -38,10 +45,11 @@ struct EasyOptions {
 
     func finish() throws(APIError) {
         guard let refusal else { return }
-        let reason = String(cString: curl_easy_strerror(refusal))
+        let reason = String(cString: curl_easy_strerror(refusal.code))
         throw APIError(
-            domain: .request, code: refusal == CURLE_OUT_OF_MEMORY ? .generic : .invalidRequest,
-            message: "libcurl refused an option of the request: \(reason)", transportCode: Int(refusal.rawValue))
+            domain: .request, code: refusal.code == CURLE_OUT_OF_MEMORY ? .generic : .invalidRequest,
+            message: "libcurl refused a setting of the request: \(reason) (option \(refusal.option))",
+            transportCode: Int(refusal.code.rawValue))
     }
 
     /// Everything that a transfer's request says.
@@ -50,7 +58,7 @@ struct EasyOptions {
         let settings = request.settings
         setConstants()
         setConnection(settings, scheme: transfer.origin.scheme)
-        set(CURLOPT_URL, request.url)
+        set(CURLOPT_URL, transfer.url)
         setCallbacks(transfer)
         try setHeaders(request, of: transfer)
         try setBody(request, of: transfer)
@@ -73,8 +81,10 @@ struct EasyOptions {
         // Our own clocks rule; libcurl's default of 300 s is set out of their way (24 days: the most it takes everywhere).
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
         set(CURLOPT_MAXLIFETIME_CONN, 600)
-        set(CURLOPT_BUFFERSIZE, 65536)
-        set(CURLOPT_UPLOAD_BUFFERSIZE, 65536)
+        // libcurl 7.88 keeps a handle's buffer when no connection was made, or when other transfers shared it, and then
+        // refuses to hear of its size again. It stays as it is, and that is well.
+        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, 65536)
+        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 65536)
     }
 
     private mutating func setConnection(_ settings: TransferSettings, scheme: String) {
@@ -93,6 +103,10 @@ struct EasyOptions {
         set(CURLOPT_HTTP_VERSION, version)
         if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) {
             set(CURLOPT_PIPEWAIT, 1)
+        }
+        if settings.httpVersion == .http2, !isSecure, Self.cannotReuseClearHTTP2 {
+            set(CURLOPT_FRESH_CONNECT, 1)
+            set(CURLOPT_FORBID_REUSE, 1)
         }
         // The proxy may be https where the server is not.
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -115,22 +129,28 @@ struct EasyOptions {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
+        if transfer.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
         // For the idle clock a body's bytes are seen only here.
-        var hasBody = true
-        if case .none = transfer.exchange.request.body { hasBody = false }
-        if hasBody || transfer.exchange.reportsProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
+        if transfer.exchange.request.hasBody || transfer.exchange.reportsProgress {
+            check(ntapi_easy_set_progress(easy, curlProgresses, data))
+        }
     }
 
     private mutating func setMethod(_ request: HTTPRequest) throws(APIError) {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")
         }
-        if request.method == "HEAD" { set(CURLOPT_NOBODY, 1) }
-        var hasBody = true
-        if case .none = request.body { hasBody = false }
-        // Said by libcurl by itself otherwise; naming it again is harmless but for CONNECT, which is not a method to name.
-        if hasBody || (request.method != "GET" && request.method != "HEAD") {
+        // libcurl sends no body with its own HEAD; with one, the transfer is ended by us when the head is there.
+        if request.method == "HEAD", !request.hasBody { return set(CURLOPT_NOBODY, 1) }
+        if request.method != "GET" || request.hasBody {
             set(CURLOPT_CUSTOMREQUEST, request.method)
         }
+    }
+}
+
+extension HTTPRequest {
+    var hasBody: Bool {
+        if case .none = body { return false }
+        return true
     }
 }

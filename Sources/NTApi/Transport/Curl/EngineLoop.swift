@@ -121,10 +121,11 @@ final class EngineLoop {
         guard transfers[exchange.id] == nil, held[exchange.id] == nil else { return }
         guard !isStopping else { return exchange.observer.exchangeDidEnd(ExchangeResult(error: .cancelled)) }
         let origin: HostQueue.Key
-        do { origin = try origins.origin(of: exchange.request.url) } catch {
+        let url: String
+        do { (origin, url) = try origins.origin(of: exchange.request.url) } catch {
             return exchange.observer.exchangeDidEnd(ExchangeResult(error: error))
         }
-        let transfer = CurlTransfer(exchange, origin: origin, clock: clock)
+        let transfer = CurlTransfer(exchange, to: origin, url: url, clock: clock)
         transfers[exchange.id] = transfer
         transfer.timer = timers.insert(.exchange(exchange.id), key: transfer.clocks.nextDeadline)
         hosts.enqueue(

@@ -6,13 +6,14 @@ struct OriginCache {
     private static let capacity = 256
     private var origins: [Substring: HostQueue.Key] = [:]
 
-    mutating func origin(of url: String) throws(APIError) -> HostQueue.Key {
+    /// - Returns: the server, and the URL as libcurl is to be given it: in ASCII.
+    mutating func origin(of url: String) throws(APIError) -> (key: HostQueue.Key, url: String) {
         let bytes = url.utf8
         // Anything unusual goes the long way, and gets its error there.
         if bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let end = Self.endOfAuthority(bytes),
             let known = origins[url[..<end]]
         {
-            return known
+            return (known, url)
         }
         let parts = try URLParts(url)
         let key = HostQueue.Key(scheme: parts.scheme, host: parts.host, port: parts.port)
@@ -21,7 +22,7 @@ struct OriginCache {
             // A copy, or a slice would keep the whole URL in memory.
             origins[Substring(String(url[..<end]))] = key
         }
-        return key
+        return (key, parts.text)
     }
 
     private static func endOfAuthority(_ bytes: String.UTF8View) -> String.Index? {

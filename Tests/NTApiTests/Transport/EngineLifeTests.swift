@@ -1,0 +1,209 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Queues, clocks, cancel, and the engine's own end.
+@Suite struct EngineLifeTests {
+    private func silence() throws -> RawServer {
+        try RawServer { connection in
+            _ = connection.readHead()
+            connection.waitForEnd()
+        }
+    }
+
+    private func request(_ url: String, _ change: (inout TransferSettings) -> Void) -> HTTPRequest {
+        var request = HTTPRequest(method: "GET", url: url)
+        change(&request.settings)
+        return request
+    }
+
+    @Test(arguments: [TimeoutClock.idle, .attempt]) func namesTheClock(_ clock: TimeoutClock) async throws {
+        let server = try silence()
+        let engine = TestEngine()
+        let result = await engine.send(request(server.url) { $0.timeouts[clock] = 0.05 })
+        #expect(result.error?.code == .timeout && result.error?.domain == .network)
+        #expect(result.error?.message.containsSubstring("0.05 s (\(clock.rawValue) timeout") == true)
+        #expect(result.error?.message.containsSubstring("127.0.0.1") == true)
+        #expect(result.error?.isRetryable == true)
+        var post = request(server.url) { $0.timeouts[clock] = 0.05 }
+        post.method = "POST"
+        #expect(await engine.send(post).error?.isRetryable == false)
+    }
+
+    @Test func keepsTheDeadline() async throws {
+        let server = try silence()
+        let engine = TestEngine()
+        let result = await engine.send(
+            HTTPRequest(method: "GET", url: server.url), deadline: MonotonicTime.now().advanced(bySeconds: 0.05))
+        #expect(result.error?.code == .timeout)
+        #expect(result.error?.message.containsSubstring("total timeout") == true)
+    }
+
+    /// A listener whose queue is full never answers: the connect clock is the one that runs.
+    @Test func timesAConnectionOut() async throws {
+        // TLS on a server that never says anything is a connection that never gets ready.
+        let server = try RawServer { $0.waitForEnd() }
+        let engine = TestEngine()
+        var hanging = request("https://127.0.0.1:\(server.port)/") { $0.timeouts.connect = 0.05 }
+        hanging.method = "POST"
+        let result = await engine.send(hanging)
+        #expect(result.error?.message.containsSubstring("connect timeout") == true)
+        #expect(result.error?.isRetryable == true)
+    }
+
+    @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+            for _ in 0..<10 {
+                usleep(50_000)
+                connection.send("x")
+            }
+        }
+        let engine = TestEngine()
+        let result = await engine.send(request(server.url) { $0.timeouts.idle = 0.3 })
+        #expect(result.error == nil)
+        #expect(result.body.count == 10)
+    }
+
+    /// PITFALLS 2: waiting for a connection takes nothing from the other clocks.
+    @Test func queuesByPriorityOutsideOfTheClocks() async throws {
+        let (isBusy, mayAnswer) = (Signal(), Signal())
+        let order = Lock<[String]>([])
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                order.withLock { $0.append(request.firstLine) }
+                if request.firstLine == "GET /first HTTP/1.1" {
+                    isBusy.set()
+                    mayAnswer.block()
+                }
+                connection.send(okResponse("x"))
+            }
+        }
+        let engine = TestEngine()
+        let settings: (inout TransferSettings) -> Void = { $0.maximumConnectionsPerHost = 1 }
+        let (first, low, high, timedOut) = (Recorder(), Recorder(), Recorder(), Recorder())
+        engine.begin(request(server.url + "/first", settings), first)
+        await isBusy.wait()
+        let lowRequest = request(server.url + "/low") {
+            settings(&$0)
+            $0.timeouts = Timeouts(queue: nil, connect: 0.2, idle: 0.2, attempt: 0.2)
+        }
+        engine.begin(lowRequest, low, priority: 0.1)
+        engine.begin(request(server.url + "/high", settings), high, priority: 0.9)
+        let queued = request(server.url + "/queued") {
+            settings(&$0)
+            $0.timeouts.queue = 0.3
+        }
+        engine.begin(queued, timedOut)
+        let late = await timedOut.result()
+        #expect(late.error?.message.containsSubstring("queue timeout") == true)
+        #expect(late.error?.isRetryable == true)
+        #expect(late.metrics.queued >= 0.3)
+        mayAnswer.set()
+        #expect(await first.result().error == nil)
+        #expect(await high.result().error == nil)
+        #expect(await low.result().error == nil)
+        #expect(order.withLock { $0 } == ["GET /first HTTP/1.1", "GET /high HTTP/1.1", "GET /low HTTP/1.1"])
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func cancels() async throws {
+        let server = try silence()
+        let engine = TestEngine()
+        let recorder = Recorder()
+        let id = engine.begin(HTTPRequest(method: "GET", url: server.url), recorder)
+        engine.engine.cancel(id)
+        #expect(await recorder.result().error == .cancelled)
+        engine.engine.cancel(id)
+        engine.engine.cancel(Exchange.ID(value: 0))
+        #expect(recorder.endCount == 1)
+    }
+
+    @Test(arguments: [UInt64.random(in: 0 ... .max)]) func endsEachExactlyOnce(seed: UInt64) async throws {
+        var random = SeededGenerator(seed)
+        let server = try RawServer(answering(okResponse("x")))
+        let quiet = try silence()
+        let engine = TestEngine()
+        var running: [(Recorder, Exchange.ID)] = []
+        for index in 0..<2000 {
+            let recorder = Recorder()
+            let isQuiet = Int.random(in: 0..<20, using: &random) == 0
+            let made = request(isQuiet ? quiet.url : server.url) {
+                $0.maximumConnectionsPerHost = Int.random(in: 1...8, using: &random)
+                $0.timeouts.idle = 0.05
+            }
+            running.append((recorder, engine.begin(made, recorder, progress: index % 2 == 0)))
+            if Bool.random(using: &random), let victim = running.randomElement(using: &random) {
+                engine.engine.cancel(victim.1)
+            }
+        }
+        for (recorder, _) in running {
+            let result = await recorder.result()
+            let isExpected = result.error == nil || result.error == .cancelled || result.error?.code == .timeout
+            #expect(isExpected, "seed \(seed): \(String(describing: result.error))")
+        }
+        engine.engine.stop(timeout: 5)
+        for (recorder, _) in running {
+            #expect(recorder.endCount == 1, "seed \(seed)")
+            #expect(recorder.reportsAfterEnd == 0, "seed \(seed)")
+        }
+    }
+
+    @Test func stopsWithEverythingEnded() async throws {
+        let server = try silence()
+        let engine = TestEngine()
+        let recorders = (0..<100).map { _ in Recorder() }
+        for recorder in recorders { engine.begin(HTTPRequest(method: "GET", url: server.url), recorder) }
+        let job = Signal()
+        engine.engine.schedule(at: .distantFuture) { job.set() }
+        #expect(engine.engine.stop(timeout: 5))
+        for recorder in recorders {
+            #expect(recorder.endCount == 1)
+            #expect(await recorder.result().error == .cancelled)
+        }
+        await job.wait()
+        #expect(engine.engine.stop(timeout: 5))
+        #expect(await engine.get(server.url).error == .cancelled)
+    }
+
+    @Test func runsJobsInTime() async throws {
+        let engine = TestEngine()
+        let order = Lock<[Int]>([])
+        let done = Signal()
+        let now = MonotonicTime.now()
+        for (index, delay) in [0.06, 0.02, 0.04].enumerated() {
+            engine.engine.schedule(at: now.advanced(bySeconds: delay)) {
+                let count = order.withLock {
+                    $0.append(index)
+                    return $0.count
+                }
+                if count == 3 { done.set() }
+            }
+        }
+        await done.wait()
+        #expect(order.withLock { $0 } == [1, 2, 0])
+        #expect(MonotonicTime.now().seconds(since: now) >= 0.06)
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,72 @@
+import Testing
+
+@testable import NTApi
+
+@Suite struct URLPartsTests {
+    @Test func takesAURLApart() throws {
+        let url = try URLParts("HTTP://Example.COM:8080/a/../b%2F?x=1&y=%20#top")
+        #expect(url.scheme == "http" && url.host == "example.com" && url.port == 8080)
+        #expect(url.path == "/a/../b%2F" && url.query == "x=1&y=%20" && url.fragment == "top")
+        #expect(try URLParts("https://[::1]/").host == "[::1]")
+        #expect(try URLParts("https://h").port == 443 && URLParts("http://h").path == "/")
+        #expect(try URLParts("http://h/\u{e4}?\u{e4}").text == "http://h/%C3%A4?%C3%A4")
+        #expect(try URLParts("http://b\u{fc}cher.example/").host == "xn--bcher-kva.example")
+    }
+
+    @Test(arguments: [
+        "", "example.com/x", "ftp://h/", "file:///etc/passwd", "http://", "http:///x", "http://u:secret@h/",
+        "http://u@h/",
+        "http://h/a b", "http://h/\r\nX: 1", "http://h/\0", "http://h:0/", "http://h:99999/", "http://h:x/",
+        "javascript:1",
+        "http://[::1/", "http://u:secret@h x/", "http://u:secret@[h/", "mailto:a@b",
+    ])
+    func refuses(_ text: String) {
+        let error = #expect(throws: APIError.self) { try URLParts(text) }
+        #expect(error?.code == .invalidRequest && error?.domain == .request)
+        #expect(error?.message.containsSubstring("secret") == false)
+        #expect(error?.message.utf8.contains { $0 < 0x20 } == false)
+    }
+
+    @Test func saysWhatToDoWithCredentials() {
+        let error = #expect(throws: APIError.self) { try URLParts("http://user:pass@host/") }
+        #expect(error?.message.containsSubstring("basicAuth") == true)
+    }
+
+    /// RFC 3986, 5.4, as far as http goes, and what servers send besides.
+    @Test(arguments: [
+        ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
+        ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q#s"),
+        ("g#s", "http://a/b/c/g#s"), (";x", "http://a/b/c/;x"), ("", "http://a/b/c/d;p?q"), ("../g", "http://a/b/g"),
+        ("../../g", "http://a/g"), ("../../../g", "http://a/g"), ("https://other/x", "https://other/x"),
+        ("/a b?c d", "http://a/a%20b?c%20d"), ("/\u{e4}", "http://a/%C3%A4"), ("g;x=1/../y", "http://a/b/c/y"),
+    ])
+    func resolves(_ reference: String, _ expected: String) throws {
+        #expect(try URLParts(reference, relativeTo: "http://a/b/c/d;p?q").text == expected)
+    }
+
+    @Test func inheritsTheFragment() throws {
+        #expect(try URLParts("/x", relativeTo: "http://a/#top").text == "http://a/x#top")
+        #expect(try URLParts("/x#own", relativeTo: "http://a/#top").fragment == "own")
+        #expect(throws: APIError.self) { try URLParts("http://u:p@h/", relativeTo: "http://a/") }
+        #expect(throws: APIError.self) { try URLParts("file:///etc/passwd", relativeTo: "http://a/") }
+    }
+
+    @Test func comparesOrigins() throws {
+        let url = try URLParts("http://host/x")
+        #expect(try url.isSameOrigin(as: URLParts("HTTP://HOST:80/y")))
+        #expect(try !url.isSameOrigin(as: URLParts("https://host/x")))
+        #expect(try !url.isSameOrigin(as: URLParts("http://host:81/x")))
+        #expect(try !url.isSameOrigin(as: URLParts("http://host.evil/x")))
+    }
+
+    @Test func remembersOrigins() throws {
+        var cache = OriginCache()
+        for _ in 0..<2 {
+            #expect(
+                try cache.origin(of: "https://Host/x?y=http://z/").key
+                    == .init(scheme: "https", host: "host", port: 443))
+            #expect(try cache.origin(of: "https://Host?x").key == .init(scheme: "https", host: "host", port: 443))
+            #expect(throws: APIError.self) { try cache.origin(of: "https://Host/a b") }
+        }
+    }
+}
