@@ -163,7 +163,8 @@ import Testing
         #expect(result.error == nil, "\(String(describing: result.error))")
         #expect(seen?.body == bytes)
         #expect(seen?.has("Transfer-Encoding: chunked") == (length == nil))
-        #expect(recorder.sent.last.map { $0.0 >= Int64(size) } == true)
+        #expect(
+            recorder.sent.last.map { $0.0 == Int64(size) && $0.1 == Int64(size) } == true, "\(recorder.sent.suffix(2))")
     }
 
     struct Broken: Error, CustomStringConvertible {

@@ -34,7 +34,10 @@ func curlReadsBody(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let transfer = transfer(data), let source = transfer.source else { return Int(CURL_READFUNC_ABORT) }
-    return read(from: source, for: transfer, UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+    let chunk = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
+    let result = read(from: source, for: transfer, chunk)
+    if result <= chunk.count { transfer.bytesTaken += Int64(result) }
+    return result
 }
 
 func curlReadsPart(
@@ -60,8 +63,11 @@ private func read(
 }
 
 func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let source = transfer(data)?.source else { return CURL_SEEKFUNC_CANTSEEK }
-    return source.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
+    guard origin == SEEK_SET, let transfer = transfer(data), transfer.source?.seek(to: Int64(offset)) == true else {
+        return CURL_SEEKFUNC_CANTSEEK
+    }
+    transfer.bytesTaken = Int64(offset)
+    return CURL_SEEKFUNC_OK
 }
 
 func curlSeeksPart(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {

@@ -23,6 +23,8 @@ final class CurlTransfer {
     var mime: OpaquePointer?
     var parts: [MimePart] = []
     var source: (any UploadSource)?
+    /// How much of the source libcurl has.
+    var bytesTaken: Int64 = 0
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
     /// Why we made libcurl stop; says more than its "failed writing".
@@ -145,7 +147,7 @@ final class CurlTransfer {
     }
 
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
-        guard progress.update(sent: sent, received: received) else { return }
+        guard progress.update(sent: withoutFraming(sent), received: received) else { return }
         clocks.bytesMoved(clock.now)
         if exchange.reportsProgress { progress.report(sendTotal: sendTotal, exchange.observer) }
     }
@@ -159,6 +161,11 @@ final class CurlTransfer {
 
     func reportStart() {
         if exchange.reportsProgress { progress.start(total: bodyLength, exchange.observer) }
+    }
+
+    /// libcurl counts a chunked body with the lengths of its chunks in between.
+    private func withoutFraming(_ sent: Int64) -> Int64 {
+        source is StreamSource && bodyLength == nil ? min(sent, bytesTaken) : sent
     }
 
     /// The body's length where we know it before libcurl does.
@@ -230,7 +237,7 @@ final class CurlTransfer {
         metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
         metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
-        metrics.bytesSent = number(CURLINFO_SIZE_UPLOAD_T)
+        metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))
         metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
         metrics.connectionReused = reusedConnection
         return metrics

@@ -3,10 +3,12 @@ struct ProgressReporter {
     private var sent: Int64 = 0
     private var received: Int64 = 0
     private var expected: Int64?
+    private var sendTotal: Int64?
     private var toldSent: Int64 = -1
     private var toldReceived: Int64 = -1
 
     mutating func start(total: Int64?, _ observer: any ExchangeObserver) {
+        sendTotal = total
         guard let total else { return }
         toldSent = 0
         observer.exchangeDidSend(0, of: total)
@@ -30,7 +32,8 @@ struct ProgressReporter {
     mutating func report(sendTotal: Int64, _ observer: any ExchangeObserver) {
         if sent > toldSent, sent > 0 {
             toldSent = sent
-            observer.exchangeDidSend(sent, of: sendTotal > 0 ? sendTotal : nil)
+            if sendTotal > 0 { self.sendTotal = sendTotal }
+            observer.exchangeDidSend(sent, of: self.sendTotal)
         }
         if received > toldReceived, received > 0 {
             toldReceived = received
@@ -40,7 +43,9 @@ struct ProgressReporter {
 
     /// The response is whole: the totals are known now, if they were not before.
     mutating func finish(sent: Int64, _ received: Int64, _ observer: any ExchangeObserver) {
-        if toldSent >= 0, sent > toldSent { observer.exchangeDidSend(sent, of: sent) }
+        // A server may answer before it has the whole body: then the last report is not the total.
+        let isNews = sendTotal == nil ? sent > 0 : sent == sendTotal && sent > toldSent
+        if isNews { observer.exchangeDidSend(sent, of: sent) }
         if expected == nil || received > toldReceived { observer.exchangeDidReceive(received, of: received) }
     }
 }
