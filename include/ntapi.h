@@ -985,9 +985,9 @@ ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
 
 /** Sets the client's hooks.
  *  @param client the client.
- *  @param hooks the hooks, kept until replaced and every request that uses them is done; NULL removes them.
+ *  @param hooks the hooks, kept until replaced and their last call has returned; NULL removes them.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes. Requests begun before keep the hooks they were begun with.
+ *  @threads any; from callbacks: yes. Requests that run use the new hooks from their next hook on.
  *  @since 0.1 */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks);
 

@@ -4,7 +4,7 @@ import Testing
 /// Reading values, making them, and comparing them.
 @Suite struct JSONValueTests {
     static let sample: JSON = [
-        "null": nil, "true": true, "int": 20, "double": 2.5, "integral": 3.0, "string": "a\u{0}b", "": "empty key",
+        "null": .null, "true": true, "int": 20, "double": 2.5, "integral": 3.0, "string": "a\u{0}b", "": "empty key",
         "list": [1, "two", [3]], "object": ["b": 1, "a": 2], "big": 1e300, "é": "composed",
     ]
 

@@ -11,7 +11,7 @@ enum RedirectPolicy {
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers.all("Location").first,
-            request.settings.maximumRedirects > 0
+            !location.isEmpty, request.settings.maximumRedirects > 0
         else { return .none }
         guard followed < request.settings.maximumRedirects else {
             return .refuse(
