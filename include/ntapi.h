@@ -446,13 +446,14 @@ typedef enum ntapi_cache_policy {
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
-#define NTAPI_OPTION_RAW_DATA "raw_data"                                   /* do not parse the body as JSON */
-#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"               /* statuses from 300 are no errors */
-#define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE "allow_invalid_certificate" /* do not verify the server's certificate   \
-                                                                            */
-#define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size"         /* bytes of the decoded body; "1000000" */
-#define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"                 /* "20" by default; "0" follows none */
-#define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1", "2"; negotiated by default */
+#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body as JSON */
+#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
+#define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
+    "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
+                                                                    */
+#define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
+#define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_HTTP_VERSION "http_version"                   /* "1.0", "1.1", "2"; negotiated by default */
 
 /** Makes an empty list of args.
  *  @returns the list, new.

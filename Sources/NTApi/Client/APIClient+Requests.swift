@@ -90,7 +90,9 @@ extension APIClient {
     ///
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
-    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int { drain(timeout: timeout) { _ in true } }
+    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
+        drain(timeout: timeout) { _ in true }
+    }
 
     private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {
         let runtime = Runtime.current

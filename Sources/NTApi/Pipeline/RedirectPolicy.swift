@@ -17,7 +17,8 @@ enum RedirectPolicy {
             return .refuse(
                 error(
                     head, .tooManyRedirects,
-                    "more than \(request.settings.maximumRedirects) redirects, the last to \(Secrets.redactURL(location))"))
+                    "more than \(request.settings.maximumRedirects) redirects, the last to \(Secrets.redactURL(location))"
+                ))
         }
         do throws(APIError) {
             let from = try URLParts(request.url)

@@ -62,7 +62,9 @@ enum CurlCommand {
     /// A word for a POSIX shell: in single quotes, within which nothing has a meaning.
     private static func word(_ text: String) -> String {
         let plain = Array("-_./:=,@%+".utf8)
-        if !text.isEmpty, text.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }) { return text }
+        if !text.isEmpty, text.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }) {
+            return text
+        }
         let pieces = text.split(separator: "'", omittingEmptySubsequences: false)
         return "'" + pieces.joined(separator: #"'\''"#) + "'"
     }

@@ -27,10 +27,13 @@ enum RequestLog {
             request.log(level, "#\(request.identifier) \(error)")
         }
         if let prefix = response.prefixText {
-            request.log(.warn, "#\(request.identifier) text before the JSON was left out: \(quoted(String(prefix.prefix(200))))")
+            request.log(
+                .warn, "#\(request.identifier) text before the JSON was left out: \(quoted(String(prefix.prefix(200))))"
+            )
         }
         guard request.logFlags.contains(.debug), response.status > 0 else { return }
-        let body = shown(response.data.prefix(shownBody), of: response.data.count, type: response.headers["Content-Type"])
+        let body = shown(
+            response.data.prefix(shownBody), of: response.data.count, type: response.headers["Content-Type"])
         request.log(.debug, "#\(request.identifier) received \(response.headers.description.indentedLines)\(body)")
     }
 

@@ -37,7 +37,9 @@ enum URLBuilder {
         if path.hasSuffix("/") { path.removeLast() }
         path += command.hasPrefix("/") || commandPieces[0].isEmpty ? "" : "/"
         path += commandPieces[0]
-        let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first].compactMap { $0 }.filter { !$0.isEmpty }
+        let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first].compactMap { $0 }.filter {
+            !$0.isEmpty
+        }
         return queries.isEmpty ? path : "\(path)?\(queries.joined(separator: "&"))"
     }
 
