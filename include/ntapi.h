@@ -345,7 +345,7 @@ ntapi_mailbox *ntapi_mailbox_main(void);
  *  @since 0.1 */
 ntapi_mailbox *ntapi_mailbox_current(void);
 
-/** Frees a handle to a mailbox; requests that were told to deliver there keep the mailbox itself.
+/** Frees a handle to a mailbox.
  *  What is delivered to a mailbox of ntapi_mailbox_create after its last handle is freed runs on a background worker.
  *  @param mailbox takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
@@ -786,7 +786,7 @@ ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor 
 /** Says that handlers run when a mailbox is drained.
  *  @param args the list.
  *  @param handlers one of ntapi_handler, or several with |.
- *  @param mailbox the mailbox; kept until the requests that use it are done. NULL suppresses.
+ *  @param mailbox the mailbox, not kept: see ntapi_mailbox_free. NULL suppresses.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */

@@ -70,6 +70,9 @@ struct RequestBuilder {
             http.body = .file(path: path, length: try Self.length(ofFile: path))
             try setContentType(of: &http, type)
         case .stream(let stream, let type):
+            guard stream.claim() else {
+                throw .invalidRequest("the body stream belongs to another request: make a stream for each request")
+            }
             http.body = .stream(stream)
             try setContentType(of: &http, type)
         }
