@@ -5,8 +5,10 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        APIRequest(
-            client: self, identifier: nextIdentifier(), command: command,
+        var args = self.args + args
+        buildArgs(command, &args)
+        return APIRequest(
+            client: self, identifier: nextIdentifier(), command: command, threads: HandlerThreads(args),
             built: Result { () throws(APIError) in try build(command, args) })
     }
 
@@ -100,10 +102,8 @@ extension APIClient {
         return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, where: matches) }
     }
 
-    private func build(_ command: String, _ requestArgs: [APIArg]) throws(APIError) -> BuiltRequest {
+    private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
         guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-        var args = self.args + requestArgs
-        buildArgs(command, &args)
         var applied = AppliedArgs()
         for arg in args { try applied.apply(arg) }
         let settings = settings()

@@ -8,7 +8,6 @@
 struct BuiltRequest: Sendable {
     var http: HTTPRequest
     var options: APIOptions
-    var threads: HandlerThreads
     /// Query and form names whose values are secret, beside those that are so by name.
     var secretNames: Set<String>
 }
@@ -30,7 +29,7 @@ struct RequestBuilder {
         http.headers.setIfAbsent("User-Agent", settings.userAgent)
         if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
         return BuiltRequest(
-            http: http, options: applied.options, threads: applied.threads, secretNames: applied.secretNames)
+            http: http, options: applied.options, secretNames: applied.secretNames)
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
