@@ -5,9 +5,13 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
+        request(command, defaultArgs: [], args: args)
+    }
+
+    private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         APIRequest(
             client: self, identifier: nextIdentifier(), command: command,
-            built: Result { () throws(APIError) in try build(command, args) })
+            built: Result { () throws(APIError) in try build(command, defaultArgs + self.args + args) })
     }
 
     /// Begins a request.
@@ -18,8 +22,8 @@ extension APIClient {
     ///   - handler: receives the response, exactly once, never inside this call, on the main thread unless
     ///     `.responseThread` says otherwise.
     @discardableResult public func begin(
-        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
-        downloadProgress: APIRequest.ProgressHandler? = nil, handler: APIRequest.ResponseHandler? = nil
+        _ command: String = "", args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil,
+        uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
         let request = request(command, args: args)
         request.setUploadProgress(uploadProgress)
@@ -37,11 +41,15 @@ extension APIClient {
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
+    ///
+    /// Progress handlers run on a background worker unless an arg says otherwise.
     public func response(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        let request = request(command, args: args + [.responseThread(.background)])
+        // A program that awaits need not run the main thread's mailbox.
+        let request = request(
+            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.background)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {
@@ -90,7 +98,9 @@ extension APIClient {
     ///
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
-    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int { drain(timeout: timeout) { _ in true } }
+    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
+        drain(timeout: timeout) { _ in true }
+    }
 
     private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {
         let runtime = Runtime.current
@@ -98,9 +108,9 @@ extension APIClient {
         return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, where: matches) }
     }
 
-    private func build(_ command: String, _ requestArgs: [APIArg]) throws(APIError) -> BuiltRequest {
+    private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
         guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-        var args = self.args + requestArgs
+        var args = args
         buildArgs(command, &args)
         var applied = AppliedArgs()
         for arg in args { try applied.apply(arg) }
