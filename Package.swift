@@ -25,6 +25,8 @@ let package = Package(
         .systemLibrary(name: "CNTApi", path: "include"),
         .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CSystem"], swiftSettings: strict),
         .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson"], swiftSettings: strict),
+        .executableTarget(
+            name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -5,7 +5,11 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        var args = self.args + args
+        request(command, defaultArgs: [], args: args)
+    }
+
+    private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
+        var args = defaultArgs + self.args + args
         buildArgs(command, &args)
         return APIRequest(
             client: self, identifier: nextIdentifier(), command: command, threads: HandlerThreads(args),
@@ -20,8 +24,8 @@ extension APIClient {
     ///   - handler: receives the response, exactly once, never inside this call, on the main thread unless
     ///     `.responseThread` says otherwise.
     @discardableResult public func begin(
-        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
-        downloadProgress: APIRequest.ProgressHandler? = nil, handler: APIRequest.ResponseHandler? = nil
+        _ command: String = "", args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil,
+        uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
         let request = request(command, args: args)
         request.setUploadProgress(uploadProgress)
@@ -39,11 +43,15 @@ extension APIClient {
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
+    ///
+    /// Progress handlers run on a background worker unless an arg says otherwise.
     public func response(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        let request = request(command, args: args + [.responseThread(.background)])
+        // A program that awaits need not run the main thread's mailbox.
+        let request = request(
+            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.background)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {

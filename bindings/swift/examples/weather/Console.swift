@@ -1,0 +1,63 @@
+import NTApi
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+func heading(_ number: Int, _ feature: String) { print("\n\(number)  \(feature)") }
+
+/// Draws progress on one line, over and over.
+func drawBar(_ label: String, _ progress: TransferProgress) {
+    let percent = Int((progress.fraction ?? 0) * 100)
+    let bar = String(repeating: "#", count: percent * 40 / 100).padded(to: 40)
+    print("\r   \(label) [\(bar)] \(percent) %", terminator: progress.bytes == progress.total ? "\n" : "")
+    fflush(nil)
+}
+
+func milliseconds(_ seconds: Double) -> String { "\(Int(seconds * 1000)) ms" }
+
+// MARK: Threads
+
+private let threadNames = Mutex<[String: String]>([:])
+
+/// What the calling thread was named; the library's own are not.
+var threadName: String {
+    get { threadNames.withLock { $0[threadIdentity] } ?? "a worker thread of the library" }
+    set { threadNames.withLock { $0[threadIdentity] = newValue } }
+}
+
+private var threadIdentity: String { "\(pthread_self())" }
+
+/// Starts a thread of the system.
+func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+    final class Start: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+    let start = Start {
+        pthread_detach(pthread_self())
+        threadName = name
+        body()
+    }
+    #if canImport(Glibc)
+        var thread = pthread_t()
+        let entry: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
+            if let argument { Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().run() }
+            return nil
+        }
+    #else
+        var thread: pthread_t?
+        let entry: @convention(c) (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? = { argument in
+            Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().run()
+            return nil
+        }
+    #endif
+    pthread_create(&thread, nil, entry, Unmanaged.passRetained(start).toOpaque())
+}
+
+extension String {
+    func padded(to length: Int) -> String { self + String(repeating: " ", count: max(0, length - count)) }
+}

@@ -1,0 +1,60 @@
+// A walk through the library: a small weather service, one step for each feature.
+//
+//     swift run weather BASE_URL     all steps, against the demo server (Tests/servers/weather.py)
+//     swift run weather --get URL    gets any URL and prints status, headers and the start of the body
+
+import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs async code from the main thread, which runs its mailbox meanwhile. A program that is async throughout has no
+/// use for this; this one also shows handlers on the main thread.
+func wait(for body: @escaping @Sendable () async throws -> Void) {
+    let mailbox = Mailbox.main
+    Task.detached {
+        do { try await body() } catch { print("   error: \(error)") }
+        mailbox.stop()
+    }
+    _ = mailbox.run()
+}
+
+func walk(_ baseURL: String) -> Bool {
+    let client = Weather(baseURL: baseURL)
+    let steps = Steps(client: client)
+    print("ntapi \(ntapiVersion) from Swift")
+    wait { try await steps.search() }
+    do { try steps.feedback() } catch { print("   error: \(error)") }
+    steps.uploadPhoto()
+    wait { try await steps.download() }
+    wait { try await steps.tenAtOnce() }
+    steps.cancel()
+    wait { await steps.serviceError() }
+    steps.threads()
+    let (requests, errors) = client.completed
+    print("\ndone: \(requests) requests, \(errors) errors \(errors == 2 ? "as expected" : "instead of 2")")
+    return errors == 2
+}
+
+func get(_ url: String) -> Bool {
+    let response = APIClient(baseURL: url).perform(args: [.option(.rawData), .option(.ignoreHTTPErrors)])
+    if let error = response.error {
+        print(error)
+        return false
+    }
+    print("\(response.url)\nstatus \(response.status) after \(milliseconds(response.elapsed))")
+    for field in response.headers { print("\(field.name): \(field.value)") }
+    print("\n\(response.text.prefix(500))\(response.text.count > 500 ? "…" : "")")
+    return true
+}
+
+switch Array(CommandLine.arguments.dropFirst()) {
+case let words where words.count == 2 && words[0] == "--get": exit(get(words[1]) ? 0 : 1)
+case let words where words.count == 1: exit(walk(words[0]) ? 0 : 1)
+default:
+    print("usage: weather BASE_URL | --get URL")
+    exit(2)
+}
