@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from . import codes
+from . import _deep_json, codes
 from ._enums import ErrorDomain
 from ._errors import ApiError, read_error
 from ._handles import Handle
@@ -90,8 +90,7 @@ class Response:
         option "raw_data".
 
         What is JSON and where it starts is the core's decision; the values are made by Python's own
-        parser, so that integers of any size are exact. Nesting beyond the interpreter's own limit
-        raises RecursionError.
+        parser, so that integers of any size are exact.
         """
         if self._parsed is _UNSET:
             document = lib.ntapi_response_json(self._pointer)
@@ -102,18 +101,17 @@ class Response:
 
     def _parse(self, document: int) -> Any:
         prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
-        body = self.data
-        if prefix and not body.startswith(prefix):
-            # The core had to mend the prefix to make it UTF-8, so its length says nothing: take the
-            # core's own text.
-            return json.loads(lib.ntapi_json_text(document))
+        if self.data.startswith(prefix):
+            text = self.data[len(prefix) :].decode("utf-8-sig")
+        else:
+            # The core had to mend the prefix to make it UTF-8, so that its length says nothing.
+            text = lib.ntapi_json_text(document).decode()
         try:
-            return json.loads(
-                body[len(prefix) :].decode("utf-8-sig") if prefix else body.decode("utf-8-sig")
-            )
+            return json.loads(text)
+        except RecursionError:
+            return _deep_json.parse(text)
         except ValueError:
-            # Only reached when both parsers disagree about a document; the core's reading is the
-            # one that counts.
+            # The two parsers disagree about this document; the core's reading is the one that counts.
             return json.loads(lib.ntapi_json_text(document))
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
