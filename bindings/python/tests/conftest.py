@@ -82,9 +82,7 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> Unraisable:
     return hook
 
 
-def run_python(
-    code: str, *arguments: str, **options: Any
-) -> subprocess.CompletedProcess[str]:
+def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program in an interpreter of its own."""
     command = [sys.executable, "-X", "faulthandler", "-c", code, *arguments]
     return subprocess.run(

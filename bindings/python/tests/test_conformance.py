@@ -1,4 +1,4 @@
-"""The table of requests and results that Swift, C and Python share: Tests/conformance/cases.json."""
+"""Tests/conformance/cases.json: the requests and results that Swift, C and Python share."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
 
 import ntapi
+from conftest import REPOSITORY
 
 CASES = json.loads((REPOSITORY / "Tests" / "conformance" / "cases.json").read_text("utf-8"))
 ABSENT = object()

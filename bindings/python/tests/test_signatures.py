@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY
 
+from conftest import REPOSITORY
 from ntapi import _enums, _metrics, _signatures, codes
 
 HEADER = (REPOSITORY / "include" / "ntapi.h").read_text()
@@ -28,7 +28,9 @@ SCALARS: dict[str, Any] = {
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
     "ntapi_event *": ctypes.POINTER(_signatures.Event),
 }
-ENUMS = set(re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S))))
+ENUMS = set(
+    re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
+)
 CALLBACKS = {
     name: (result.strip(), arguments)
     for result, name, arguments in re.findall(
@@ -42,7 +44,8 @@ FUNCTIONS = {
     )
 }
 BYTES_WITH_NUL = {"ntapi_response_data"}
-"""Functions whose const char * may contain NUL, and so must not become a Python string by itself."""
+"""Functions whose const char * may contain NUL, and so must not become a Python string by itself.
+"""
 
 
 def callback(name: str) -> Any:

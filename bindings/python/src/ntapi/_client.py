@@ -141,17 +141,16 @@ class BaseClient(Hooks):
         """Resumes a request: from here on its handler is owed."""
         if "request_started" in self._overridden:
             self.request_started(request)
-        delivery.begin()
-        if delivery.handle is None or delivery.failure is not None:
-            delivery.fail()
-            return
-        if lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
-            delivery.abandon()
-            raise RuntimeError("the request cannot be resumed")
         try:
+            delivery.begin()
+            if delivery.handle is None or delivery.failure is not None:
+                delivery.fail()
+            elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
+                raise RuntimeError("the request cannot be resumed")
             _same_thread.raise_kept()
         except BaseException:
-            # The caller gets an exception instead of a request, so nobody is owed a call.
+            # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
+            # call.
             delivery.abandon()
             raise
 

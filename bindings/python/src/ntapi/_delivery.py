@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Callable, Optional
 
 from . import _registry
+from ._background import background_mailbox
 from ._enums import Handler, RequestState
 from ._errors import ApiError
 from ._handles import Handle
@@ -69,20 +70,25 @@ class Delivery:
         self._handlers = handlers
         # (whose, where, what, whether a newer one of the same handler may replace it)
         self._queue: deque[tuple[Handler, Place, Job, bool]] = deque()
+        self._is_mixed = len({place.mailbox for place, _ in handlers.values()}) > 1
         self._is_running = False
         self._is_over = False
         self._lock = threading.Lock()
 
     def uses(self, mailbox: Mailbox) -> bool:
-        """Whether one of its events may arrive there."""
+        """Whether one of its handlers may have to run there."""
         return any(place.mailbox is mailbox for place, _ in self._handlers.values())
 
     def mailboxes(self) -> dict[Mailbox, Handler]:
-        """Which events arrive where."""
-        result: dict[Mailbox, Handler] = {}
-        for handler, (place, _) in self._handlers.items():
-            result[place.mailbox] = result.get(place.mailbox, Handler(0)) | handler
-        return result
+        """Which events C is to deliver where."""
+        kinds = Handler(0)
+        for kind in self._handlers:
+            kinds |= kind
+        if self._is_mixed:
+            # Two mailboxes are drained by two threads: the response could overtake the last
+            # progress. All go through one, and from there to their places.
+            return {background_mailbox(): kinds}
+        return {self.place(Handler.RESPONSE).mailbox: kinds}
 
     def place(self, handler: Handler) -> Place:
         return self._handlers[handler][0]
@@ -130,7 +136,7 @@ class Delivery:
             if self._is_running:
                 return
             self._is_running = True
-        if place.runs_inline:
+        if place.runs_inline and not self._is_mixed:
             self._run_first()
         else:
             place.post(self._run_first)

@@ -74,7 +74,7 @@ class Hooks:
         hooks = self._overridden
         if not hooks:
             return
-        if parses and _answered(response):
+        if parses and _answered(response) and response.data:
             response._parse_with(self.parse_json)
         if "map_service_error" in hooks and response.has_json and _answered(response):
             self._map_error(response)

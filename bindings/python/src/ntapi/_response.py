@@ -111,7 +111,8 @@ class Response:
         except RecursionError:
             return _deep_json.parse(text)
         except ValueError:
-            # The two parsers disagree about this document; the core's reading is the one that counts.
+            # The two parsers disagree about this document; the core's reading is the one that
+            # counts.
             return json.loads(lib.ntapi_json_text(document))
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:

@@ -51,8 +51,8 @@ class Client(BaseClient):
             download_progress=download_progress,
         )
         outcome = request._outcome
-        request.resume()
         try:
+            request.resume()
             mailbox.run_until(lambda: outcome.is_done)
         except BaseException:
             # Ctrl-C, say. Nobody will look at the response.
