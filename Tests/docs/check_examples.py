@@ -3,10 +3,10 @@
     python3 Tests/docs/check_examples.py            # all, with build/libntapi.so.0
     python3 Tests/docs/check_examples.py --only c,python
 
-An example is a fenced block behind `<!-- run: c -->`, `<!-- run: swift -->` or `<!-- run: python -->`:
-a complete program that takes the base URL as its first argument and exits with 0. A ```text block
-behind `<!-- output -->` is what it prints; `...` in it stands for anything, and the server's address
-is shown as http://127.0.0.1:8000.
+An example is a fenced block behind `<!-- run: c -->`, `<!-- run: swift -->` or
+`<!-- run: python -->`: a complete program that takes the base URL as its first argument and exits
+with 0. A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
+and the server's address is shown as http://127.0.0.1:8000.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from examples import LANGUAGES, Example, Malformed, examples
-from toolchains import CannotBuild, Toolchains
+from examples import LANGUAGES, Example, MalformedError, examples
+from toolchains import CannotBuildError, Toolchains
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_URL = "http://127.0.0.1:8000"
@@ -76,7 +76,7 @@ def check(found: Sequence[Example], tools: Toolchains, url: str) -> int:
         where = f"{example.page}:{example.line} {example.language}"
         try:
             problem = complaint(example, tools.command(example), tools, url)
-        except CannotBuild as error:
+        except CannotBuildError as error:
             problem = f"does not build\n{error}"
         print(f"{'FAILED' if problem else 'passed'}  {where}", flush=True)
         if problem:
@@ -105,7 +105,7 @@ def main() -> int:
     pages = options.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
     try:
         found = [example for page in pages for example in examples(page.resolve(), ROOT)]
-    except Malformed as error:
+    except MalformedError as error:
         print(error)
         return 1
     chosen = [example for example in found if example.language in wanted]

@@ -13,7 +13,7 @@ OUTPUT = "<!-- output -->"
 FENCE = "```"
 
 
-class Malformed(Exception):
+class MalformedError(Exception):
     """A marker without the code block that it promises."""
 
 
@@ -46,11 +46,11 @@ def _block(lines: list[str], start: int, language: str, where: str) -> tuple[str
     while start < len(lines) and not lines[start].strip():
         start += 1
     if start >= len(lines) or lines[start].strip() != FENCE + language:
-        raise Malformed(f"{where}: no {FENCE}{language} block follows")
+        raise MalformedError(f"{where}: no {FENCE}{language} block follows")
     try:
         end = lines.index(FENCE, start + 1)
     except ValueError:
-        raise Malformed(f"{where}: the code block does not end") from None
+        raise MalformedError(f"{where}: the code block does not end") from None
     return "\n".join(lines[start + 1 : end]) + "\n", end + 1
 
 
@@ -66,7 +66,7 @@ def examples(page: Path, root: Path) -> Iterator[Example]:
             continue
         number, language = position, marker[1]
         if language not in LANGUAGES:
-            raise Malformed(f"{shown}:{number}: {language} is none of {', '.join(LANGUAGES)}")
+            raise MalformedError(f"{shown}:{number}: {language} is none of {', '.join(LANGUAGES)}")
         code, position = _block(lines, position, language, f"{shown}:{number}")
         output = None
         following = position

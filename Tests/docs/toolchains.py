@@ -1,4 +1,4 @@
-"""Makes a program of an example: cc, one SwiftPM package for all Swift examples, or Python itself."""
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TARGET = """\
             swiftSettings: [.treatAllWarnings(as: .error)]),"""
 
 
-class CannotBuild(Exception):
+class CannotBuildError(Exception):
     """The compiler's complaint."""
 
 
@@ -70,10 +70,10 @@ class Toolchains:
         if example.language == "swift":
             program = self._swift_folder / example.name
             if not program.exists():
-                raise CannotBuild(self._swift_output)
+                raise CannotBuildError(self._swift_output)
             return [str(program)]
         if not self._library.exists():
-            raise CannotBuild(f"there is no {self._library.name}: run `cmake --build build` first")
+            raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
         if example.language == "python":
             source = self._write(self._scratch / "python" / f"{example.name}.py", example.code)
             return [sys.executable, str(source)]
@@ -111,7 +111,7 @@ class Toolchains:
     def _run(words: Sequence[str]) -> None:
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise CannotBuild(done.stdout + done.stderr)
+            raise CannotBuildError(done.stdout + done.stderr)
 
     @staticmethod
     def _write(path: Path, text: str) -> Path:
