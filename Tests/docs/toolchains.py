@@ -70,7 +70,9 @@ class Toolchains:
         if example.language == "swift":
             program = self._swift_folder / example.name
             if not program.exists():
-                raise CannotBuildError(self._swift_output)
+                # One build for all: its complaint is told once.
+                output, self._swift_output = self._swift_output, "see above"
+                raise CannotBuildError(output)
             return [str(program)]
         if not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
