@@ -52,6 +52,7 @@ class Toolchains:
         self._scratch = scratch
         self._library = library.resolve()
         self._python_path = python_path.resolve()
+        self._swift_output = ""
         self._swift_examples = [item for item in examples if item.language == "swift"]
         scratch.mkdir(parents=True, exist_ok=True)
 
