@@ -52,6 +52,7 @@ class Toolchains:
         self._scratch = scratch
         self._library = library.resolve()
         self._python_path = python_path.resolve()
+        self._swift_output = ""
         self._swift_examples = [item for item in examples if item.language == "swift"]
         scratch.mkdir(parents=True, exist_ok=True)
 
@@ -70,7 +71,9 @@ class Toolchains:
         if example.language == "swift":
             program = self._swift_folder / example.name
             if not program.exists():
-                raise CannotBuildError(self._swift_output)
+                # One build for all: its complaint is told once.
+                output, self._swift_output = self._swift_output, "see above"
+                raise CannotBuildError(output)
             return [str(program)]
         if not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
