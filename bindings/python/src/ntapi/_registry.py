@@ -25,6 +25,8 @@ class Observer(Protocol):
 # read.
 pending: dict[int, Delivery] = {}
 _observers: dict[int, Observer] = {}
+is_exiting = False
+"""Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
 _tokens = itertools.count(1)
 
 
