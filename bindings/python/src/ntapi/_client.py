@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Optional
 
-from . import _hooks, _same_thread
+from . import _hooks, _registry, _same_thread
 from ._arg import Arg, Args, flatten
 from ._arg_list import append_args
 from ._building import build
@@ -147,6 +147,8 @@ class BaseClient(Hooks):
                 delivery.fail()
             elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
                 raise RuntimeError("the request cannot be resumed")
+            if _registry.is_exiting:
+                delivery.cancel()
             _same_thread.raise_kept()
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a

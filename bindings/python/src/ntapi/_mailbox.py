@@ -59,6 +59,7 @@ class Mailbox:
         self._woken = False
         self._stopping = False
         self._is_orphan = False
+        self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = threading.RLock()
         self._epoll = select.epoll()
@@ -157,12 +158,20 @@ class Mailbox:
         finally:
             self._leave()
 
-    def watch(self, other: Mailbox) -> None:
-        """Lets `run_until` wake up for what waits in another mailbox too."""
-        self._epoll.register(other.fileno(), select.EPOLLIN)
+    def adopt(self, other: Mailbox) -> None:
+        """From now on whoever drains this one drains the other too, whose own thread has ended.
 
-    def unwatch(self, other: Mailbox) -> None:
-        self._epoll.unregister(other.fileno())
+        Until no request delivers there any more. From any thread.
+        """
+
+        def take_over() -> None:
+            if other is not self and other not in self._adopted:
+                other._owner = None
+                other._is_orphan = True
+                self._adopted.append(other)
+                self._epoll.register(other.fileno(), select.EPOLLIN)
+
+        self.post(take_over)
 
     @property
     def owner(self) -> Optional[int]:
@@ -176,11 +185,6 @@ class Mailbox:
             return True
         self._draining.release()
         return False
-
-    def give_away(self) -> None:
-        """Lets another thread drain it: its own has ended."""
-        self._owner = None
-        self._is_orphan = True
 
     def _enter(self) -> None:
         """Checks that this thread may drain, and keeps other threads out until `_leave`."""
@@ -239,6 +243,19 @@ class Mailbox:
                 job = self._jobs.popleft()
                 job()
                 return True
+            if self._adopted and self._drain_adopted():
+                return True
             if not take:
                 return False
             take = self._take()
+
+    def _drain_adopted(self) -> bool:
+        """Drains the mailboxes of threads that have ended; whether anything ran."""
+        found = False
+        for other in tuple(self._adopted):
+            # At the end of the process its thread may wake up once more and be faster.
+            found = (not other.is_being_drained and other.drain() > 0) or found
+            if not _registry.delivers_to(other):
+                self._adopted.remove(other)
+                self._epoll.unregister(other.fileno())
+        return found

@@ -24,7 +24,7 @@ class _Mailboxes:
 
     def __init__(self) -> None:
         self.local = threading.local()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.main: Optional[Mailbox] = None
 
 
