@@ -68,6 +68,9 @@ def call(function: Function) -> str:
     elif handle and is_new:
         body = f"{function.result}result = {expression};\n    int there = result != NULL;\n"
         body += f"    {handle}_free(result);\n    return there;"
+    elif function.result == "struct json_t *":
+        body = f"json_t *tree = {expression};\n    int there = tree != NULL;\n"
+        body += "    json_decref(tree);\n    return there;"
     elif function.result.endswith("*"):
         body = f"return {expression} != NULL;"
     elif function.result == "ntapi_status":
