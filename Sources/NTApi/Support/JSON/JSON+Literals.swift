@@ -58,6 +58,9 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
+    /// JSON's null, where a plain nil would be no value at all.
+    public static let null = JSON(nilLiteral: ())
+
     /// Makes null.
     public init(nilLiteral: ()) {
         self.init(adopting: JSONRef.null())
