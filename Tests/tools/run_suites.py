@@ -83,7 +83,8 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
 def sanitizer_options(sanitizer: str) -> dict[str, str]:
     """Makes a report of a sanitizer a failure."""
     if sanitizer == "thread":
-        return {"TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1"}
+        suppressions = ROOT / "Tests/tools/tsan.supp"
+        return {"TSAN_OPTIONS": f"halt_on_error=1 second_deadlock_stack=1 suppressions={suppressions}"}
     if sanitizer == "address":
         suppressions = ROOT / "Tests/tools/lsan.supp"
         return {

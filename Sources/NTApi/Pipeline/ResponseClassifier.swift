@@ -57,6 +57,6 @@ extension APIRequest {
     /// Method and URL for messages, secrets redacted.
     var summary: String {
         guard case .success(let built) = built else { return "the command \(quoted(command))" }
-        return "\(built.http.method) \(Secrets.redactURL(built.http.url, alsoNamed: built.secretNames))"
+        return "\(built.http.method) \(built.secrets.redact(url: built.http.url))"
     }
 }

@@ -59,15 +59,15 @@ private struct JSONArgReader {
             try expect(1...1)
             return .json(operands[0])
         case "file": return try file()
-        case "base_url": return .baseURL(try string(0))
+        case "base_url": return .baseURL(try string())
         case "header": return .header(try name(), try value(1)?.argText)
         case "add_header": return .addHeader(try name(), try value(1)?.argText)
         case "basic_auth":
             try expect(2...2)
             return .basicAuth(try string(0), try string(1))
-        case "bearer": return .bearer(try string(0))
+        case "bearer": return .bearer(try string())
         case "timeout": return .timeout(try seconds(), try choice(1, or: .idle))
-        case "method": return .method(try string(0))
+        case "method": return .method(try string())
         case "cache_policy": return try isNull(0) ? .cachePolicy(nil) : .cachePolicy(try choice(0, or: .protocol))
         case "option": return try option()
         case "response_thread": return .responseThread(try thread())
@@ -122,8 +122,13 @@ private struct JSONArgReader {
         return name
     }
 
+    /// The only operand.
+    private func string() throws(APIError) -> String? {
+        try expect(1...1)
+        return try string(0)
+    }
+
     private func string(_ position: Int) throws(APIError) -> String? {
-        guard operands.count > position else { throw problem("a value is missing") }
         if operands[position].isNull { return nil }
         guard let string = operands[position].string else { throw problem("a string or null is needed") }
         return string
@@ -179,7 +184,7 @@ private struct JSONArgReader {
     }
 
     private func thread() throws(APIError) -> CallbackThread? {
-        switch try string(0) {
+        switch try string() {
         case nil: return nil
         case "main": return .main
         case "background": return .background

@@ -35,7 +35,7 @@ extension Double: APIArgValue {
     /// The shortest text that reads back as the same number: 20, 0.1, 1e+300.
     public var argText: String? {
         guard isFinite else { return nil }
-        return Int64(exactly: self).flatMap { magnitude < 1e15 ? String($0) : nil } ?? description
+        return Int64(exactly: self).flatMap { magnitude <= 0x1p53 ? String($0) : nil } ?? description
     }
 }
 
@@ -43,6 +43,6 @@ extension Float: APIArgValue {
     /// The shortest text that reads back as the same number: 20, 0.1.
     public var argText: String? {
         guard isFinite else { return nil }
-        return Int64(exactly: self).flatMap { magnitude < 1e6 ? String($0) : nil } ?? description
+        return Int64(exactly: self).flatMap { magnitude <= 0x1p24 ? String($0) : nil } ?? description
     }
 }

@@ -2,7 +2,7 @@
 struct AppliedArgs {
     /// The kinds of body, which exclude each other.
     enum Body {
-        case form([(name: String, value: String, isSecret: Bool)])
+        case form([(name: String, value: String)])
         case multipart([HTTPRequest.Part])
         case data([UInt8], contentType: String?)
         case json(JSON)
@@ -30,16 +30,15 @@ struct AppliedArgs {
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     private(set) var cachePolicy = CachePolicy.protocol
     private(set) var options = APIOptions()
-    private(set) var secretNames: Set<String> = []
+    private(set) var secrets = MarkedSecrets()
 
     mutating func apply(_ arg: APIArg) throws(APIError) {
+        if arg.isSecret { secrets.mark(arg.kind) }
         switch arg.kind {
         case .suppressed: break
-        case .url(let name, let value):
-            if arg.isMarkedSecret { secretNames.insert(name) }
-            query.append((name, value))
+        case .url(let name, let value): query.append((name, value))
         case .path(let name, let value): path[name] = value
-        case .form(let name, let value): try add((name, value, arg.isMarkedSecret))
+        case .form(let name, let value): try add((name, value))
         case .multipart(let part): try add(part)
         case .data(let bytes, let type): try set(.data(bytes, contentType: type))
         case .json(let value): try set(.json(value))
@@ -82,7 +81,7 @@ struct AppliedArgs {
         headers.set("Authorization", "Basic \(Base64.encode("\(user):\(password)".utf8))", isSecret: true)
     }
 
-    private mutating func add(_ pair: (name: String, value: String, isSecret: Bool)) throws(APIError) {
+    private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {
         if case .form(let pairs) = body {
             body = .form(pairs + [pair])
         } else {

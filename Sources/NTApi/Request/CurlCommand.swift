@@ -12,7 +12,7 @@ enum CurlCommand {
             let value = field.isSecret ? Secrets.redacted : field.value
             words += ["-H", word(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
         }
-        words += body(http, built.secretNames)
+        words += body(http, built.secrets)
         let settings = http.settings
         if settings.allowsInvalidCertificate { words.append("--insecure") }
         if settings.decompresses { words.append("--compressed") }
@@ -23,48 +23,43 @@ enum CurlCommand {
         case .http11: words.append("--http1.1")
         case .http2: words.append("--http2")
         }
-        words.append(word(Secrets.redactURL(http.url, alsoNamed: built.secretNames)))
+        words.append(word(built.secrets.redact(url: http.url)))
         return words.joined(separator: " ")
     }
 
-    private static func body(_ http: HTTPRequest, _ secretNames: Set<String>) -> [String] {
+    private static func body(_ http: HTTPRequest, _ secrets: MarkedSecrets) -> [String] {
         switch http.body {
         case .none: []
         case .bytes(let bytes):
             if bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil {
                 ["--data-binary", word("<\(bytes.count) bytes>")]
             } else {
-                ["--data-raw", word(redacted(String(decoding: bytes, as: UTF8.self), http.headers, secretNames))]
+                ["--data-raw", word(secrets.redact(body: String(decoding: bytes, as: UTF8.self)))]
             }
-        case .multipart(let parts): parts.flatMap { ["-F", word(part($0))] }
+        case .multipart(let parts): parts.flatMap { part($0, secrets) }
         case .file(let path, _): ["--data-binary", word("@\(path)")]
         case .stream: ["--data-binary", "@-"]
         }
     }
 
-    private static func redacted(_ text: String, _ headers: HTTPHeaders, _ secretNames: Set<String>) -> String {
-        headers["Content-Type"] == "application/x-www-form-urlencoded"
-            ? Secrets.redactPairs(text, alsoNamed: secretNames) : Secrets.redactJSON(text)
-    }
-
-    private static func part(_ part: HTTPRequest.Part) -> String {
+    private static func part(_ part: HTTPRequest.Part, _ secrets: MarkedSecrets) -> [String] {
         let type = part.contentType.map { ";type=\($0)" } ?? ""
         let filename = part.filename.map { ";filename=\(quoted($0))" } ?? ""
         switch part.content {
-        case .file(let path): return "\(part.name)=@\(path)\(filename)\(type)"
+        case .file(let path): return ["-F", word("\(part.name)=@\(path)\(filename)\(type)")]
+        case .bytes where part.filename != nil: return ["-F", word("\(part.name)=@-\(filename)\(type)")]
         case .bytes(let bytes):
-            let isShown = part.filename == nil && !Secrets.isSecretName(part.name)
-            let value = isShown ? String(decoding: bytes, as: UTF8.self) : Secrets.redacted
-            return part.filename == nil ? "\(part.name)=\(value)\(type)" : "\(part.name)=@-\(filename)\(type)"
+            let text = secrets.isSecret(part: part.name) ? Secrets.redacted : String(decoding: bytes, as: UTF8.self)
+            // Not -F, which takes a value that begins with @ for the name of a file.
+            return ["--form-string", word("\(part.name)=\(text)")]
         }
     }
 
     /// A word for a POSIX shell: in single quotes, within which nothing has a meaning.
     private static func word(_ text: String) -> String {
         let plain = Array("-_./:=,@%+".utf8)
-        if !text.isEmpty, text.utf8.allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }) {
-            return text
-        }
+        let isPlain = text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }
+        if isPlain, !text.isEmpty { return text }
         let pieces = text.split(separator: "'", omittingEmptySubsequences: false)
         return "'" + pieces.joined(separator: #"'\''"#) + "'"
     }

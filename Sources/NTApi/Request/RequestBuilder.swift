@@ -8,8 +8,7 @@
 struct BuiltRequest: Sendable {
     var http: HTTPRequest
     var options: APIOptions
-    /// Query and form names whose values are secret, beside those that are so by name.
-    var secretNames: Set<String>
+    var secrets: MarkedSecrets
 }
 
 /// Turns a command and args into a request. Runs on the thread that begins the request; mistakes are errors, never traps.
@@ -28,8 +27,10 @@ struct RequestBuilder {
         try setBody(of: &http, applied.body)
         http.headers.setIfAbsent("User-Agent", settings.userAgent)
         if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
-        return BuiltRequest(
-            http: http, options: applied.options, secretNames: applied.secretNames)
+        var secrets = applied.secrets
+        if case .form = applied.body { secrets.isForm = true }
+        http.hasSecretBody = secrets.isInBody
+        return BuiltRequest(http: http, options: applied.options, secrets: secrets)
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {

@@ -2,16 +2,18 @@
 enum RequestLog {
     /// How much of a body is shown, in bytes.
     private static let shownBody = 2048
+    private static let formType = "application/x-www-form-urlencoded"
 
     static func started(_ request: APIRequest) {
         request.log(.info, "#\(request.identifier) \(request.summary)")
-        guard request.logFlags.contains(.debug), let http = request.httpRequest else { return }
-        request.log(.debug, "#\(request.identifier) sends \(http.headers.description.indentedLines)\(body(of: http))")
+        guard request.logFlags.contains(.debug), case .success(let built) = request.built else { return }
+        let headers = built.http.headers.description.indentedLines
+        request.log(.debug, "#\(request.identifier) sends \(headers)\(body(of: built))")
     }
 
     static func redirected(_ request: APIRequest, _ status: Int, to next: HTTPRequest) {
         request.log(
-            .info, "#\(request.identifier) HTTP \(status), goes on to \(next.method) \(Secrets.redactURL(next.url))")
+            .info, "#\(request.identifier) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
     }
 
     static func completed(_ response: APIResponse) {
@@ -27,37 +29,40 @@ enum RequestLog {
             request.log(level, "#\(request.identifier) \(error)")
         }
         if let prefix = response.prefixText {
-            request.log(
-                .warn, "#\(request.identifier) text before the JSON was left out: \(quoted(String(prefix.prefix(200))))"
-            )
+            let text = quoted(String(prefix.prefix(200)))
+            request.log(.warn, "#\(request.identifier) text before the JSON was left out: \(text)")
         }
         guard request.logFlags.contains(.debug), response.status > 0 else { return }
-        let body = shown(
-            response.data.prefix(shownBody), of: response.data.count, type: response.headers["Content-Type"])
+        let isForm = response.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
+        let body = shown(response.data.prefix(shownBody), of: response.data.count) {
+            isForm ? Secrets.redactPairs($0) : Secrets.redactJSON($0)
+        }
         request.log(.debug, "#\(request.identifier) received \(response.headers.description.indentedLines)\(body)")
     }
 
-    private static func body(of http: HTTPRequest) -> String {
-        switch http.body {
+    private static func body(of built: BuiltRequest) -> String {
+        switch built.http.body {
         case .none: ""
-        case .bytes(let bytes): shown(bytes.prefix(shownBody), of: bytes.count, type: http.headers["Content-Type"])
+        case .bytes(let bytes): shown(bytes.prefix(shownBody), of: bytes.count) { built.secrets.redact(body: $0) }
         case .multipart(let parts): "\n  multipart: \(parts.map { quoted($0.name) }.joined(separator: ", "))"
         case .file(let path, let length): "\n  file \(quoted(path)), \(length) bytes"
         case .stream(let stream): "\n  stream, \(stream.length.map { "\($0) bytes" } ?? "unknown length")"
         }
     }
 
-    private static func shown(_ bytes: some Collection<UInt8>, of count: Int, type: String?) -> String {
+    private static func shown(
+        _ bytes: some Collection<UInt8>, of count: Int, _ redact: (String) -> String
+    ) -> String {
         guard count > 0 else { return "" }
         guard !bytes.contains(0) else { return "\n  \(count) bytes" }
-        let text = String(decoding: bytes, as: UTF8.self)
-        let isForm = type?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") ?? false
-        let redacted = isForm ? Secrets.redactPairs(text) : Secrets.redactJSON(text)
-        return "\n  \(redacted)\(count > bytes.count ? "… (\(count) bytes)" : "")"
+        let text = redact(String(decoding: bytes, as: UTF8.self))
+        return "\n  \(text)\(count > bytes.count ? "… (\(count) bytes)" : "")"
     }
 }
 
 extension APIRequest {
+    func redact(url: String) -> String { (try? built.get())?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
+
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
         client.writeLog(level, message())

@@ -51,6 +51,7 @@ struct RequestMachine: Sendable {
         var latest: TransferProgress?
         /// What was reported last, so that nothing is told twice.
         var reported: TransferProgress?
+        /// Whether "0 of total" was told, or would come too late: after more than 0 of an unknown total.
         var hasBegun = false
         var isPosted = false
         var isRunning = false
@@ -75,6 +76,7 @@ struct RequestMachine: Sendable {
                 return progress
             }
             defer { latest = nil }
+            if let latest, latest.bytes > 0 { hasBegun = true }
             return latest
         }
 

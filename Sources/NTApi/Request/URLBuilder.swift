@@ -20,7 +20,7 @@ enum URLBuilder {
         guard !pairs.isEmpty else { return parts }
         let added = pairs.joined(separator: "&")
         let separator = parts.query.map { $0.isEmpty || $0.hasSuffix("&") ? "" : "&" } ?? ""
-        parts = try URLParts(withoutFragment(parts.text, hasQuery: parts.query != nil) + separator + added)
+        parts = try URLParts(withQueryMark(parts.text) + separator + added)
         return parts
     }
 
@@ -37,9 +37,8 @@ enum URLBuilder {
         if path.hasSuffix("/") { path.removeLast() }
         path += command.hasPrefix("/") || commandPieces[0].isEmpty ? "" : "/"
         path += commandPieces[0]
-        let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first].compactMap { $0 }.filter {
-            !$0.isEmpty
-        }
+        let queries = [pieces.dropFirst().first, commandPieces.dropFirst().first]
+            .compactMap { $0 }.filter { !$0.isEmpty }
         return queries.isEmpty ? path : "\(path)?\(queries.joined(separator: "&"))"
     }
 
@@ -71,8 +70,9 @@ enum URLBuilder {
         return isDots ? String(repeating: "%2E", count: value.utf8.count) : PercentEncoding.component(value)
     }
 
-    private static func withoutFragment(_ url: String, hasQuery: Bool) -> String {
+    // libcurl tells an empty query from none nowhere but in the text.
+    private static func withQueryMark(_ url: String) -> String {
         let kept = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
-        return hasQuery ? kept : kept + "?"
+        return kept.contains("?") ? kept : kept + "?"
     }
 }

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The table that Swift, C and Python share: `Tests/conformance/README.md` tells what its keys mean.
+@Suite struct ConformanceTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let json: JSON
+        var testDescription: String { json["name"]?.string ?? "" }
+    }
+
+    static let cases: [Case] = {
+        guard let file = fopen("\(TestServers.packageRoot)/Tests/conformance/cases.json", "r") else { return [] }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while case let byte = fgetc(file), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }
+        return ((try? JSON(parsing: bytes))?.array ?? []).map(Case.init)
+    }()
+
+    @Test func theTableIsThere() { #expect(Self.cases.count > 300) }
+
+    @Test(arguments: cases) func holds(_ template: Case) async throws {
+        let json = try JSON(parsing: try TestServers.fill(template.json.text))
+        let base = try json["base"]?.string ?? TestServers.url(json["server"]?.string ?? "")
+        let client = TestClient(at: base)
+        client.defaults["caFile"] = JSON(try TestServers.url("ca"))
+        client.logFlags = .all
+        var (response, failure): (APIResponse?, APIError?)
+        do {
+            let args = try APIArg.list(parsing: try #require(json["args"]).text)
+            response = await client.response(json["command"]?.string ?? "", args: args)
+        } catch let error as APIError {
+            failure = error
+        }
+        let check = Check(response: response, error: failure ?? response?.error)
+        for (key, value) in json["expect"]?.object ?? [] { check.expect(key, value) }
+    }
+
+    private struct Check {
+        let response: APIResponse?
+        let error: APIError?
+
+        func expect(_ key: String, _ wanted: JSON) {
+            switch key {
+            case "status": #expect(response?.status ?? 0 == wanted.int)
+            case "error": expectError(wanted)
+            case "json": for entry in wanted.array ?? [] { expectEntry(entry) }
+            case "json_is_absent": #expect((response?.json == nil) == wanted.bool)
+            case "prefix_text": #expect(response?.prefixText == wanted.string)
+            case "data_text": #expect(response?.data.elementsEqual((wanted.string ?? "").utf8) == true)
+            case "data_base64": #expect(response.map { Base64.encode($0.data) } == wanted.string)
+            case "header": expectHeaders(wanted.array ?? [])
+            case "url": #expect(response?.url == wanted.string)
+            case "url_contains": #expect(response?.url.containsSubstring(wanted.string ?? "?") == true)
+            default: Issue.record("an expectation that this runner does not know: \(key)")
+            }
+        }
+
+        private func expectError(_ wanted: JSON) {
+            if wanted.isNull {
+                #expect(error == nil)
+                return
+            }
+            guard let error else {
+                Issue.record("no error where \(wanted) was expected")
+                return
+            }
+            if let domain = wanted["domain"]?.string { #expect(error.domain.rawValue == domain) }
+            if let code = wanted["code"]?.string { #expect(error.code == ErrorCode(code)) }
+            if let retryable = wanted["retryable"]?.bool { #expect(error.isRetryable == retryable) }
+            for part in wanted["message_contains"]?.array ?? [] {
+                let text = (part.string ?? "").lowercasedASCII()
+                #expect(error.message.lowercasedASCII().containsSubstring(text), "\(error.message)")
+            }
+        }
+
+        private func expectEntry(_ entry: JSON) {
+            let path = entry["path"]?.string ?? ""
+            let found = response?.json?[path: path]
+            for (key, wanted) in entry.object ?? [] where key != "path" {
+                switch key {
+                case "string": #expect(found?.string == wanted.string, "\(path)")
+                case "int": #expect(found?.kind == .int && found?.int64 == wanted.int64, "\(path)")
+                case "double": #expect(found?.kind == .double && found?.double == wanted.double, "\(path)")
+                case "bool": #expect(found?.bool == wanted.bool, "\(path)")
+                case "null": #expect(found?.isNull == true, "\(path)")
+                case "absent": #expect(found == nil, "\(path)")
+                case "count":
+                    let isContainer = found?.kind == .array || found?.kind == .object
+                    #expect(isContainer && found?.count == wanted.int, "\(path)")
+                default: Issue.record("a check that this runner does not know: \(key)")
+                }
+            }
+        }
+
+        /// Each pair is among the headers, and those of one name are there in this order.
+        private func expectHeaders(_ pairs: [JSON]) {
+            var rest = response.map { Array($0.headers) } ?? []
+            for pair in pairs {
+                let (name, value) = (pair[0]?.string ?? "", pair[1]?.string)
+                let index = rest.firstIndex { $0.name.equalsIgnoringASCIICase(name) && $0.value == value }
+                #expect(index != nil, "\(pair)")
+                guard let index else { continue }
+                rest = rest.enumerated().filter {
+                    $0.offset > index || !$0.element.name.equalsIgnoringASCIICase(name)
+                }.map(\.element)
+            }
+        }
+    }
+}

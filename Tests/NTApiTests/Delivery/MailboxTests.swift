@@ -1,0 +1,163 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+@Suite struct MailboxTests {
+    private func isReadable(_ mailbox: Mailbox) -> Bool {
+        var entry = pollfd(fd: mailbox.fileDescriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLIN) != 0
+    }
+
+    private func post(_ mailbox: Mailbox, _ callback: @escaping @Sendable () -> Void) { _ = mailbox.post(callback) }
+
+    @Test func drainRunsWhatWaitsInOrder() {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        for number in 0..<5 { post(mailbox) { ran.append(number) } }
+        #expect(mailbox.drain() == 5 && ran.all == [0, 1, 2, 3, 4])
+        #expect(mailbox.drain() == 0)
+    }
+
+    /// Callbacks that begin new requests must not keep an event loop inside for ever.
+    @Test func drainLeavesWhatArrivesMeanwhile() {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        post(mailbox) {
+            ran.append(1)
+            _ = mailbox.post { ran.append(2) }
+        }
+        #expect(mailbox.drain() == 1 && ran.all == [1])
+        #expect(isReadable(mailbox))
+        #expect(mailbox.drain() == 1 && ran.all == [1, 2])
+    }
+
+    @Test func drainInsideOfACallbackRunsTheRest() {
+        let (mailbox, ran) = (Mailbox(), Log<String>())
+        post(mailbox) {
+            ran.append("outer")
+            mailbox.drain()
+            ran.append("end of outer")
+        }
+        post(mailbox) { ran.append("inner") }
+        #expect(mailbox.drain() == 1)
+        #expect(ran.all == ["outer", "inner", "end of outer"] && mailbox.drain() == 0)
+    }
+
+    @Test func theDescriptorIsReadableExactlyWhileSomethingWaits() {
+        let mailbox = Mailbox()
+        post(mailbox) {}
+        // Asked for late: what waits already shows.
+        #expect(mailbox.fileDescriptor >= 0 && mailbox.fileDescriptor == mailbox.fileDescriptor)
+        #expect(isReadable(mailbox))
+        mailbox.drain()
+        #expect(!isReadable(mailbox))
+        for _ in 0..<3 { post(mailbox) {} }
+        #expect(isReadable(mailbox))
+        mailbox.drain()
+        #expect(!isReadable(mailbox))
+        _ = mailbox.postEvent { nil }
+        #expect(isReadable(mailbox))
+        mailbox.drain()
+        #expect(isReadable(mailbox), "events wait for takeEvent")
+        #expect(mailbox.takeEvent() == nil && !isReadable(mailbox))
+        mailbox.stop()
+        #expect(!isReadable(mailbox))
+        #expect(mailbox.run(timeout: 0) == .stopped)
+    }
+
+    @Test func runOnceRunsWhatWaits() {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        #expect(mailbox.run(timeout: 0) == .timedOut)
+        post(mailbox) { ran.append(1) }
+        #expect(mailbox.run(timeout: 0) == .timedOut && mailbox.run(timeout: -5) == .timedOut && ran.count == 1)
+    }
+
+    @Test func runForATimeEndsThen() async {
+        let elapsed = await onThread {
+            let start = MonotonicTime.now()
+            #expect(Mailbox().run(timeout: 0.05) == .timedOut)
+            return MonotonicTime.now().seconds(since: start)
+        }
+        #expect(elapsed >= 0.05 && elapsed < 5)
+    }
+
+    @Test func runsUntilAnotherThreadStopsIt() async {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        async let result = onThread { mailbox.run() }
+        for number in 0..<100 { post(mailbox) { ran.append(number) } }
+        #expect(await ran.first(100) == Array(0..<100))
+        mailbox.stop()
+        #expect(await result == .stopped)
+    }
+
+    @Test func aStopBeforeRunEndsTheNext() async {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        mailbox.stop()
+        post(mailbox) { ran.append(1) }
+        #expect(await onThread { mailbox.run() } == .stopped)
+        #expect(mailbox.run(timeout: 0) == .timedOut && ran.count == 1)
+    }
+
+    @Test func stopEndsTheInnermostRun() async {
+        let (mailbox, order) = (Mailbox(), Log<String>())
+        post(mailbox) {
+            _ = mailbox.post { mailbox.stop() }
+            #expect(mailbox.run() == .stopped)
+            order.append("inner ended")
+            _ = mailbox.post {
+                order.append("outer goes on")
+                mailbox.stop()
+            }
+        }
+        #expect(await onThread { mailbox.run() } == .stopped)
+        #expect(order.all == ["inner ended", "outer goes on"])
+    }
+
+    @Test func aMailboxOfAThreadIsItsOwn() async {
+        let mailbox = await onThread { () -> Mailbox in
+            #expect(Mailbox.current === Mailbox.current && Mailbox.current !== Mailbox.main)
+            return Mailbox.current
+        }
+        #expect(mailbox.run(timeout: 0) == .wrongThread && mailbox.drain() == 0)
+        let others = await onThread { Mailbox.main.run(timeout: 0) }
+        #expect(others == .wrongThread)
+    }
+
+    @Test func whatWaitsForAThreadThatEndedRunsOnAWorker() async {
+        let ranOnWorker = Log<Bool>()
+        // The thread ends after its body: its mailbox hands over then.
+        let mailbox = await onThread { () -> MailboxReference in
+            for _ in 0..<3 { _ = Mailbox.current.post { ranOnWorker.append(WorkerPool.isWorkerThread) } }
+            return MailboxReference(Mailbox.current)
+        }
+        #expect(await ranOnWorker.first(3) == [true, true, true])
+        // And what comes later is refused, or nobody is there.
+        #expect(mailbox.mailbox?.post {} != true)
+    }
+
+    @Test func aDroppedMailboxHandsOverToo() async {
+        let ranOnWorker = Log<Bool>()
+        do {
+            let mailbox = Mailbox()
+            _ = mailbox.post { ranOnWorker.append(WorkerPool.isWorkerThread) }
+        }
+        #expect(await ranOnWorker.first(1) == [true])
+    }
+
+    @Test func manyPostersAndDrainers() async {
+        let (mailbox, ran) = (Mailbox(), Log<Int>())
+        _ = mailbox.fileDescriptor
+        await withTaskGroup { group in
+            for poster in 0..<4 {
+                group.addTask { for number in 0..<500 { _ = mailbox.post { ran.append(poster * 500 + number) } } }
+                group.addTask { for _ in 0..<500 { mailbox.drain() } }
+            }
+        }
+        while mailbox.drain() > 0 {}
+        #expect(ran.all.sorted() == Array(0..<2000) && !isReadable(mailbox))
+    }
+}

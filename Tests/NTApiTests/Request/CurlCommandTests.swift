@@ -1,0 +1,82 @@
+import Testing
+
+@testable import NTApi
+
+/// A command is right when a shell makes the words of it that were meant.
+@Suite struct CurlCommandTests {
+    private func words(_ args: [APIArg], command: String = "c") throws -> [String] {
+        let text = try #require(TestClient(at: "http://h/a", args: args).request(command).curlCommand)
+        #expect(text.hasASCIIPrefix("curl "))
+        // The shell's printf ends each word that it got with a NUL.
+        let printed = shell("printf '%s\\0' \(text.dropFirst(5))")
+        return printed.split(separator: 0, omittingEmptySubsequences: false).dropLast().map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    private let headers = ["-H", "User-Agent: ntapi/\(ntapiVersion)", "-H", "Accept: application/json, */*;q=0.5"]
+
+    @Test func aPlainGET() throws {
+        #expect(try words([.url("q", "a&b")]) == headers + ["--compressed", "http://h/a/c?q=a%26b"])
+    }
+
+    @Test(arguments: [
+        "plain", "two words", "it's", "''", "$(reboot) `reboot` $HOME", "\"double\"", "a\\b\\", "*?[a]{b,c}", "~", "#x",
+        ";|&<>",
+        "é💧", "!history", "-n", "%s",
+    ]) func everyWordSurvivesTheShell(_ nasty: String) throws {
+        let found = try words([.header("X-A", nasty), .data(Array(nasty.utf8)), .option(.rawData)])
+        #expect(found.contains("X-A: \(nasty)"))
+        let index = try #require(found.firstIndex(of: "--data-raw"))
+        #expect(found[index + 1] == nasty)
+    }
+
+    @Test func newLinesInABodySurvive() throws {
+        #expect(try words([.json(["a": "x"]), .data(nil)]).contains(#"{"a":"x"}"#))
+        #expect(try words([.data(Array("line 1\nline '2'\n".utf8))]).contains("line 1\nline '2'\n"))
+    }
+
+    @Test func methods() throws {
+        #expect(try words([.method("HEAD")]).first == "--head")
+        #expect(try words([.method("DELETE")]).prefix(2) == ["-X", "DELETE"])
+        #expect(try !words([.form("a", 1)]).contains("-X"))
+        #expect(try words([.form("a", 1), .method("GET")]).prefix(2) == ["-X", "GET"])
+    }
+
+    @Test func bodies() throws {
+        #expect(try words([.data([0, 1])]).contains("<2 bytes>"))
+        #expect(try words([.file(#filePath)]).contains("@\(#filePath)"))
+        #expect(try words([.stream(BodyStream { _ in 0 })]).contains("@-"))
+        #expect(try words([.header("X-Empty", "")]).contains("X-Empty;"))
+        let parts = try words([
+            .multipart("t", "a;b"), .multipart("at", "@/etc/passwd"),
+            .multipart("f", file: #filePath, contentType: "a/b"),
+        ])
+        // A value that begins with @ or < would be read from a file by -F.
+        #expect(parts.indices.contains { parts[$0] == "--form-string" && parts[$0 + 1] == "at=@/etc/passwd" })
+        #expect(parts.contains("f=@\(#filePath);filename=\"CurlCommandTests.swift\";type=a/b"))
+    }
+
+    @Test func settings() throws {
+        let found = try words([.option(.allowInvalidCertificate), .option(.httpVersion, "2")])
+        #expect(found.contains("--insecure") && found.contains("--http2"))
+    }
+
+    @Test func secretsAreRedacted() throws {
+        let secrets: [[APIArg]] = [
+            [.basicAuth("s3cr3t", "s3cr3t")], [.bearer("s3cr3t")], [.header("Cookie", "s3cr3t")],
+            [.header("X-Mine", "s3cr3t").secret], [.url("appid", "s3cr3t")], [.url("mine", "s3cr3t").secret],
+            [.form("password", "s3cr3t")], [.form("mine", "s3cr3t").secret], [.json(["token": "s3cr3t"])],
+            [.json(["a": "s3cr3t"]).secret], [.data(Array("s3cr3t".utf8)).secret], [.multipart("secret", "s3cr3t")],
+            [.multipart("mine", "s3cr3t").secret], [.form("mine", "s3cr3t").secret, .header("Content-Type", "a/b")],
+        ]
+        for args in secrets {
+            let text = try #require(TestClient(at: "http://h", args: args).request().curlCommand)
+            #expect(!text.containsSubstring("s3cr3t"), "\(text)")
+        }
+    }
+
+    @Test func whatMakesNoRequestHasNoCommand() {
+        #expect(TestClient(at: "http://h").request("{x}").curlCommand == nil)
+    }
+}

@@ -1,0 +1,284 @@
+import Testing
+
+@testable import NTApi
+
+/// PITFALLS 22: every schedule of what can happen to a request delivers its response once, and last.
+@Suite struct RequestMachineTests {
+    /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in an order drawn by lot.
+    private struct Simulation {
+        var machine = RequestMachine()
+        var generator: SeededGenerator
+        /// What has happened, for the message of a failure.
+        var history: [String] = []
+        var violations: [String] = []
+
+        private var isResumed = false
+        private var isOver = false
+        private var exchange: Exchange.ID?
+        private var exchanges = 0
+        private var hasEnded = false
+        private var succeeds = false
+        private var waitWasBounded = false
+        private var cancelWon = false
+        private var deliveries = 0
+        private var isDelivering = false
+        private var lanes = [Lane(), Lane()]
+
+        private struct Lane {
+            var total: Int64?
+            var bytes: Int64 = 0
+            var posted = 0
+            var isRunning = false
+            var told: [TransferProgress] = []
+        }
+
+        init(seed: UInt64) {
+            generator = SeededGenerator(seed)
+            for index in lanes.indices { lanes[index].total = Bool.random(using: &generator) ? 1000 : nil }
+        }
+
+        mutating func run() {
+            var steps = 0
+            while machine.phase != .done, steps < 10_000 {
+                steps += 1
+                step()
+            }
+            if machine.phase != .done { violate("it never ends") }
+            // What is late must not do any harm.
+            for direction in RequestMachine.Direction.allCases {
+                if machine.progressed(direction, TransferProgress(bytes: 7, total: 9)) { violate("posts when done") }
+                while lanes[direction.rawValue].posted > 0 { runJob(direction) }
+            }
+            if machine.progressWaitIsOver() != .nothing { violate("delivers when done") }
+            if machine.cancel() != .tooLate { violate("cancels when done") }
+            if machine.resume() { violate("resumes when done") }
+            check()
+        }
+
+        private mutating func step() {
+            let direction = Bool.random(using: &generator) ? RequestMachine.Direction.upload : .download
+            switch Int.random(in: 0..<20, using: &generator) {
+            case 0..<3: resume()
+            case 3: cancel()
+            case 4..<11: report(direction)
+            case 11..<16: runJob(direction)
+            case 16: redirect()
+            case 17: end()
+            case 18: patienceEnds()
+            default: handlerReturns()
+            }
+        }
+
+        private mutating func resume() {
+            guard machine.resume() else { return }
+            note("resume")
+            if isResumed { violate("resumed twice") }
+            isResumed = true
+            begin()
+        }
+
+        private mutating func begin() {
+            exchanges += 1
+            let id = Exchange.ID(value: UInt64(exchanges))
+            if machine.exchangeBegins(id) {
+                exchange = id
+            } else {
+                finish(successfully: false)
+            }
+        }
+
+        private mutating func cancel() {
+            let action = machine.cancel()
+            note("cancel: \(action)")
+            switch action {
+            case .end: finish(successfully: false)
+            case .cancelExchange(let id):
+                if id != exchange { violate("cancels an exchange that is not there") }
+                cancelWon = true
+            case .nothing: cancelWon = true
+            case .tooLate: break
+            }
+        }
+
+        private mutating func report(_ direction: RequestMachine.Direction) {
+            guard exchange != nil else { return }
+            var lane = lanes[direction.rawValue]
+            lane.bytes = min(lane.bytes + Int64.random(in: 0...400, using: &generator), 1000)
+            let progress = TransferProgress(bytes: lane.bytes, total: lane.total)
+            lanes[direction.rawValue] = lane
+            note("\(direction) \(lane.bytes)")
+            if machine.progressed(direction, progress) { post(direction) }
+        }
+
+        private mutating func post(_ direction: RequestMachine.Direction) {
+            lanes[direction.rawValue].posted += 1
+            if lanes[direction.rawValue].posted > 1 { violate("two jobs for one handler") }
+        }
+
+        private mutating func runJob(_ direction: RequestMachine.Direction) {
+            var lane = lanes[direction.rawValue]
+            guard lane.posted > 0 else { return }
+            if !lane.isRunning {
+                lane.isRunning = true
+                if let progress = machine.takeProgress(direction) {
+                    note("tells \(direction) \(progress.bytes)")
+                    if isDelivering || deliveries > 0 { violate("progress after the response") }
+                    lane.told.append(progress)
+                }
+                lanes[direction.rawValue] = lane
+            } else {
+                lane.isRunning = false
+                lane.posted -= 1
+                lanes[direction.rawValue] = lane
+                switch machine.progressReturned(direction) {
+                case .nothing: break
+                case .postProgress: post(direction)
+                case .deliverResponse: deliver()
+                }
+            }
+        }
+
+        private mutating func redirect() {
+            guard exchange != nil, exchanges < 5 else { return }
+            note("redirect")
+            machine.exchangeEnded()
+            exchange = nil
+            begin()
+        }
+
+        private mutating func end() {
+            guard exchange != nil else { return }
+            machine.exchangeEnded()
+            exchange = nil
+            let isCancelled = machine.isCancelled
+            if !isCancelled, Bool.random(using: &generator) {
+                for direction in RequestMachine.Direction.allCases {
+                    let total = lanes[direction.rawValue].total ?? max(1, lanes[direction.rawValue].bytes)
+                    if machine.progressed(direction, TransferProgress(bytes: total, total: total)) { post(direction) }
+                    lanes[direction.rawValue].total = total
+                }
+                finish(successfully: true)
+            } else {
+                finish(successfully: false)
+            }
+        }
+
+        private mutating func finish(successfully: Bool) {
+            if hasEnded { violate("ends twice") }
+            note("end, \(successfully)")
+            hasEnded = true
+            succeeds = successfully
+            if machine.ended(successfully: successfully) == .deliverResponse { deliver() }
+        }
+
+        private mutating func patienceEnds() {
+            guard hasEnded else { return }
+            note("patience ends")
+            waitWasBounded = waitWasBounded || !isDelivering
+            if machine.progressWaitIsOver() == .deliverResponse { deliver() }
+        }
+
+        private mutating func deliver() {
+            note("deliver")
+            deliveries += 1
+            if deliveries > 1 { violate("delivers twice") }
+            if lanes.contains(where: { $0.isRunning && $0.told.last != nil && machine.phase != .delivering }) {
+                violate("delivers while progress runs")
+            }
+            isDelivering = true
+        }
+
+        private mutating func handlerReturns() {
+            guard isDelivering else { return }
+            isDelivering = false
+            machine.handlerReturned()
+        }
+
+        private mutating func check() {
+            if deliveries != 1 { violate("\(deliveries) deliveries") }
+            for lane in lanes {
+                for (one, next) in zip(lane.told, lane.told.dropFirst()) where next.bytes < one.bytes {
+                    violate("progress goes back")
+                }
+                if let first = lane.told.first, let total = first.total, first.bytes != 0 {
+                    violate("the first is \(first.bytes) of \(total)")
+                }
+                guard hasEnded, succeeds, !waitWasBounded, lane.total != nil else { continue }
+                if lane.told.last?.bytes != lane.total { violate("the last is \(lane.told.last?.bytes ?? -1)") }
+            }
+        }
+
+        private mutating func note(_ event: String) { history.append(event) }
+        private mutating func violate(_ what: String) { violations.append(what) }
+    }
+
+    @Test func keepsItsPromiseUnderEverySchedule() {
+        let seed = SeededGenerator.ofThisRun
+        for number in 0..<20_000 as Range<UInt64> {
+            var simulation = Simulation(seed: seed &+ number)
+            simulation.run()
+            guard simulation.violations.isEmpty else {
+                Issue.record("NTAPI_SEED=\(seed &+ number): \(simulation.violations) after \(simulation.history)")
+                return
+            }
+        }
+    }
+
+    @Test func aRequestThatWasNeverResumedEndsByCancel() {
+        var machine = RequestMachine()
+        let cancels = [machine.cancel(), machine.cancel()]
+        #expect(cancels == [.end, .tooLate])
+        let resumes = machine.resume()
+        #expect(!resumes)
+        let end = machine.ended(successfully: false)
+        #expect(end == .deliverResponse)
+        machine.handlerReturned()
+        #expect(machine.phase == .done && machine.isCancelled)
+    }
+
+    @Test func aCancelBetweenTwoExchangesKeepsTheNextFromBeginning() {
+        var machine = RequestMachine()
+        _ = machine.resume()
+        _ = machine.exchangeBegins(Exchange.ID(value: 1))
+        machine.exchangeEnded()
+        let cancel = machine.cancel()
+        #expect(cancel == .nothing)
+        let begins = machine.exchangeBegins(Exchange.ID(value: 2))
+        #expect(!begins)
+    }
+
+    @Test func aCancelAfterTheOutcomeIsTooLate() {
+        var machine = RequestMachine()
+        _ = machine.resume()
+        let end = machine.ended(successfully: true)
+        #expect(end == .deliverResponse)
+        let cancel = machine.cancel()
+        #expect(cancel == .tooLate && !machine.isCancelled)
+    }
+
+    /// A total that is known late must not make a progress bar jump back.
+    @Test func zeroIsNotToldAfterMore() {
+        var machine = RequestMachine()
+        _ = machine.resume()
+        _ = machine.progressed(.download, TransferProgress(bytes: 10, total: nil))
+        var told = [machine.takeProgress(.download)]
+        _ = machine.progressed(.download, TransferProgress(bytes: 20, total: 20))
+        _ = machine.progressReturned(.download)
+        told.append(machine.takeProgress(.download))
+        #expect(told == [TransferProgress(bytes: 10, total: nil), TransferProgress(bytes: 20, total: 20)])
+    }
+
+    @Test func aSlowHandlerHearsOfTheLatest() {
+        var machine = RequestMachine()
+        _ = machine.resume()
+        let posts = [10, 20, 20, 30].map { machine.progressed(.upload, TransferProgress(bytes: $0, total: 100)) }
+        #expect(posts == [true, false, false, false])
+        var told = [machine.takeProgress(.upload)]
+        let returned = machine.progressReturned(.upload)
+        told.append(machine.takeProgress(.upload))
+        #expect(told == [TransferProgress(bytes: 0, total: 100), TransferProgress(bytes: 30, total: 100)])
+        let end = machine.ended(successfully: true)
+        let last = machine.progressReturned(.upload)
+        #expect(returned == .postProgress && end == .awaitProgress && last == .deliverResponse)
+    }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import NTApi
+
+@Suite(.serialized) struct APILogTests {
+    @Test func theSinkGetsTheLines() {
+        let lines = Log<String>()
+        APILog.sink = { level, message in lines.append("\(level): \(message)") }
+        APILog.write(.warn, "of the test")
+        APILog.sink = nil
+        #expect(lines.all.contains("warn: of the test"))
+    }
+
+    @Test func aSinkThatIsReplacedIsReleasedOutsideOfTheLock() {
+        final class Owner: Sendable {
+            deinit { APILog.sink = nil }
+        }
+        do {
+            let owner = Owner()
+            APILog.sink = { _, _ in withExtendedLifetime(owner) {} }
+        }
+        APILog.sink = nil
+        #expect(APILog.sink == nil)
+    }
+
+    /// What is off costs one comparison, and no message.
+    @Test(arguments: [LogLevel.debug, .info, .warn, .error]) func aFlagThatIsOffBuildsNoMessage(_ level: LogLevel) {
+        let client = TestClient(at: "http://127.0.0.1")
+        client.logFlags = LogFlags.all.subtracting(level.flag)
+        let request = client.request()
+        let built = Log<Int>()
+        func message() -> String {
+            built.append(1)
+            return "built"
+        }
+        request.log(level, message())
+        #expect(built.count == 0 && client.lines.count == 0)
+        client.logFlags = level.flag
+        client.request().log(level, message())
+        #expect(built.count == 1 && client.lines.all.map(\.message) == ["built"])
+    }
+
+    @Test func theFlagsAreADefault() {
+        let client = TestClient(at: "http://127.0.0.1")
+        #expect(client.logFlags == [.warn, .error])
+        client.defaults["logFlags"] = 3
+        #expect(client.logFlags == [.debug, .info])
+    }
+}

@@ -1,0 +1,87 @@
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Runs code that may block on a thread of its own: those that tests run on belong to Swift Concurrency, and are few.
+func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in
+        guard Thread.start(name: "test", { continuation.resume(returning: body()) }) else {
+            preconditionFailure("no thread to be had")
+        }
+    }
+}
+
+/// A list that many threads append to, and that a test can wait for.
+final class Log<Element: Sendable>: Sendable {
+    private let elements = Monitor<[Element]>([])
+
+    func append(_ element: Element) {
+        elements.withLock { $0.append(element) }
+        elements.broadcast()
+    }
+
+    var all: [Element] { elements.withLock { $0 } }
+    var count: Int { elements.withLock { $0.count } }
+
+    /// Waits, on a thread of its own, until there are so many. What is there after 30 s is returned all the same.
+    func first(_ count: Int) async -> [Element] {
+        await onThread {
+            let deadline = MonotonicTime.now().advanced(bySeconds: 30)
+            return self.elements.wait(until: deadline) { $0.count >= count ? $0 : nil } ?? self.all
+        }
+    }
+}
+
+/// A client whose log lines stay in the test.
+class TestClient: APIClient, @unchecked Sendable {
+    // Safe to share: the log is.
+    let lines = Log<(level: LogLevel, message: String)>()
+
+    override func writeLog(_ level: LogLevel, _ message: String) { lines.append((level, message)) }
+
+    /// A client for one of the servers' table: no proxy of the environment, and it trusts the test CA.
+    static func of(_ server: String, args: [APIArg] = []) throws -> Self {
+        try Self(server: server, args: args)
+    }
+
+    required init(server: String, args: [APIArg] = []) throws {
+        super.init(baseURL: try TestServers.url(server), args: args)
+        defaults["proxy"] = ""
+        defaults["caFile"] = JSON(try TestServers.url("ca"))
+    }
+
+    required init(at baseURL: String?, args: [APIArg] = []) {
+        super.init(baseURL: baseURL, args: args)
+        defaults["proxy"] = ""
+    }
+}
+
+extension SeededGenerator {
+    /// The seed of this run: NTAPI_SEED, or a new one each time.
+    static let ofThisRun: UInt64 = environment("NTAPI_SEED").flatMap { UInt64($0) } ?? .random(in: 1...999_999_999)
+}
+
+func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+/// What a command line prints on standard output.
+func shell(_ command: String) -> [UInt8] {
+    guard let pipe = popen(command, "r") else { return [] }
+    var bytes: [UInt8] = []
+    while case let byte = fgetc(pipe), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }
+    pclose(pipe)
+    return bytes
+}
+
+/// The library's error that a closure throws; nil when it throws none.
+func thrown(_ body: () throws -> Void) -> APIError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? APIError
+    }
+}
