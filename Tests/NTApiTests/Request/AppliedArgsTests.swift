@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func jsonAndData() throws {
-        let json = try Self.build([.json(["a": [1, nil, "é"]])])
+        let json = try Self.build([.json(["a": [1, .null, "é"]])])
         #expect(text(json.body) == #"{"a":[1,null,"é"]}"# && json.headers["Content-Type"] == "application/json")
         let data = try Self.build([.data([0, 255], contentType: "image/png")])
         #expect(data.headers["Content-Type"] == "image/png")
