@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Callable, Optional
 
@@ -78,6 +79,12 @@ class Delivery:
     def uses(self, mailbox: Mailbox) -> bool:
         """Whether one of its handlers may have to run there."""
         return any(place.mailbox is mailbox for place, _ in self._handlers.values())
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        """Whether all of its handlers run when these are drained."""
+        return all(
+            place.runs_inline and place.mailbox in mailboxes for place, _ in self._handlers.values()
+        )
 
     def mailboxes(self) -> dict[Mailbox, Handler]:
         """Which events C is to deliver where."""
