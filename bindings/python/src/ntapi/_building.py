@@ -41,8 +41,9 @@ def build(
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
 ) -> Request:
-    """A suspended request. `response_place` rules over what args say, `usual_place` where they say
-    nothing.
+    """A suspended request.
+
+    `response_place` rules over what args say, `usual_place` where they say nothing.
     """
     flat = flatten(args)
     if "build_args" in client._overridden:

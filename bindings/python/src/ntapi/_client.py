@@ -99,8 +99,9 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
     ) -> Request:
-        """Begins a request and returns at once. `handler` gets the response, exactly once, also
-        when it fails.
+        """Begins a request and returns at once.
+
+        `handler` gets the response, exactly once, also when it fails.
 
         Progress handlers get bytes so far and bytes expected, None while unknown. The args
         `response_thread` and the like say where handlers run.

@@ -34,8 +34,9 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
     ) -> Response:
-        """Performs a request and waits for its response, whose `error` says what went wrong. Raises
-        nothing for that.
+        """Performs a request and waits for its response, whose `error` says what went wrong.
+
+        Raises nothing for that.
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
