@@ -51,7 +51,7 @@ def _at_exit() -> None:
     main = _threads.main_mailbox()
     for delivery in tuple(_registry.pending.values()):
         delivery.cancel()
-        for mailbox in delivery.mailboxes():
+        for mailbox in delivery.place_mailboxes():
             if mailbox is not main and not _is_attended(mailbox):
                 _background.adopt(mailbox)
     drain(deadline - time.monotonic())

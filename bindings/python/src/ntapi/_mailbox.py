@@ -92,8 +92,9 @@ class Mailbox:
         return self
 
     def fileno(self) -> int:
-        """A descriptor that is readable while something waits. Watch it for reading only; never
-        read or close it.
+        """A descriptor that is readable while something waits.
+
+        Watch it for reading only; never read or close it.
         """
         return self._epoll.fileno()
 
@@ -108,8 +109,9 @@ class Mailbox:
         self._woken = True
 
     def drain(self) -> int:
-        """Runs everything that waits and returns at once when there is nothing. Returns how many
-        ran.
+        """Runs everything that waits and returns at once when there is nothing.
+
+        Returns how many ran.
         """
         count = 0
         self._enter()
@@ -124,8 +126,9 @@ class Mailbox:
         return count
 
     def run(self, timeout: Optional[float] = None) -> bool:
-        """Runs handlers as they arrive, for `timeout` seconds or until `stop`. Returns whether it
-        was stopped.
+        """Runs handlers as they arrive, for `timeout` seconds or until `stop`.
+
+        Returns whether it was stopped.
         """
         stopped = self.run_until(lambda: self._stopping, timeout)
         if stopped:
@@ -134,6 +137,7 @@ class Mailbox:
 
     def stop(self) -> None:
         """Ends the innermost `run` after its current handler; the next one, if none is running.
+
         From any thread.
         """
         self._stopping = True

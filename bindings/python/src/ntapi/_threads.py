@@ -97,8 +97,9 @@ def run(timeout: Optional[float] = None) -> bool:
 
 
 def stop() -> None:
-    """Ends the calling thread's innermost `run` after its current handler. For another thread's:
-    `mailbox.stop()`.
+    """Ends the calling thread's innermost `run` after its current handler.
+
+    For another thread's: `mailbox.stop()`.
     """
     current_mailbox().stop()
 
