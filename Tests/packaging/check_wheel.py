@@ -24,6 +24,7 @@ def run(*command: str | Path, **variables: str) -> str:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "LD_"))}
     done = subprocess.run(
         [str(part) for part in command],
+        check=False,
         env={**environment, **variables},
         cwd="/",
         stdout=subprocess.PIPE,
