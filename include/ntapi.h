@@ -345,7 +345,7 @@ ntapi_mailbox *ntapi_mailbox_main(void);
  *  @since 0.1 */
 ntapi_mailbox *ntapi_mailbox_current(void);
 
-/** Frees a handle to a mailbox; requests that were told to deliver there keep the mailbox itself.
+/** Frees a handle to a mailbox.
  *  What is delivered to a mailbox of ntapi_mailbox_create after its last handle is freed runs on a background worker.
  *  @param mailbox takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
@@ -446,13 +446,14 @@ typedef enum ntapi_cache_policy {
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
-#define NTAPI_OPTION_RAW_DATA "raw_data"                                   /* do not parse the body as JSON */
-#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"               /* statuses from 300 are no errors */
-#define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE "allow_invalid_certificate" /* do not verify the server's certificate   \
-                                                                            */
-#define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size"         /* bytes of the decoded body; "1000000" */
-#define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"                 /* "20" by default; "0" follows none */
-#define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1", "2"; negotiated by default */
+#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body as JSON */
+#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
+#define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
+    "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
+                                                                    */
+#define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
+#define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_HTTP_VERSION "http_version"                   /* "1.0", "1.1", "2"; negotiated by default */
 
 /** Makes an empty list of args.
  *  @returns the list, new.
@@ -785,7 +786,7 @@ ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor 
 /** Says that handlers run when a mailbox is drained.
  *  @param args the list.
  *  @param handlers one of ntapi_handler, or several with |.
- *  @param mailbox the mailbox; kept until the requests that use it are done. NULL suppresses.
+ *  @param mailbox the mailbox, not kept: see ntapi_mailbox_free. NULL suppresses.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -985,9 +986,9 @@ ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
 
 /** Sets the client's hooks.
  *  @param client the client.
- *  @param hooks the hooks, kept until replaced and every request that uses them is done; NULL removes them.
+ *  @param hooks the hooks, kept until replaced and their last call has returned; NULL removes them.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes. Requests begun before keep the hooks they were begun with.
+ *  @threads any; from callbacks: yes. Requests that run use the new hooks from their next hook on.
  *  @since 0.1 */
 ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks);
 

@@ -14,7 +14,8 @@
 #error "libcurl 7.87 or newer is needed: CURLOPT_QUICK_EXIT"
 #endif
 
-/* Each calls with the C type that the option is documented to take: through a variadic call a wrong one is undefined. */
+/* Each calls with the C type that the option is documented to take: through a variadic call a wrong one is undefined.
+ */
 
 static inline CURLcode ntapi_easy_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -62,7 +63,8 @@ static inline CURLcode ntapi_easy_set_seek(CURL *easy, curl_seek_callback functi
 
 static inline CURLcode ntapi_easy_set_progress(CURL *easy, curl_xferinfo_callback function, void *data) {
     CURLcode code = curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, function);
-    if (!code) code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, data);
+    if (!code)
+        code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, data);
     return code ? code : curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
 }
 

@@ -84,7 +84,9 @@ static inline void ntapi_system_close_wakeup(int descriptor) {
 
 #ifdef __linux__
 /* A descriptor that can be made readable and unreadable again; -1 when there is none to have. */
-static inline int ntapi_system_make_wakeup(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+static inline int ntapi_system_make_wakeup(void) {
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
 
 static inline void ntapi_system_signal_wakeup(int descriptor) {
     uint64_t one = 1;

@@ -95,7 +95,9 @@ public func ntapi_response_header(
 }
 
 @_cdecl("ntapi_response_header_count") @implementation
-public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int { box(response)?.response.headers.count ?? 0 }
+public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int {
+    box(response)?.response.headers.count ?? 0
+}
 
 @_cdecl("ntapi_response_header_name") @implementation
 public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {

@@ -20,7 +20,7 @@ import Testing
                         sum += document["key\(index)"]?[0]?.int == index ? 1 : 0
                         sum += document.keys.count == 200 ? 1 : 0
                         sum += round % 10 != 0 || document.text == expected ? 1 : 0
-                        let copy: JSON = [document, document["key\(index)"] ?? nil]
+                        let copy: JSON = [document, document["key\(index)"] ?? .null]
                         sum += copy[0] == document ? 1 : 0
                     }
                     return sum

@@ -32,8 +32,8 @@ import Testing
         var value: JSON = "core"
         for _ in 0..<JSONDepth.limit { value = [value] }
         #expect(height(value) == JSONDepth.limit)
-        #expect(([value] as JSON) == [nil])
-        #expect((["a": value, "b": 1] as JSON) == ["a": nil, "b": 1])
+        #expect(([value] as JSON) == [.null])
+        #expect((["a": value, "b": 1] as JSON) == ["a": .null, "b": 1])
     }
 
     @Test func buildingInALoopEnds() throws {
@@ -54,7 +54,7 @@ import Testing
         let flat = try JSON(parsing: "[" + String(repeating: "[1],", count: 10_000) + "1]")
         #expect(([flat] as JSON)[0] == flat)
         let deepest = try JSON(parsing: nested(JSONDepth.limit))
-        #expect(([deepest] as JSON) == [nil])
+        #expect(([deepest] as JSON) == [.null])
         #expect(try height([#require(deepest[0])]) == JSONDepth.limit)
     }
 
@@ -63,7 +63,7 @@ import Testing
         var value: JSON = []
         for _ in 0..<1_000 { value = [value, value] }
         #expect(value[path: "[0][1]"]?.count == 2)
-        #expect(([value[0] ?? nil] as JSON).count == 1)
+        #expect(([value[0] ?? .null] as JSON).count == 1)
         #expect(value == value)
     }
 }

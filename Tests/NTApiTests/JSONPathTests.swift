@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func findsValues() {
-        let value: JSON = ["list": [["name": "x"], 2], "headers": ["X-Y": "z", "": 1], "n": nil]
+        let value: JSON = ["list": [["name": "x"], 2], "headers": ["X-Y": "z", "": 1], "n": .null]
         #expect(value[path: ""] == value)
         #expect(value[path: "list[0].name"]?.string == "x")
         #expect(value[path: "list[1]"]?.int == 2)

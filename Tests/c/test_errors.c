@@ -113,7 +113,7 @@ static void network_errors_name_libcurls_code(void **state) {
 
 static void broken_answers_are_network_errors(void **state) {
     (void)state;
-    const char *commands[] = {"reset/in-body", "close/in-body", "chunked/truncated", "length/short", "close/before"};
+    const char *commands[] = {"reset/in-body", "close/in-body", "chunked/truncated", "length/long", "close/before"};
     ntapi_client *client = client_of("fault");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         check_error(perform(client, commands[i], NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);

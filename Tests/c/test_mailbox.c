@@ -247,6 +247,23 @@ static void mailbox_freed_early_delivers_in_the_background(void **state) {
     ntapi_client_free(client);
 }
 
+static void mailbox_of_the_clients_args_may_be_freed_early(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_args *args = to_mailbox(mailbox);
+    check_ok(ntapi_client_set_args(client, args));
+    witness seen;
+    witness_init(&seen);
+    begin(client, "late?ms=20", NULL, &seen);
+    ntapi_mailbox_free(mailbox); /* its last handle: client and args are none */
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    witness_free(&seen);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void events_are_taken_many_at_once(void **state) {
     (void)state;
     enum { COUNT = 20 };
@@ -449,6 +466,7 @@ int main(void) {
         cmocka_unit_test(stop_ends_the_innermost_run),
         cmocka_unit_test(a_threads_mailbox_is_its_own),
         cmocka_unit_test(mailbox_freed_early_delivers_in_the_background),
+        cmocka_unit_test(mailbox_of_the_clients_args_may_be_freed_early),
         cmocka_unit_test(events_are_taken_many_at_once),
         cmocka_unit_test(taking_runs_plain_callbacks_on_the_way),
         cmocka_unit_test(progress_comes_as_events_too),

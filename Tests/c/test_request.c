@@ -34,6 +34,28 @@ static void begin_never_calls_back_inside(void **state) {
     witness_free(&seen);
 }
 
+static void *begin_what_cannot_be_built(void *argument) {
+    witness *seen = argument;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    check_ok(ntapi_args_header(args, "X", "\n"));
+    begin(client, "", args, seen);
+    ntapi_args_free(args);
+    return NULL;
+}
+
+static void what_cannot_be_built_is_told_on_the_thread_asked_for(void **state) {
+    (void)state;
+    witness seen;
+    witness_init(&seen);
+    on_new_thread(begin_what_cannot_be_built, &seen);
+    witness_wait(&seen, 1); /* the main thread runs no mailbox, and is not asked to */
+    witness_check_once(&seen);
+    assert_false(pthread_equal(seen.thread, pthread_self()));
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_INVALID_REQUEST);
+    witness_free(&seen);
+}
+
 static void states_follow_the_life(void **state) {
     (void)state;
     witness seen;
@@ -343,6 +365,7 @@ static void args_are_copied(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begin_never_calls_back_inside),
+        cmocka_unit_test(what_cannot_be_built_is_told_on_the_thread_asked_for),
         cmocka_unit_test(states_follow_the_life),
         cmocka_unit_test(handlers_are_set_before_resume_only),
         cmocka_unit_test(cancel_ends_with_the_cancelled_error),

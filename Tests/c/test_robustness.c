@@ -4,6 +4,7 @@
  */
 #include "support.h"
 
+#include <poll.h>
 #include <semaphore.h>
 
 /** What a call passes besides handles. */
@@ -62,11 +63,11 @@ static void keep_job(void *user_data, ntapi_job *job) {
     sem_post(&kept->there);
 }
 
-/** A job that waits to be run: the handler of a request that could not be built. */
+/** A job that waits to be run: the handler of a request that failed. */
 static ntapi_job *new_job(void) {
     struct kept kept;
     sem_init(&kept.there, 0, 0);
-    ntapi_client *client = ntapi_client_create(NULL, NULL);
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
     ntapi_executor *executor = ntapi_executor_create(keep_job, &kept, NULL);
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_executor(args, NTAPI_HANDLER_ALL, executor));
@@ -201,6 +202,14 @@ static int clean_up(void **state) {
     (void)state;
     ntapi_job_run(live[KIND_ntapi_job]);
     end(live);
+    /* One request was set to deliver events to the main thread: they are waited for until they are taken. */
+    ntapi_mailbox *mailbox = ntapi_mailbox_main();
+    struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
+    ntapi_event event = {0};
+    while (ntapi_drain(0) > 0 && event.response == NULL && poll(&fd, 1, (int)(PATIENCE * 1000)) == 1)
+        ntapi_mailbox_take(mailbox, &event, 1);
+    ntapi_response_free(event.response);
+    ntapi_mailbox_free(mailbox);
     return ntapi_drain(PATIENCE) == 0 ? 0 : -1;
 }
 

@@ -9,9 +9,11 @@ extension APIClient {
     }
 
     private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
-        APIRequest(
-            client: self, identifier: nextIdentifier(), command: command,
-            built: Result { () throws(APIError) in try build(command, defaultArgs + self.args + args) })
+        var args = defaultArgs + self.args + args
+        buildArgs(command, &args)
+        return APIRequest(
+            client: self, identifier: nextIdentifier(), command: command, threads: HandlerThreads(args),
+            built: Result { () throws(APIError) in try build(command, args) })
     }
 
     /// Begins a request.
@@ -110,8 +112,6 @@ extension APIClient {
 
     private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
         guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-        var args = args
-        buildArgs(command, &args)
         var applied = AppliedArgs()
         for arg in args { try applied.apply(arg) }
         let settings = settings()

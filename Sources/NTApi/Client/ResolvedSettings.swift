@@ -38,7 +38,9 @@ struct ResolvedSettings: Sendable {
         transfer.maximumConnectionsPerHost = Int(
             clamping: try Self.count(defaults, "maximumConnectionsPerHost", from: 1)
                 ?? Int64(transfer.maximumConnectionsPerHost))
-        if let value = defaults["httpVersion"] { transfer.httpVersion = try Self.httpVersion(value.string ?? value.text) }
+        if let value = defaults["httpVersion"] {
+            transfer.httpVersion = try Self.httpVersion(value.string ?? value.text)
+        }
         if let value = defaults["proxy"] {
             guard let url = value.string else { throw Self.problem("proxy", value, "a URL, or \"\" for none") }
             transfer.proxy = ProxySettings(url: url)

@@ -10,7 +10,7 @@ public struct CallbackThread: Sendable {
         case main
         case background
         case current
-        case mailbox(Mailbox)
+        case mailbox(MailboxReference)
         case executor(any APIExecutor)
     }
 
@@ -22,8 +22,10 @@ public struct CallbackThread: Sendable {
     public static let background = CallbackThread(kind: .background)
     /// The thread that begins the request, when it runs its mailbox.
     public static let current = CallbackThread(kind: .current)
-    /// Whoever drains this mailbox.
-    public static func mailbox(_ mailbox: Mailbox) -> CallbackThread { CallbackThread(kind: .mailbox(mailbox)) }
+    /// Whoever drains this mailbox. It is not kept alive: keep it as long as you drain it. After that, a worker.
+    public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
+        CallbackThread(kind: .mailbox(MailboxReference(mailbox)))
+    }
     /// Your own queue or loop.
     public static func executor(_ executor: any APIExecutor) -> CallbackThread {
         CallbackThread(kind: .executor(executor))
@@ -42,7 +44,7 @@ enum Destination: Sendable {
         case .main: self = .mailbox(MailboxReference(.main))
         case .current: self = .mailbox(MailboxReference(.current))
         case .background: self = .background
-        case .mailbox(let mailbox): self = .mailbox(MailboxReference(mailbox))
+        case .mailbox(let reference): self = .mailbox(reference)
         case .executor(let executor): self = .executor(executor)
         }
     }

@@ -204,7 +204,9 @@ public final class Mailbox: Sendable {
 
     // One write for all that arrives until the next drain.
     private func signalIfNeeded(_ state: inout State) {
-        guard state.descriptor >= 0, !state.isSignalled, !(state.callbacks.isEmpty && state.events.isEmpty) else { return }
+        guard state.descriptor >= 0, !state.isSignalled, !(state.callbacks.isEmpty && state.events.isEmpty) else {
+            return
+        }
         state.isSignalled = true
         ntapi_system_signal_wakeup(state.descriptor)
     }

@@ -11,13 +11,14 @@ enum RedirectPolicy {
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
         guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers.all("Location").first,
-            request.settings.maximumRedirects > 0
+            !location.isEmpty, request.settings.maximumRedirects > 0
         else { return .none }
         guard followed < request.settings.maximumRedirects else {
             return .refuse(
                 error(
                     head, .tooManyRedirects,
-                    "more than \(request.settings.maximumRedirects) redirects, the last to \(Secrets.redactURL(location))"))
+                    "more than \(request.settings.maximumRedirects) redirects, the last to \(Secrets.redactURL(location))"
+                ))
         }
         do throws(APIError) {
             let from = try URLParts(request.url)

@@ -7,7 +7,8 @@ extension APIArg: CustomStringConvertible {
         case .path(let name, let value): "path(\(quoted(name)), \(shown(value, of: name)))"
         case .form(let name, let value): "form(\(quoted(name)), \(shown(value, of: name)))"
         case .multipart(let part): "multipart(\(quoted(part.name)), \(shown(part)))"
-        case .data(let bytes, let type): "data(\(isMarkedSecret ? Secrets.redacted : "\(bytes.count) bytes")\(suffix(type)))"
+        case .data(let bytes, let type):
+            "data(\(isMarkedSecret ? Secrets.redacted : "\(bytes.count) bytes")\(suffix(type)))"
         case .json(let value): "json(\(isMarkedSecret ? Secrets.redacted : Secrets.redactJSON(value.text)))"
         case .file(let path, let type): "file(\(quoted(path))\(suffix(type)))"
         case .stream(let stream, let type):

@@ -116,7 +116,8 @@ extension APIArg {
         guard let file else { return APIArg(.suppressed) }
         let last = file.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(file[file.index(after: $0)...]) } ?? file
         return APIArg(
-            .multipart(.init(name: name, content: .file(path: file), filename: filename ?? last, contentType: contentType)))
+            .multipart(
+                .init(name: name, content: .file(path: file), filename: filename ?? last, contentType: contentType)))
     }
 
     /// Bytes as the body, untouched; at most once; the default method becomes POST.
@@ -196,7 +197,9 @@ extension APIArg {
     public static func responseThread(_ thread: CallbackThread?) -> APIArg { handlers(.response, on: thread) }
 
     /// Says where the upload progress handler runs.
-    public static func uploadProgressThread(_ thread: CallbackThread?) -> APIArg { handlers(.uploadProgress, on: thread) }
+    public static func uploadProgressThread(_ thread: CallbackThread?) -> APIArg {
+        handlers(.uploadProgress, on: thread)
+    }
 
     /// Says where the download progress handler runs.
     public static func downloadProgressThread(_ thread: CallbackThread?) -> APIArg {
@@ -210,7 +213,9 @@ extension APIArg {
 
     private static func text(_ value: (any APIArgValue)?, of name: String, _ kind: (String) -> Kind) -> APIArg {
         guard let value else { return APIArg(.suppressed) }
-        guard let text = value.argText else { return APIArg(.invalid("the value of \"\(name)\" is not a finite number")) }
+        guard let text = value.argText else {
+            return APIArg(.invalid("the value of \"\(name)\" is not a finite number"))
+        }
         return APIArg(kind(text))
     }
 }

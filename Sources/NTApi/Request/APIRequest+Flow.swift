@@ -87,7 +87,9 @@ extension APIRequest: ExchangeObserver {
 
     // A total that was never announced is known at the end.
     private func completeProgress(_ metrics: ExchangeMetrics) {
-        if metrics.bytesSent > 0 { report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent)) }
+        if metrics.bytesSent > 0 {
+            report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
+        }
         if metrics.bytesReceived > 0 {
             report(.download, TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived))
         }

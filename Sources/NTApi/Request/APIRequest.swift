@@ -70,14 +70,16 @@ public final class APIRequest: Sendable {
     let generation = Fork.generation
     let shared: Lock<Shared>
 
-    init(client: APIClient, identifier: UInt64, command: String, built: Result<BuiltRequest, APIError>) {
+    init(
+        client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
+        built: Result<BuiltRequest, APIError>
+    ) {
         self.client = client
         self.identifier = identifier
         self.command = command
         self.built = built
         runtime = .current
         logFlags = client.logFlags
-        let threads = (try? built.get())?.threads ?? HandlerThreads()
         responseDestination = Destination(threads.response)
         progressDestinations = [Destination(threads.uploadProgress), Destination(threads.downloadProgress)]
         shared = Lock(Shared(journey: RequestJourney()))

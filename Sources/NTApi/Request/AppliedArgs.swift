@@ -30,7 +30,6 @@ struct AppliedArgs {
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     private(set) var cachePolicy = CachePolicy.protocol
     private(set) var options = APIOptions()
-    private(set) var threads = HandlerThreads()
     private(set) var secrets = MarkedSecrets()
 
     mutating func apply(_ arg: APIArg) throws(APIError) {
@@ -67,7 +66,7 @@ struct AppliedArgs {
             method = token
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
-        case .thread(let kinds, let thread): threads.set(kinds, thread)
+        case .thread: break
         case .invalid(let message): throw .invalidRequest(message)
         }
     }
@@ -108,13 +107,20 @@ struct AppliedArgs {
     }
 }
 
-/// Where the three handlers of a request run.
+/// Where the three handlers of a request run. Read apart from the other args: also a request that these cannot make calls
+/// its handler where it was asked to.
 struct HandlerThreads: Sendable {
     private(set) var response = CallbackThread.main
     private(set) var uploadProgress = CallbackThread.main
     private(set) var downloadProgress = CallbackThread.main
 
-    mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {
+    init(_ args: [APIArg]) {
+        for arg in args {
+            if case .thread(let kinds, let thread) = arg.kind { set(kinds, thread) }
+        }
+    }
+
+    private mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {
         if kinds.contains(.response) { response = thread }
         if kinds.contains(.uploadProgress) { uploadProgress = thread }
         if kinds.contains(.downloadProgress) { downloadProgress = thread }

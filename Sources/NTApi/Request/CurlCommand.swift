@@ -19,8 +19,8 @@ enum CurlCommand {
         if let file = settings.caFile { words += ["--cacert", word(file)] }
         switch settings.httpVersion {
         case .negotiated: break
-        case .http1_0: words.append("--http1.0")
-        case .http1_1: words.append("--http1.1")
+        case .http10: words.append("--http1.0")
+        case .http11: words.append("--http1.1")
         case .http2: words.append("--http2")
         }
         words.append(word(built.secrets.redact(url: http.url)))

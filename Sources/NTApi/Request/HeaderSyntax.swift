@@ -5,7 +5,8 @@ enum HeaderSyntax {
 
     static func check(name: String, value: String) throws(APIError) {
         guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
-            throw .invalidRequest("\(quoted(name)) is not a header name: letters, digits and !#$%&'*+-.^_`|~ are allowed")
+            throw .invalidRequest(
+                "\(quoted(name)) is not a header name: letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
         guard !reserved.contains(name.lowercasedASCII()) else {
             throw .invalidRequest("the header \(name) is set by the library, from the body")
@@ -25,7 +26,8 @@ enum HeaderSyntax {
     static func check(_ part: HTTPRequest.Part) throws(APIError) {
         for text in [part.name, part.filename ?? "", part.contentType ?? ""] {
             if let byte = text.utf8.first(where: isForbidden) {
-                throw .invalidRequest("the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
+                throw .invalidRequest(
+                    "the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
             }
         }
     }

@@ -8,7 +8,6 @@
 struct BuiltRequest: Sendable {
     var http: HTTPRequest
     var options: APIOptions
-    var threads: HandlerThreads
     var secrets: MarkedSecrets
 }
 
@@ -30,7 +29,7 @@ struct RequestBuilder {
         if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
-        return BuiltRequest(http: http, options: applied.options, threads: applied.threads, secrets: secrets)
+        return BuiltRequest(http: http, options: applied.options, secrets: secrets)
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
@@ -70,6 +69,9 @@ struct RequestBuilder {
             http.body = .file(path: path, length: try Self.length(ofFile: path))
             try setContentType(of: &http, type)
         case .stream(let stream, let type):
+            guard stream.claim() else {
+                throw .invalidRequest("the body stream belongs to another request: make a stream for each request")
+            }
             http.body = .stream(stream)
             try setContentType(of: &http, type)
         }

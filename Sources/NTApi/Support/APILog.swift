@@ -69,14 +69,14 @@ public enum APILog {
         line.withUTF8 { utf8 in
             var rest = UnsafeRawBufferPointer(utf8)
             while !rest.isEmpty {
-                let written = Glibc_write(2, rest.baseAddress, rest.count)
+                let written = writeOnce(2, rest.baseAddress, rest.count)
                 if written <= 0, errno != EINTR { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(max(0, written)))
             }
         }
     }
 
-    private static func Glibc_write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    private static func writeOnce(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         #if canImport(Glibc)
             Glibc.write(descriptor, bytes, count)
         #else

@@ -10,7 +10,9 @@ extension String {
         let haystack = Array(utf8)
         let wanted = Array(needle.utf8)
         guard !wanted.isEmpty, haystack.count >= wanted.count else { return wanted.isEmpty }
-        return (0...(haystack.count - wanted.count)).contains { haystack[$0..<($0 + wanted.count)].elementsEqual(wanted) }
+        return (0...(haystack.count - wanted.count)).contains {
+            haystack[$0..<($0 + wanted.count)].elementsEqual(wanted)
+        }
     }
 
     func hasASCIIPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }

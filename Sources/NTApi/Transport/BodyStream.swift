@@ -1,6 +1,6 @@
 /// A body that the library pulls from the caller, piece by piece, with constant memory.
 ///
-/// A stream can be sent once, or again after `rewind`. It belongs to one request at a time.
+/// A stream belongs to one request, which sends it once, or again after `rewind`.
 public final class BodyStream: Sendable {
     /// Fills the buffer with the next bytes and returns how many; 0 is the end. Throwing fails the request.
     public typealias Read = @Sendable (_ buffer: UnsafeMutableRawBufferPointer) throws -> Int
@@ -8,6 +8,7 @@ public final class BodyStream: Sendable {
     /// The whole length in bytes; nil when it is not known, and the body is sent chunked.
     public let length: Int64?
     let read: Read
+    private let isClaimed = Lock(false)
     let rewind: (@Sendable () -> Bool)?
 
     /// - Parameters:
@@ -19,5 +20,15 @@ public final class BodyStream: Sendable {
         self.length = length.map { max($0, 0) }
         self.read = read
         self.rewind = rewind
+    }
+
+    /// Takes the stream for a request.
+    ///
+    /// - Returns: false when another request has it, or has had it.
+    func claim() -> Bool {
+        isClaimed.withLock { isClaimed in
+            defer { isClaimed = true }
+            return !isClaimed
+        }
     }
 }

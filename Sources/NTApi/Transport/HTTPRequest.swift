@@ -45,8 +45,8 @@ public struct HTTPRequest: Sendable {
 struct TransferSettings: Sendable {
     enum HTTPVersion: String, Sendable {
         case negotiated = ""
-        case http1_0 = "1.0"
-        case http1_1 = "1.1"
+        case http10 = "1.0"
+        case http11 = "1.1"
         case http2 = "2"
     }
 

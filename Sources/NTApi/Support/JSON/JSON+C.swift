@@ -35,7 +35,7 @@ extension JSON {
         JSONHashSeed.plant()
         guard let height = JSONDepth.height(of: source, limit: JSONDepth.limit), let copy = json_deep_copy(source)
         else {
-            self = nil
+            self = .null
             return
         }
         node = JSONNode(adopting: copy, heightBound: height)

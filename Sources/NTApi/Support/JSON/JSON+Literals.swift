@@ -54,17 +54,13 @@ extension JSON {
     }
 }
 
-extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+// Not by the nil literal: where a `JSON?` is wanted, `condition ? value : nil` would make JSON null of it.
+extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// JSON's null, where a plain nil would be no value at all.
-    public static let null = JSON(nilLiteral: ())
-
-    /// Makes null.
-    public init(nilLiteral: ()) {
-        self.init(adopting: JSONRef.null())
-    }
+    /// JSON null.
+    public static let null = JSON(adopting: JSONRef.null())
 
     /// Makes a boolean from `true` or `false`.
     public init(booleanLiteral value: Bool) {

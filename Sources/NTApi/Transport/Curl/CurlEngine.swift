@@ -92,5 +92,7 @@ private final class Ending: Sendable {
         state.broadcast()
     }
 
-    func wait(until deadline: MonotonicTime) -> Bool { state.wait(until: deadline) { $0.hasEnded ? true : nil } ?? false }
+    func wait(until deadline: MonotonicTime) -> Bool {
+        state.wait(until: deadline) { $0.hasEnded ? true : nil } ?? false
+    }
 }

@@ -188,7 +188,8 @@ final class CurlTransfer {
         } else if result.head == nil {
             result.error = APIError(
                 domain: .network, code: .network,
-                message: "\(origin.host):\(origin.port): the server did not answer with a final response")
+                message: "\(origin.host):\(origin.port): the server did not answer with a final response",
+                isRetryable: exchange.request.isIdempotent)
         }
         if result.error == nil, exchange.reportsProgress {
             progress.finish(sent: result.metrics.bytesSent, result.metrics.bytesReceived, exchange.observer)
@@ -232,9 +233,11 @@ final class CurlTransfer {
             return Int64(value)
         }
         func seconds(_ info: CURLINFO) -> Double { Double(number(info)) / 1e6 }
-        metrics.nameLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
-        metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
-        metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
+        if !reusedConnection {
+            metrics.nameLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
+            metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
+            metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
+        }
         metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
         metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))

@@ -95,8 +95,8 @@ struct EasyOptions {
         let version: Int
         switch settings.httpVersion {
         case .negotiated: version = Int(CURL_HTTP_VERSION_2TLS)
-        case .http1_0: version = Int(CURL_HTTP_VERSION_1_0)
-        case .http1_1: version = Int(CURL_HTTP_VERSION_1_1)
+        case .http10: version = Int(CURL_HTTP_VERSION_1_0)
+        case .http11: version = Int(CURL_HTTP_VERSION_1_1)
         // Without TLS there is nothing to negotiate with: the upgrade of RFC 7540 is gone (RFC 9113, 3.1).
         case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }

@@ -33,7 +33,7 @@ extension EasyOptions {
             }
             try check(curl_mime_name(entry, part.name))
             if let filename = part.filename { try check(curl_mime_filename(entry, filename)) }
-            if let type = part.contentType { try check(curl_mime_type(entry, type)) }
+            if let type = part.contentType ?? Self.fallbackType(part) { try check(curl_mime_type(entry, type)) }
             switch part.content {
             case .bytes(let bytes) where bytes.count <= Self.copiedPartSize:
                 try check(
@@ -53,6 +53,14 @@ extension EasyOptions {
             }
         }
         check(ntapi_easy_set_mime(easy, mime))
+    }
+
+    /// What a file part without a type of its own is, where libcurl would leave the type out and the server would read
+    /// text/plain (RFC 7578, 4.4); nil where libcurl knows the type by the file name.
+    private static func fallbackType(_ part: HTTPRequest.Part) -> String? {
+        guard let filename = part.filename?.lowercasedASCII() else { return nil }
+        let known = [".gif", ".jpg", ".jpeg", ".png", ".svg", ".txt", ".htm", ".html", ".pdf", ".xml"]
+        return known.contains { filename.hasSuffix($0) } ? nil : "application/octet-stream"
     }
 
     private func setData(

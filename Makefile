@@ -1,0 +1,86 @@
+# Every target does all of its own set-up, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
+#
+#   make demo             the same API requests from Swift, C and Python against a bundled server
+#   make demo URL=https:  one GET of that URL from each language instead
+#   make test             every test
+#   make check            formats, lints and types
+#   make format           rewrites the formats
+#   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
+#   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
+#   make fuzz             a minute for each parser of outside input
+#   make lib              build/libntapi.so.0
+
+SHELL := /bin/bash
+.DELETE_ON_ERROR:
+.PHONY: demo test check format test-tsan test-asan stress fuzz lib clean setup
+
+# Packages are installed when something is missing, by root or with sudo.
+BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl
+PYTHON ?= python3
+VENV := .venv
+VENV_PYTHON := $(VENV)/bin/python
+PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
+SWIFT_FORMAT := Package.swift Sources Tests bindings/swift
+C_FORMAT = $(shell git ls-files '*.c' '*.h')
+PYTHON_CODE := bindings/python Tests bindings/c
+WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
+
+define install
+	@missing=$$(dpkg-query -W -f '$${Package} $${db:Status-Status}\n' $(1) 2>/dev/null | awk '$$2 == "installed" {print $$1}' \
+	    | sort | comm -13 - <(printf '%s\n' $(1) | sort)); \
+	if [ -n "$$missing" ]; then \
+	    sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
+	    echo "installing:" $$missing; \
+	    $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi
+endef
+
+demo: lib
+	$(PYTHON) Tests/tools/demo.py $(URL)
+
+lib:
+	$(call install,$(BUILD_PACKAGES))
+	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
+	@cmake --build build
+
+setup: $(VENV)/ready
+	$(call install,$(TEST_PACKAGES))
+
+$(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
+	$(call install,$(BUILD_PACKAGES))
+	$(PYTHON) -m venv $(VENV)
+	$(VENV_PYTHON) -m pip install -q $(PYTHON_TOOLS)
+	touch $@
+
+test: setup
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
+
+check: setup
+	swift format lint --strict -r $(SWIFT_FORMAT)
+	clang-format --dry-run -Werror $(C_FORMAT)
+	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
+	$(VENV)/bin/ruff check $(PYTHON_CODE)
+	$(VENV)/bin/mypy
+
+format: setup
+	swift format -i -r $(SWIFT_FORMAT)
+	clang-format -i $(C_FORMAT)
+	$(VENV)/bin/ruff format $(PYTHON_CODE)
+	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
+
+# How many requests the stress tests make; a sanitizer slows each down some ten times.
+REQUESTS ?= 3000
+
+test-tsan test-asan: setup
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize $(if $(filter %tsan,$@),thread,address) --requests $(REQUESTS)
+
+stress: setup
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize thread --only stress --requests 100000
+	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize address --only stress --requests 100000
+
+fuzz: setup
+	$(VENV_PYTHON) Tests/tools/fuzz.py
+
+clean:
+	rm -rf build build-* .build $(VENV)

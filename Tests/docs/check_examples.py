@@ -1,0 +1,126 @@
+"""Compiles and runs the examples of README.md and docs/*.md against the demo server.
+
+    python3 Tests/docs/check_examples.py            # all, with build/libntapi.so.0
+    python3 Tests/docs/check_examples.py --only c,python
+
+An example is a fenced block behind `<!-- run: c -->`, `<!-- run: swift -->` or
+`<!-- run: python -->`: a complete program that takes the base URL as its first argument and exits
+with 0. A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
+and the server's address is shown as http://127.0.0.1:8000.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from examples import LANGUAGES, Example, MalformedError, examples
+from toolchains import CannotBuildError, Toolchains
+
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN_URL = "http://127.0.0.1:8000"
+PATIENCE = 60
+"""Seconds that one example may run."""
+
+
+@contextlib.contextmanager
+def weather_server() -> Iterator[str]:
+    """The base URL of NTAPI_TEST_WEATHER, or of a server that ends with this block."""
+    running = os.environ.get("NTAPI_TEST_WEATHER")
+    if running:
+        yield running
+        return
+    command = [sys.executable, str(ROOT / "Tests" / "servers" / "weather.py")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdin and server.stdout
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+
+
+def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: str) -> str:
+    """Runs one example; what is wrong with it, or an empty text."""
+    environment = {**os.environ, **tools.environment, "NTAPI_TEST_WEATHER": url}
+    try:
+        done = subprocess.run(
+            [*command, url],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=PATIENCE,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"still running after {PATIENCE} seconds"
+    printed = done.stdout.replace(url, SHOWN_URL)
+    if done.returncode != 0:
+        return f"exit code {done.returncode}\n{printed}{done.stderr}"
+    if not example.accepts(printed):
+        return f"expected:\n{example.output}printed:\n{printed}{done.stderr}"
+    return ""
+
+
+def check(found: Sequence[Example], tools: Toolchains, url: str) -> int:
+    """Builds and runs them, a line for each; returns how many failed."""
+    failed = 0
+    for example in found:
+        where = f"{example.page}:{example.line} {example.language}"
+        try:
+            problem = complaint(example, tools.command(example), tools, url)
+        except CannotBuildError as error:
+            problem = f"does not build\n{error}"
+        print(f"{'FAILED' if problem else 'passed'}  {where}", flush=True)
+        if problem:
+            failed += 1
+            print("    " + problem.rstrip().replace("\n", "\n    "), flush=True)
+    return failed
+
+
+def main() -> int:
+    """0 when every example does what its page says."""
+    parser = argparse.ArgumentParser(description="Runs the examples of the documentation.")
+    parser.add_argument("--library", type=Path, default=ROOT / "build" / "libntapi.so.0")
+    parser.add_argument(
+        "--python-path", type=Path, default=ROOT / "bindings" / "python" / "src", metavar="FOLDER"
+    )
+    parser.add_argument(
+        "--scratch", type=Path, help="keep the builds here, which makes the next run quick"
+    )
+    parser.add_argument("--only", default=",".join(LANGUAGES), help="c,swift,python")
+    parser.add_argument("pages", nargs="*", type=Path, help="README.md and docs/*.md if none")
+    options = parser.parse_args()
+
+    wanted = options.only.split(",")
+    if unknown := set(wanted) - set(LANGUAGES):
+        parser.error(f"--only {', '.join(sorted(unknown))}: none of {', '.join(LANGUAGES)}")
+    pages = options.pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    try:
+        found = [example for page in pages for example in examples(page.resolve(), ROOT)]
+    except MalformedError as error:
+        print(error)
+        return 1
+    chosen = [example for example in found if example.language in wanted]
+    if not chosen:
+        print("there are no examples to run")
+        return 1
+
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(weather_server())
+        scratch = options.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        tools = Toolchains(ROOT, scratch.resolve(), options.library, options.python_path, chosen)
+        failed = check(chosen, tools, url)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+from examples import Example
+
+STRICT_C = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-pthread")
+
+# What a program that depends on the repository would write, and nothing more lenient.
+MANIFEST = """\
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "examples",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "ntapi", path: "{root}")],
+    targets: [
+{targets}
+    ],
+    swiftLanguageModes: [.v6]
+)
+"""
+TARGET = """\
+        .executableTarget(
+            name: "{name}", dependencies: [.product(name: "NTApi", package: "ntapi")],
+            swiftSettings: [.treatAllWarnings(as: .error)]),"""
+
+
+class CannotBuildError(Exception):
+    """The compiler's complaint."""
+
+
+class Toolchains:
+    """Builds below one scratch folder."""
+
+    def __init__(
+        self,
+        root: Path,
+        scratch: Path,
+        library: Path,
+        python_path: Path,
+        examples: Sequence[Example],
+    ) -> None:
+        self._root = root
+        self._scratch = scratch
+        self._library = library.resolve()
+        self._python_path = python_path.resolve()
+        self._swift_output = ""
+        self._swift_examples = [item for item in examples if item.language == "swift"]
+        scratch.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the programs find in their environment, beside the server."""
+        return {
+            "NTAPI_LIBRARY": str(self._library),
+            "PYTHONPATH": str(self._python_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONWARNINGS": "error",
+        }
+
+    def command(self, example: Example) -> list[str]:
+        """Builds an example; returns the command that runs it."""
+        if example.language == "swift":
+            program = self._swift_folder / example.name
+            if not program.exists():
+                # One build for all: its complaint is told once.
+                output, self._swift_output = self._swift_output, "see above"
+                raise CannotBuildError(output)
+            return [str(program)]
+        if not self._library.exists():
+            raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
+        if example.language == "python":
+            source = self._write(self._scratch / "python" / f"{example.name}.py", example.code)
+            return [sys.executable, str(source)]
+        return self._c_program(example)
+
+    def _c_program(self, example: Example) -> list[str]:
+        source = self._write(self._scratch / "c" / f"{example.name}.c", example.code)
+        program = source.with_suffix("")
+        include = f"-I{self._root / 'include'}"
+        search = f"-Wl,-rpath,{self._library.parent}"
+        library = str(self._library)
+        words = ["cc", *STRICT_C, include, str(source), library, search, "-o", str(program)]
+        self._run(words)
+        return [str(program)]
+
+    @cached_property
+    def _swift_folder(self) -> Path:
+        """Where the programs of the one package are, built when the first is asked for."""
+        package = self._scratch / "swift"
+        targets = "\n".join(TARGET.format(name=item.name) for item in self._swift_examples)
+        manifest = MANIFEST.format(root=self._root, targets=targets)
+        self._write(package / "Package.swift", manifest)
+        for example in self._swift_examples:
+            self._write(package / "Sources" / example.name / "main.swift", example.code)
+        products = package / ".build" / "debug"
+        for example in self._swift_examples:
+            # What an earlier run built must not stand in for what no longer builds.
+            (products / example.name).unlink(missing_ok=True)
+        build = ["swift", "build", "--package-path", str(package)]
+        done = subprocess.run(build, capture_output=True, text=True, check=False)
+        self._swift_output = done.stdout + done.stderr
+        return products
+
+    @staticmethod
+    def _run(words: Sequence[str]) -> None:
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise CannotBuildError(done.stdout + done.stderr)
+
+    @staticmethod
+    def _write(path: Path, text: str) -> Path:
+        # An unchanged file keeps its time, so that SwiftPM builds only what is new.
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+        return path

@@ -1,0 +1,125 @@
+"""Runs the test suites one after the other and ends with one summary. Called by `make test`, with the servers started."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Suite:
+    """One command whose exit status says whether its tests passed."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def build_folder(sanitizer: str) -> Path:
+    """Each kind of build has a folder of its own."""
+    return ROOT / (f"build-{sanitizer}" if sanitizer else "build")
+
+
+def cmake(sanitizer: str) -> list[Suite]:
+    """Configures and builds the library, the C tests and the examples."""
+    folder = str(build_folder(sanitizer))
+    options = [f"-DNTAPI_SANITIZE={sanitizer}", "-DNTAPI_TESTS=ON", "-DCMAKE_BUILD_TYPE=Release"]
+    configure = ["cmake", "-S", str(ROOT), "-B", folder, "-G", "Ninja", "--log-level=WARNING"]
+    return [
+        Suite("configure", configure + options),
+        Suite("build", ["cmake", "--build", folder]),
+    ]
+
+
+def swift(sanitizer: str, only: str) -> Suite:
+    """The Swift core's own tests."""
+    command = ["swift", "test", "--package-path", str(ROOT)]
+    if sanitizer:
+        scratch = str(ROOT / ".build" / sanitizer)
+        command += [f"--sanitize={sanitizer}", "--scratch-path", scratch]
+    if only:
+        command += ["--filter", "Stress"]
+    return Suite("Swift tests", command)
+
+
+def ctest(sanitizer: str, only: str) -> Suite:
+    """The C suite, the examples and, without a sanitizer, the packaging tests."""
+    folder = str(build_folder(sanitizer))
+    command = ["ctest", "--test-dir", folder, "--output-on-failure", "--timeout", "1500"]
+    if sanitizer:
+        command += ["-LE", "packaging"]
+    if only:
+        command += ["-R", only]
+    return Suite("C tests", command)
+
+
+def pytest() -> Suite:
+    """The Python binding, the servers themselves, the conformance table's form."""
+    folders = ["bindings/python/tests", "Tests/servers", "Tests/conformance"]
+    command = [sys.executable, "-m", "pytest", "-q", *(str(ROOT / folder) for folder in folders)]
+    library = {
+        "NTAPI_LIBRARY": str(ROOT / "build/libntapi.so.0"),
+        "PYTHONPATH": str(ROOT / "bindings/python/src"),
+    }
+    return Suite("Python tests", command, library)
+
+
+def documentation() -> Suite:
+    """The examples in the documentation, compiled and run."""
+    return Suite("examples in docs", [sys.executable, str(ROOT / "Tests/docs/check_examples.py")])
+
+
+def suites(sanitizer: str, only: str) -> list[Suite]:
+    """What is to be run, in order."""
+    chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
+    return chosen if sanitizer else [*chosen, pytest(), documentation()]
+
+
+def sanitizer_options(sanitizer: str) -> dict[str, str]:
+    """Makes a report of a sanitizer a failure."""
+    if sanitizer == "thread":
+        return {"TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1"}
+    if sanitizer == "address":
+        suppressions = ROOT / "Tests/tools/lsan.supp"
+        return {
+            "ASAN_OPTIONS": "detect_leaks=1",
+            "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0",
+        }
+    return {}
+
+
+def main() -> int:
+    """Runs the suites and prints what became of each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sanitize", choices=["thread", "address"], default="")
+    parser.add_argument("--only", default="", help="the tests whose names contain this")
+    parser.add_argument("--requests", type=int, default=0, help="of each stress test")
+    options = parser.parse_args()
+    environment = os.environ | sanitizer_options(options.sanitize)
+    if options.requests:
+        environment["NTAPI_STRESS"] = str(options.requests)
+    lines = []
+    failed = 0
+    for suite in suites(options.sanitize, options.only):
+        print(f"\n--- {suite.name}", flush=True)
+        begun = time.monotonic()
+        ended = subprocess.run(
+            suite.command, cwd=ROOT, env=environment | suite.environment, check=False
+        )
+        outcome = "passed" if ended.returncode == 0 else f"FAILED (status {ended.returncode})"
+        failed += ended.returncode != 0
+        lines.append(f"  {suite.name:<20} {time.monotonic() - begun:6.0f} s  {outcome}")
+        if ended.returncode != 0 and suite.name in ("configure", "build"):
+            break
+    print("\n=== summary", *lines, sep="\n")
+    print("all suites passed" if not failed else f"{failed} of {len(lines)} suites failed")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

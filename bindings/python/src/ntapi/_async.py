@@ -1,0 +1,157 @@
+"""The asyncio client."""
+
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Optional
+
+from . import _registry
+from ._arg import Args
+from ._building import build
+from ._client import BaseClient
+from ._delivery import ProgressHandler
+from ._loops import running_mailbox
+from ._places import Place
+from ._response import Response
+from ._typing import Self
+
+
+class _LoopObserver:
+    """Wakes a coroutine from whatever thread a request ends on."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.event = asyncio.Event()
+
+    def wake(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self.event.set)
+        except RuntimeError:
+            # The loop is closed: nobody waits there any more.
+            pass
+
+
+class AsyncClient(BaseClient):
+    """A client for asyncio.
+
+        async with ntapi.AsyncClient("https://api.example.com") as client:
+            print((await client.send("data/2.5/find", ntapi.url("q", "London"))).json)
+
+    Everything runs on the caller's loop: progress handlers, the handlers of `begin`, the hooks. One
+    client may be used from several loops.
+    """
+
+    async def perform(
+        self,
+        command: str = "",
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Response:
+        """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
+
+        When the task is cancelled, the request is cancelled too, and has ended when CancelledError
+        is raised.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[Response] = loop.create_future()
+
+        def resolve(response: Response) -> None:
+            # The waiter may be done, cancelled with its task. A loop that is closed has no one to
+            # tell.
+            if not waiter.done() and not loop.is_closed():
+                waiter.set_result(response)
+
+        mailbox = running_mailbox()
+        request = build(
+            self,
+            command,
+            args,
+            usual_place=mailbox,
+            response_place=mailbox,
+            handler=resolve,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+        request.resume()
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            if not request._outcome.is_done:
+                waiter = loop.create_future()
+                request.cancel()
+                await _uninterrupted(waiter)
+            raise
+        except BaseException:
+            # The coroutine is thrown away: there is no loop to wait on.
+            request.cancel()
+            raise
+
+    async def send(
+        self,
+        command: str = "",
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Response:
+        """As `perform`, but raises the response's error, an ApiError."""
+        response = await self.perform(
+            command,
+            *args,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+        return response.raise_for_error()
+
+    async def drain(self, timeout: Optional[float] = None) -> int:
+        """Waits until every begun request has called its handler; returns how many are left after
+        `timeout` seconds.
+        """
+        mine = self._running_here()
+        observer = _LoopObserver()
+
+        async def until_drained() -> None:
+            while len(self._pending) > mine:
+                observer.event.clear()
+                if len(self._pending) > mine:
+                    await observer.event.wait()
+
+        with _registry.observing(observer):
+            try:
+                await asyncio.wait_for(until_drained(), timeout)
+            except asyncio.TimeoutError:
+                pass
+        return max(0, len(self._pending) - mine)
+
+    async def close(self) -> None:
+        """Cancels what runs, waits until it has ended, and refuses new requests. A second call does
+        nothing.
+        """
+        self._close()
+        await self.drain()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    def _usual_place(self, has_handler: bool) -> Place:
+        return running_mailbox()
+
+
+async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:
+    """Waits although the task is cancelled again: the request's end is near, and callbacks must not
+    come after it.
+    """
+    while not waiter.done():
+        try:
+            await asyncio.shield(waiter)
+        except asyncio.CancelledError:
+            continue

@@ -1,0 +1,102 @@
+"""The worker thread of the package, `ntapi-background`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Optional
+
+from . import _registry
+from ._mailbox import Mailbox
+from ._report import report
+from ._threads import adopt_as_current
+
+
+class _Worker:
+    """A daemon thread that drains a mailbox of its own and those whose threads have ended."""
+
+    def __init__(self) -> None:
+        self.mailbox = Mailbox()
+        self._adopted: list[Mailbox] = []
+        self._is_ending = False
+        self.thread = threading.Thread(target=self._work, name="ntapi-background", daemon=True)
+
+    def end(self) -> None:
+        self._is_ending = True
+        self.mailbox.wake()
+
+    def adopt(self, mailbox: Mailbox) -> None:
+        """On the worker thread."""
+        if mailbox is self.mailbox or mailbox in self._adopted:
+            return
+        mailbox.give_away()
+        self._adopted.append(mailbox)
+        self.mailbox.watch(mailbox)
+
+    def _work(self) -> None:
+        adopt_as_current(self.mailbox)
+        while not self._is_ending:
+            try:
+                self.mailbox.run_until(self._is_over)
+            except BaseException as error:
+                # A handler's SystemExit ends nothing here: other requests wait for this thread.
+                report(error, self._work)
+
+    def _is_over(self) -> bool:
+        """Asked after each wake and each handler: the time to look at the adopted mailboxes."""
+        for mailbox in tuple(self._adopted):
+            if not mailbox.is_being_drained:
+                mailbox.drain()
+            if not any(delivery.uses(mailbox) for delivery in tuple(_registry.pending.values())):
+                self._adopted.remove(mailbox)
+                self.mailbox.unwatch(mailbox)
+        return self._is_ending
+
+
+_worker: Optional[_Worker] = None
+_lock = threading.Lock()
+_has_ended = False
+
+
+def _started() -> _Worker:
+    global _worker
+    worker = _worker
+    if worker is None:
+        with _lock:
+            if _worker is None:
+                if _has_ended:
+                    raise RuntimeError("the interpreter is exiting")
+                starting = _Worker()
+                starting.thread.start()
+                _worker = starting
+            worker = _worker
+    return worker
+
+
+def background_mailbox() -> Mailbox:
+    """The worker's mailbox; starts the worker on first use."""
+    return _started().mailbox
+
+
+def adopt(mailbox: Mailbox) -> None:
+    """Goes on with a mailbox whose thread has ended, when requests still deliver there."""
+    if any(delivery.uses(mailbox) for delivery in tuple(_registry.pending.values())):
+        worker = _started()
+        worker.mailbox.post(lambda: worker.adopt(mailbox))
+
+
+def end(timeout: float) -> None:
+    """Ends the worker, for ever, and waits for it."""
+    global _worker, _has_ended
+    with _lock:
+        _has_ended = True
+        worker, _worker = _worker, None
+    if worker is not None:
+        worker.end()
+        worker.thread.join(timeout)
+
+
+def reset_in_child() -> None:
+    """In a forked child: the parent's worker is not here; the next use starts one."""
+    global _worker, _lock
+    _worker = None
+    _lock = threading.Lock()

@@ -1,0 +1,106 @@
+"""From a command and args to a request in C that waits to be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from . import _same_thread
+from ._arg import Arg, Args, flatten
+from ._arg_list import THREAD_KINDS, append_args, c_text
+from ._delivery import Delivery, ProgressHandler, ResponseHandler
+from ._enums import Handler
+from ._errors import ApiError
+from ._handles import Handle
+from ._library import lib
+from ._places import Place, resolve
+from ._request import Request
+
+if TYPE_CHECKING:
+    from ._client import BaseClient
+
+_HANDLER_OF = {
+    "response_thread": Handler.RESPONSE,
+    "upload_progress_thread": Handler.UPLOAD_PROGRESS,
+    "download_progress_thread": Handler.DOWNLOAD_PROGRESS,
+}
+
+
+def _nothing(_: object) -> None:
+    """The handler of a request that has none."""
+
+
+def build(
+    client: BaseClient,
+    command: str,
+    args: Iterable[Args],
+    *,
+    usual_place: Place,
+    response_place: Optional[Place] = None,
+    handler: Optional[ResponseHandler] = None,
+    upload_progress: Optional[ProgressHandler] = None,
+    download_progress: Optional[ProgressHandler] = None,
+) -> Request:
+    """A suspended request. `response_place` rules over what args say, `usual_place` where they say
+    nothing.
+    """
+    flat = flatten(args)
+    if "build_args" in client._overridden:
+        adjusted = client.build_args(command, flat)
+        flat = flatten(flat if adjusted is None else adjusted)
+    places: dict[Handler, Place] = {}
+    for arg in (*client.args, *flat):
+        if arg.kind in THREAD_KINDS:
+            places[_HANDLER_OF[arg.kind]] = resolve(arg.values[0])
+    if response_place is not None:
+        places[Handler.RESPONSE] = response_place
+
+    handlers: dict[Handler, tuple[Place, Callable[..., object]]] = {}
+
+    def add(kind: Handler, function: Optional[Callable[..., object]]) -> None:
+        if function is not None:
+            handlers[kind] = (places.get(kind, usual_place), function)
+
+    add(Handler.RESPONSE, handler or _nothing)
+    add(Handler.UPLOAD_PROGRESS, upload_progress)
+    add(Handler.DOWNLOAD_PROGRESS, download_progress)
+    delivery = Delivery(client, handlers)
+    try:
+        _create_in_c(delivery, command, flat)
+    except ApiError as error:
+        # A request that cannot be built still calls its handler, with the error, where it was asked
+        # to.
+        delivery.failure = error
+    except BaseException:
+        delivery.forget_sources()
+        raise
+    return Request(delivery.handle, delivery.outcome)
+
+
+def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
+    client = delivery.client
+    pointer: Any = lib.ntapi_args_create()
+    try:
+        append_args(pointer, args, delivery.source_tokens)
+        if "parse_json" in client._overridden:
+            # The hook parses instead of the core, unless nobody wants it parsed.
+            delivery.parses = not any(_is_raw(arg) for arg in (*client.args, *args))
+            lib.ntapi_args_option(pointer, b"raw_data")
+        events = 0
+        for mailbox, kinds in delivery.mailboxes().items():
+            lib.ntapi_args_mailbox(pointer, int(kinds), mailbox.pointer)
+            events |= int(kinds)
+        request = lib.ntapi_client_create_request(client._handle.pointer, c_text(command), pointer)
+    finally:
+        lib.ntapi_args_free(pointer)
+    if not request:
+        raise ValueError(f"{command!r} cannot be a command")
+    delivery.handle = Handle(request, lib.ntapi_request_free)
+    # What build_request or a default's provider raised. Dropping the handle ends the request
+    # without a call.
+    _same_thread.raise_kept()
+    lib.ntapi_request_set_events(request, events, delivery.token)
+
+
+def _is_raw(arg: Arg) -> bool:
+    return arg.kind == "option" and arg.values[0] == "raw_data"

@@ -1,0 +1,170 @@
+"""What the blocking client and the asyncio client share."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Optional
+
+from . import _hooks, _same_thread
+from ._arg import Arg, Args, flatten
+from ._arg_list import append_args
+from ._building import build
+from ._classes import class_handle, class_scope
+from ._defaults import GetDefaultMethod, SetDefaultMethod
+from ._delivery import Delivery, ProgressHandler, ResponseHandler
+from ._enums import LogFlags, Status
+from ._handles import Handle
+from ._hook_methods import Hooks
+from ._library import lib
+from ._places import Place
+from ._request import Request
+
+
+def _scope(owner: type, instance: Any) -> Any:
+    """The C defaults of a client, or of a class."""
+    if instance is None:
+        return class_scope(owner, BaseClient)
+    return lib.ntapi_client_defaults(instance._handle.pointer)
+
+
+class BaseClient(Hooks):
+    """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
+
+    set_default = SetDefaultMethod(_scope)
+    get_default = GetDefaultMethod(_scope)
+
+    def __init__(
+        self,
+        base_url: Optional[str] = None,
+        *,
+        args: Args = (),
+        log_flags: Optional[LogFlags] = None,
+    ) -> None:
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        text = None if base_url is None else base_url.encode()
+        pointer = lib.ntapi_client_create(class_handle(type(self), BaseClient).pointer, text)
+        if not pointer:
+            raise ValueError(f"{base_url!r} cannot be a base URL")
+        self._handle = Handle(pointer, lib.ntapi_client_free)
+        self._pending: set[Delivery] = set()
+        self._args: tuple[Arg, ...] = ()
+        self._log_flags: Optional[LogFlags] = None
+        self._find_overridden()
+        _hooks.install(self, pointer, self._overridden)
+        if args:
+            self.args = args
+        if log_flags is not None:
+            self.log_flags = log_flags
+
+    @property
+    def args(self) -> tuple[Arg, ...]:
+        """The client's own args, which come before those of each request."""
+        return self._args
+
+    @args.setter
+    def args(self, args: Args) -> None:
+        flat = tuple(flatten([args]))
+        if any(arg.kind == "stream" for arg in flat):
+            raise ValueError(
+                "a stream can be sent once: it is an arg of a request, not of a client"
+            )
+        pointer = lib.ntapi_args_create()
+        try:
+            append_args(pointer, flat, [])
+            lib.ntapi_client_set_args(self._handle.pointer, pointer)
+        finally:
+            lib.ntapi_args_free(pointer)
+        self._args = flat
+
+    @property
+    def log_flags(self) -> Optional[LogFlags]:
+        """What is logged; None while the default "logFlags" rules, and without one warnings and
+        errors.
+        """
+        return self._log_flags
+
+    @log_flags.setter
+    def log_flags(self, flags: LogFlags) -> None:
+        self._log_flags = LogFlags(flags)
+        lib.ntapi_client_set_log_flags(self._handle.pointer, int(flags))
+
+    def begin(
+        self,
+        command: str = "",
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        *,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Request:
+        """Begins a request and returns at once. `handler` gets the response, exactly once, also
+        when it fails.
+
+        Progress handlers get bytes so far and bytes expected, None while unknown. The args
+        `response_thread` and the like say where handlers run.
+        """
+        request = self.create_request(
+            command,
+            args,
+            handler,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+        request.resume()
+        return request
+
+    def create_request(
+        self,
+        command: str = "",
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        *,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Request:
+        """As `begin`, but the request waits for `Request.resume`."""
+        return build(
+            self,
+            command,
+            (args,),
+            usual_place=self._usual_place(handler is not None),
+            handler=handler,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+
+    def _usual_place(self, has_handler: bool) -> Place:
+        """Where handlers run when no arg says."""
+        raise NotImplementedError
+
+    def _start(self, delivery: Delivery, request: Request) -> None:
+        """Resumes a request: from here on its handler is owed."""
+        if "request_started" in self._overridden:
+            self.request_started(request)
+        try:
+            delivery.begin()
+            if delivery.handle is None or delivery.failure is not None:
+                delivery.fail()
+            elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
+                raise RuntimeError("the request cannot be resumed")
+            _same_thread.raise_kept()
+        except BaseException:
+            # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
+            # call.
+            delivery.abandon()
+            raise
+
+    def cancel_all(self) -> None:
+        """Cancels every request of the client; new ones may be begun."""
+        lib.ntapi_client_cancel_all(self._handle.pointer)
+
+    def _close(self) -> None:
+        """Cancels what runs and refuses new requests; a second time does nothing."""
+        lib.ntapi_client_close(self._handle.pointer)
+
+    def _running_here(self) -> int:
+        """How many requests' handlers are on this thread's stack: to wait for those would never
+        end.
+        """
+        this_thread = threading.get_ident()
+        return sum(delivery.outcome.runner == this_thread for delivery in tuple(self._pending))

@@ -1,0 +1,201 @@
+"""What Python owes for one request: its handlers, each in its place, in order, the response exactly
+once and last.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING, Callable, Optional
+
+from . import _registry
+from ._background import background_mailbox
+from ._enums import Handler, RequestState
+from ._errors import ApiError
+from ._handles import Handle
+from ._library import lib
+from ._mailbox import Job, Mailbox
+from ._places import Place
+from ._report import call_reporting
+from ._response import Response
+from ._streams import forget_source, source_error
+
+if TYPE_CHECKING:
+    from ._client import BaseClient
+
+ResponseHandler = Callable[[Response], object]
+ProgressHandler = Callable[[int, Optional[int]], object]
+
+
+class Outcome:
+    """How a request ends, shared by the handles to it. It refers to no handler, so a kept handle
+    keeps little.
+    """
+
+    __slots__ = ("delivery", "is_done", "response", "runner")
+
+    def __init__(
+        self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
+    ) -> None:
+        self.delivery = delivery
+        self.response = response
+        self.is_done = response is not None
+        self.runner: Optional[int] = None
+        """The thread that runs one of the request's handlers now."""
+
+
+class Delivery:
+    """Alive from the beginning of a request until its response handler has returned.
+
+    Handlers of one request may have different places. They queue up here: one runs at a time,
+    progress that waits is replaced by newer progress, and the response comes last. So no progress
+    handler runs, or still runs, after the response.
+    """
+
+    def __init__(
+        self,
+        client: BaseClient,
+        handlers: dict[Handler, tuple[Place, Callable[..., object]]],
+    ) -> None:
+        self.token = _registry.new_token()
+        self.outcome = Outcome(self)
+        self.handle: Optional[Handle] = None
+        self.failure: Optional[ApiError] = None
+        """Why there is no C request, when an arg could not be handed to C."""
+        self.parses = False
+        """Whether the client's hook parses the body."""
+        self.source_tokens: list[int] = []
+        self.client = client
+        self._handlers = handlers
+        # (whose, where, what, whether a newer one of the same handler may replace it)
+        self._queue: deque[tuple[Handler, Place, Job, bool]] = deque()
+        self._is_mixed = len({place.mailbox for place, _ in handlers.values()}) > 1
+        self._is_running = False
+        self._is_over = False
+        self._lock = threading.Lock()
+
+    def uses(self, mailbox: Mailbox) -> bool:
+        """Whether one of its handlers may have to run there."""
+        return any(place.mailbox is mailbox for place, _ in self._handlers.values())
+
+    def mailboxes(self) -> dict[Mailbox, Handler]:
+        """Which events C is to deliver where."""
+        kinds = Handler(0)
+        for kind in self._handlers:
+            kinds |= kind
+        if self._is_mixed:
+            # Two mailboxes are drained by two threads: the response could overtake the last
+            # progress. All go through one, and from there to their places.
+            return {background_mailbox(): kinds}
+        return {self.place(Handler.RESPONSE).mailbox: kinds}
+
+    def place(self, handler: Handler) -> Place:
+        return self._handlers[handler][0]
+
+    def begin(self) -> None:
+        """From here on it is owed."""
+        self.client._pending.add(self)
+        _registry.pending[self.token] = self
+
+    def fail(self) -> None:
+        """Delivers the failure of a request that C never saw. Handlers are never called inside
+        this.
+        """
+        response = Response(None, None, self.failure)
+        self.place(Handler.RESPONSE).post(partial(self._finish, response))
+
+    def abandon(self) -> None:
+        """Owes nothing any more: whoever began the request gets an exception instead."""
+        with self._lock:
+            self._is_over = True
+            self._queue.clear()
+        self.cancel()
+        self._end()
+
+    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+        """An event from C, on the thread that took it."""
+        function = self._handlers[handler][1]
+        known = None if total < 0 else total
+        self._submit(handler, partial(self._call, function, count, known), is_start=count == 0)
+
+    def take_response(self, pointer: int) -> None:
+        """The last event from C, on the thread that took it."""
+        response = Response(Handle(pointer, lib.ntapi_response_free), self.handle)
+        self._submit(Handler.RESPONSE, partial(self._finish, response), is_start=False)
+
+    def _submit(self, handler: Handler, job: Job, is_start: bool) -> None:
+        place = self._handlers[handler][0]
+        with self._lock:
+            if self._is_over:
+                return
+            self._is_over = handler is Handler.RESPONSE
+            if self._queue and self._queue[-1][0] is handler and self._queue[-1][3]:
+                self._queue.pop()
+            self._queue.append((handler, place, job, not is_start))
+            if self._is_running:
+                return
+            self._is_running = True
+        if place.runs_inline and not self._is_mixed:
+            self._run_first()
+        else:
+            place.post(self._run_first)
+
+    def _run_first(self) -> None:
+        """Runs the first of the queue, in its place, and has the next one run in its own."""
+        with self._lock:
+            job = self._queue.popleft()[2]
+        try:
+            job()
+        finally:
+            with self._lock:
+                next_place = self._queue[0][1] if self._queue else None
+                self._is_running = next_place is not None
+            if next_place is not None:
+                next_place.post(self._run_first)
+
+    def _call(self, function: Callable[..., object], *arguments: object) -> None:
+        self.outcome.runner = threading.get_ident()
+        try:
+            call_reporting(function, *arguments)
+        finally:
+            self.outcome.runner = None
+
+    def _finish(self, response: Response) -> None:
+        outcome = self.outcome
+        try:
+            cause = source_error(self.source_tokens)
+            if cause is not None and response.error is not None:
+                response.error.__cause__ = cause
+            outcome.runner = threading.get_ident()
+            outcome.response = response
+            self.client._complete(response, self.parses)
+            call_reporting(self._handlers[Handler.RESPONSE][1], response)
+        finally:
+            outcome.runner = None
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing is owed any more."""
+        self.outcome.is_done = True
+        self.outcome.delivery = None
+        self.forget_sources()
+        self.client._pending.discard(self)
+        _registry.ended(self)
+
+    def forget_sources(self) -> None:
+        """Streams are not read any more."""
+        for token in self.source_tokens:
+            forget_source(token)
+
+    def cancel(self) -> None:
+        """Cancels in C, which answers with "request cancelled". Too late is no error."""
+        if self.handle is not None:
+            lib.ntapi_request_cancel(self.handle.pointer)
+
+
+def state_of(handle: Optional[Handle], outcome: Outcome) -> RequestState:
+    """C's state; for a request that C never saw, what it would be."""
+    if handle is not None:
+        return RequestState(lib.ntapi_request_get_state(handle.pointer))
+    return RequestState.COMPLETED if outcome.is_done else RequestState.RUNNING

@@ -1,0 +1,91 @@
+"""The closed sets of values, with the numbers of the C header."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Thread(enum.Enum):
+    """Where a handler runs; an executor or a `Mailbox` may stand in its place."""
+
+    MAIN = 0
+    """The main thread, when it runs its mailbox. The default."""
+    BACKGROUND = 1
+    """The worker thread of the package, `ntapi-background`."""
+    CURRENT = 2
+    """The thread that begins the request, when it runs its mailbox."""
+
+
+class Handler(enum.IntFlag):
+    """Which of a request's handlers is meant."""
+
+    RESPONSE = 1
+    UPLOAD_PROGRESS = 2
+    DOWNLOAD_PROGRESS = 4
+
+
+class ErrorDomain(enum.Enum):
+    """Where an error comes from."""
+
+    NONE = 0
+    REQUEST = 1
+    NETWORK = 2
+    HTTP = 3
+    JSON = 4
+    SERVICE = 5
+    CANCELLED = 6
+
+
+class RequestState(enum.Enum):
+    """The state of a request."""
+
+    NONE = 0
+    SUSPENDED = 1
+    RUNNING = 2
+    COMPLETED = 3
+    CANCELLED = 4
+
+
+class Clock(enum.Enum):
+    """The five clocks of a timeout."""
+
+    IDLE = 0
+    """No byte has moved for so long."""
+    CONNECT = 1
+    """Name look-up, connection and TLS handshake."""
+    QUEUE = 2
+    """Waiting for a free connection to the host."""
+    ATTEMPT = 3
+    """One exchange with one server; each redirect starts another."""
+    TOTAL = 4
+    """The whole request, everything included."""
+
+
+class CachePolicy(enum.Enum):
+    """How a cache may be used."""
+
+    PROTOCOL = 0
+    RELOAD_IGNORING_CACHE = 1
+    RETURN_CACHED_ELSE_LOAD = 2
+    RETURN_CACHED_DONT_LOAD = 3
+    RELOAD_REVALIDATING = 4
+
+
+class LogFlags(enum.IntFlag):
+    """Levels of a log line; combined with | they say what a client logs."""
+
+    NONE = 0
+    DEBUG = 1
+    INFO = 2
+    WARN = 4
+    ERROR = 8
+    ALL = 15
+
+
+class Status(enum.IntEnum):
+    """What a C call returns when it can fail."""
+
+    OK = 0
+    INVALID_ARGUMENT = 1
+    INVALID_STATE = 2
+    TIMED_OUT = 3

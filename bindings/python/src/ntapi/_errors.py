@@ -1,0 +1,90 @@
+"""The one error type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional
+
+from . import codes
+from ._enums import ErrorDomain
+from ._library import lib
+from .codes import ErrorCode
+
+if TYPE_CHECKING:
+    from ._response import Response
+
+
+class ApiError(Exception):
+    """What went wrong with a request. Raised by `send`, found in `Response.error` otherwise."""
+
+    domain: ErrorDomain
+    """Where it comes from."""
+    code: ErrorCode
+    """What it is; compare with `is`: `error.code is ntapi.codes.TIMEOUT`."""
+    message: str
+    """What happened and what to do about it, for people."""
+    http_status: int
+    """The HTTP status that came with it, or 0."""
+    transport_code: int
+    """The transport's own code, a CURLcode, or 0."""
+    retryable: bool
+    """Whether sending the same request again may help."""
+    response: Optional[Response]
+    """The response, whose data and JSON stay readable."""
+
+    def __init__(
+        self,
+        code: str,
+        message: str | None = None,
+        *,
+        domain: ErrorDomain = ErrorDomain.SERVICE,
+        http_status: int = 0,
+        transport_code: int = 0,
+        retryable: bool = False,
+        response: Response | None = None,
+    ) -> None:
+        super().__init__(code, message)
+        self.code = ErrorCode(code)
+        self.message = str(self.code) if message is None else message
+        self.domain = domain
+        self.http_status = http_status
+        self.transport_code = transport_code
+        self.retryable = retryable
+        self.response = response
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __repr__(self) -> str:
+        status = f", http_status={self.http_status}" if self.http_status else ""
+        return f"ApiError({str(self.code)!r}, {self.message!r}, domain={self.domain.name}{status})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A response belongs to this process; everything else travels.
+        state = {key: value for key, value in self.__dict__.items() if key != "response"}
+        return type(self), self.args, {**state, "response": None}
+
+
+def read_error(pointer: int) -> ApiError:
+    """The error behind a C pointer, copied."""
+    code = lib.ntapi_error_code(pointer)
+    message = lib.ntapi_error_message(pointer)
+    return ApiError(
+        codes.GENERIC if code is None else code.decode(),
+        None if message is None else message.decode("utf-8", "replace"),
+        domain=ErrorDomain(lib.ntapi_error_get_domain(pointer)),
+        http_status=lib.ntapi_error_http_status(pointer),
+        transport_code=lib.ntapi_error_transport_code(pointer),
+        retryable=lib.ntapi_error_is_retryable(pointer),
+    )
+
+
+def take_error(pointer: int | None, fallback: str) -> ApiError:
+    """The error that a call put into its out parameter, freed; an "invalid request" one when there
+    is none.
+    """
+    if not pointer:
+        return ApiError(codes.INVALID_REQUEST, fallback, domain=ErrorDomain.REQUEST)
+    try:
+        return read_error(pointer)
+    finally:
+        lib.ntapi_error_free(pointer)

@@ -1,0 +1,47 @@
+"""Header lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+
+class Headers(Mapping[str, str]):
+    """Header lines, looked up without regard to case; repeats and the order received are kept.
+
+    `headers["accept"]` joins the values of a repeated name with ", ", but gives the first
+    Set-Cookie, as such lines cannot be joined. `get_all` has every value and `lines` every line.
+    """
+
+    __slots__ = ("_by_name", "_lines")
+
+    def __init__(self, lines: Iterable[tuple[str, str]] = ()) -> None:
+        self._lines = tuple(lines)
+        self._by_name: dict[str, tuple[str, list[str]]] = {}
+        for name, value in self._lines:
+            self._by_name.setdefault(name.lower(), (name, []))[1].append(value)
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Every line as (name, value), in the order received."""
+        return self._lines
+
+    def get_all(self, name: str) -> list[str]:
+        """The values of every line of this name, in order; empty when there is none."""
+        found = self._by_name.get(name.lower())
+        return list(found[1]) if found else []
+
+    def __getitem__(self, name: str) -> str:
+        values = self._by_name[name.lower()][1]
+        return values[0] if name.lower() == "set-cookie" else ", ".join(values)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._by_name.values())
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __repr__(self) -> str:
+        return f"Headers({list(self._lines)!r})"

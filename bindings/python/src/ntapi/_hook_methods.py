@@ -1,0 +1,99 @@
+"""The hooks: what a client's subclass may override."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Optional
+
+from . import codes
+from ._arg import Arg, Args
+from ._enums import ErrorDomain, LogFlags
+from ._errors import ApiError
+from ._hooks import HTTPRequest
+from ._logging import log_line
+from ._report import call_reporting
+from ._request import Request
+from ._response import Response
+
+
+class Hooks:
+    """A subclass overrides the hooks that it needs; only those are ever called."""
+
+    _overridden: frozenset[str]
+
+    def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
+        """Adjusts the args of a request: change the list, or return another. On the thread that
+        begins it.
+        """
+        return None
+
+    def build_request(self, request: HTTPRequest) -> None:
+        """Adjusts the built request. On the thread that begins it."""
+
+    def request_started(self, request: Request) -> None:
+        """A request starts. On the thread that begins or resumes it."""
+
+    def request_completed(self, request: Request, response: Response) -> None:
+        """A request has its response; its handler follows. On the handler's thread."""
+
+    def parse_json(self, data: bytes) -> Any:
+        """Parses a body instead of the library; raises ValueError or ApiError when it cannot. On
+        the handler's thread.
+        """
+        raise NotImplementedError
+
+    def map_service_error(self, response: Response) -> Optional[ApiError]:
+        """Turns a service's own error fields into an error, or returns None. On the handler's
+        thread.
+
+        Called for every response that has JSON and no error of the network.
+        """
+        return None
+
+    def write_log(self, level: LogFlags, message: str) -> None:
+        """Receives the client's log lines instead of Python's logging. On any thread."""
+        log_line(int(level), message.encode())
+
+    def _find_overridden(self) -> None:
+        names = (
+            "build_args",
+            "build_request",
+            "request_started",
+            "request_completed",
+            "parse_json",
+            "map_service_error",
+            "write_log",
+        )
+        cls = type(self)
+        self._overridden = frozenset(
+            name for name in names if getattr(cls, name) is not getattr(Hooks, name)
+        )
+
+    def _complete(self, response: Response, parses: bool) -> None:
+        """What hooks do with a response before its handler, on the handler's thread."""
+        hooks = self._overridden
+        if not hooks:
+            return
+        if parses and _answered(response) and response.data:
+            response._parse_with(self.parse_json)
+        if "map_service_error" in hooks and response.has_json and _answered(response):
+            self._map_error(response)
+        if "request_completed" in hooks:
+            call_reporting(self.request_completed, response.request, response)
+
+    def _map_error(self, response: Response) -> None:
+        try:
+            error = self.map_service_error(response)
+        except ApiError as raised:
+            error = raised
+        except Exception as raised:
+            # A response that could not be judged must not pass for a good one.
+            error = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
+            error.__cause__ = raised
+        if error is not None:
+            response._set_error(error)
+
+
+def _answered(response: Response) -> bool:
+    """Whether there is a whole answer: no error, or only one that the answer's status made."""
+    return response.error is None or response.error.domain is ErrorDomain.HTTP

@@ -1,0 +1,119 @@
+"""The two hooks that C has to call: build request, and write log. The others are called by Python
+itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Optional
+
+from . import _same_thread
+from ._enums import LogFlags, Status
+from ._handles import Handle
+from ._library import lib
+from ._logging import log_line
+from ._report import call_reporting
+from ._signatures import BuildRequestFunction, DestroyFunction, WriteLogFunction
+
+if TYPE_CHECKING:
+    from ._client import BaseClient
+
+_clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
+_tokens = itertools.count(1)
+
+
+class HTTPRequest:
+    """A request as it will be sent, for the hook `build_request` to adjust. It is of use inside the
+    hook only.
+    """
+
+    __slots__ = ("_pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self._pointer: Optional[int] = pointer
+
+    @property
+    def method(self) -> str:
+        """The method."""
+        return _decoded(lib.ntapi_http_request_method(self._pointer)) or ""
+
+    @method.setter
+    def method(self, method: str) -> None:
+        _check(lib.ntapi_http_request_set_method(self._pointer, method.encode()), "method", method)
+
+    @property
+    def url(self) -> str:
+        """The URL, with its query."""
+        return _decoded(lib.ntapi_http_request_url(self._pointer)) or ""
+
+    @url.setter
+    def url(self, url: str) -> None:
+        _check(lib.ntapi_http_request_set_url(self._pointer, url.encode()), "URL", url)
+
+    def header(self, name: str) -> Optional[str]:
+        """The value of a header, or None."""
+        return _decoded(lib.ntapi_http_request_header(self._pointer, name.encode()))
+
+    def set_header(self, name: str, value: Optional[str]) -> None:
+        """Sets a header; None removes it."""
+        text = None if value is None else value.encode()
+        _check(
+            lib.ntapi_http_request_set_header(self._pointer, name.encode(), text), "header", name
+        )
+
+    def _end(self) -> None:
+        self._pointer = None
+
+
+def _decoded(text: Optional[bytes]) -> Optional[str]:
+    return None if text is None else text.decode("utf-8", "replace")
+
+
+def _check(status: int, what: str, value: str) -> None:
+    if status != Status.OK:
+        raise ValueError(f"{value!r} cannot be used as a {what}")
+
+
+def _call_build_request(token: int, pointer: int) -> None:
+    """ntapi_build_request_fn for every client; on the thread that begins the request."""
+    client = _clients.get(token)
+    if client is None:
+        return
+    request = HTTPRequest(pointer)
+    try:
+        client.build_request(request)
+    except BaseException as error:
+        _same_thread.keep(error)
+    finally:
+        request._end()
+
+
+_build_request = BuildRequestFunction(_call_build_request)
+
+
+def _call_write_log(token: int, level: int, message: bytes) -> None:
+    """ntapi_write_log_fn for every client; on any thread."""
+    client = _clients.get(token)
+    if client is None:
+        log_line(level, message)
+        return
+    call_reporting(client.write_log, LogFlags(level), message.decode("utf-8", "replace"))
+
+
+_write_log = WriteLogFunction(_call_write_log)
+
+
+def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> None:
+    """Gives a C client the hooks that its Python class overrides."""
+    if overridden.isdisjoint({"build_request", "write_log"}):
+        return
+    token = next(_tokens)
+    _clients[token] = client
+    hooks = Handle(lib.ntapi_hooks_create(token, DestroyFunction()), lib.ntapi_hooks_free)
+    if "build_request" in overridden:
+        lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
+    if "write_log" in overridden:
+        lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)
+    lib.ntapi_client_set_hooks(pointer, hooks.pointer)
+    hooks.free()

@@ -1,0 +1,30 @@
+"""JSON values to C and back, for defaults."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from typing import Any, Optional
+
+from ._errors import take_error
+from ._library import lib
+
+
+def to_c(value: Any) -> int:
+    """A new C document. Raises TypeError or ValueError for what is not JSON."""
+    text = json.dumps(value, allow_nan=False).encode()
+    error = ctypes.c_void_p()
+    pointer = lib.ntapi_json_parse(text, len(text), ctypes.byref(error))
+    if not pointer:
+        raise ValueError(take_error(error.value, "not a JSON value").message)
+    return int(pointer)
+
+
+def from_c(pointer: Optional[int]) -> Any:
+    """The value of a new C document, which is freed; None for NULL."""
+    if not pointer:
+        return None
+    try:
+        return json.loads(lib.ntapi_json_text(pointer))
+    finally:
+        lib.ntapi_json_free(pointer)

@@ -1,0 +1,70 @@
+"""The process's end and its forks."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import time
+from typing import Optional
+
+from . import _background, _classes, _loops, _registry, _streams, _threads, codes
+from ._delivery import Delivery
+from ._library import lib
+from ._logging import use_standard_error
+
+_PATIENCE = 5.0
+"""Seconds that the end of the process waits for handlers, at most."""
+
+
+def drain(timeout: Optional[float] = None) -> int:
+    """Waits until every begun request of the process has called its handler; returns how many are
+    left.
+
+    Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited for.
+    """
+    mailbox = _threads.current_mailbox()
+    mine = sum(map(_is_running_here, tuple(_registry.pending.values())))
+    with _registry.observing(mailbox):
+        mailbox.run_until(lambda: len(_registry.pending) <= mine, timeout)
+    return max(0, len(_registry.pending) - mine)
+
+
+def _is_running_here(delivery: Delivery) -> bool:
+    return delivery.outcome.runner == threading.get_ident()
+
+
+def _at_exit() -> None:
+    """Cancels what is left and lets every handler run, while there still is an interpreter to run
+    them.
+
+    Afterwards no thread of the library has a reason to call into Python, where it would crash.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    main = _threads.main_mailbox()
+    for delivery in tuple(_registry.pending.values()):
+        delivery.cancel()
+        for mailbox in delivery.mailboxes():
+            if mailbox is not main and not mailbox.is_being_drained:
+                # Its thread is a daemon that does something else, or its loop has stopped.
+                _background.adopt(mailbox)
+    drain(deadline - time.monotonic())
+    _background.end(max(0.1, deadline - time.monotonic()))
+    lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
+    use_standard_error(timeout=0.5)
+
+
+def _after_fork_in_child() -> None:
+    _registry.forget_all()
+    _streams.forget_all_sources()
+    _threads.reset_in_child()
+    _background.reset_in_child()
+    _loops.reset_in_child()
+    _classes.reset_lock_in_child()
+    codes._forget_lock()
+
+
+def install() -> None:
+    """Hooks into the end of the process and into forks."""
+    atexit.register(_at_exit)
+    os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,61 @@
+"""The library's log lines in Python's logging, under the name "ntapi"."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from ._library import lib
+from ._report import report
+from ._signatures import DestroyFunction, LogFunction
+
+logger = logging.getLogger("ntapi")
+
+_LEVELS = {1: logging.DEBUG, 2: logging.INFO, 4: logging.WARNING, 8: logging.ERROR}
+_installed: dict[int, threading.Event] = {}
+
+
+def log_line(level: int, message: bytes) -> None:
+    """Logs one line."""
+    logger.log(_LEVELS.get(level, logging.INFO), "%s", message.decode("utf-8", "replace"))
+
+
+def _write(_: int, level: int, message: bytes) -> None:
+    """ntapi_log_fn; on any thread but the network's."""
+    try:
+        log_line(level, message)
+    except BaseException as error:
+        report(error, logger)
+
+
+_sink = LogFunction(_write)
+
+
+def _end_sink(token: int) -> None:
+    """Called by C when the sink's last call has returned."""
+    ended = _installed.pop(token, None)
+    if ended is not None:
+        ended.set()
+
+
+_sink_ended = DestroyFunction(_end_sink)
+
+
+def use_python_logging() -> None:
+    """Sends the library's log lines to `logging.getLogger("ntapi")`. Importing the package does
+    this.
+    """
+    if not _installed:
+        _installed[1] = threading.Event()
+        lib.ntapi_log_set_sink(_sink, 1, _sink_ended)
+
+
+def use_standard_error(timeout: float = 0) -> None:
+    """Sends them to standard error, as without Python; waits at most `timeout` seconds for the last
+    call to return.
+    """
+    ended = _installed.get(1)
+    if ended is not None:
+        lib.ntapi_log_set_sink(LogFunction(), None, DestroyFunction())
+        if timeout > 0:
+            ended.wait(timeout)

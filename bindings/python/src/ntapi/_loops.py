@@ -1,0 +1,44 @@
+"""One mailbox for each asyncio loop, drained by the loop itself when its descriptor is readable."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+
+from . import _background
+from ._mailbox import Mailbox
+
+_mailboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
+    """The mailbox of a loop, made on first use. On the loop's thread."""
+    mailbox = _mailboxes.get(loop)
+    if mailbox is None:
+        mailbox = _mailboxes[loop] = Mailbox()
+        # Two descriptors, both level-triggered: one turn of the loop takes everything that waits.
+        loop.add_reader(mailbox.event_fd, mailbox.drain)
+        loop.add_reader(mailbox.wake_fd, mailbox.drain)
+        # When the loop goes before its requests do, the background goes on with them.
+        weakref.finalize(loop, _background.adopt, mailbox).atexit = False
+    return mailbox
+
+
+def running_mailbox() -> Mailbox:
+    """The mailbox of the loop that runs on this thread."""
+    return loop_mailbox(asyncio.get_running_loop())
+
+
+def is_loop_mailbox_here(mailbox: Mailbox) -> bool:
+    """Whether the loop that runs on this thread drains this mailbox."""
+    try:
+        return _mailboxes.get(asyncio.get_running_loop()) is mailbox
+    except RuntimeError:
+        return False
+
+
+def reset_in_child() -> None:
+    """In a forked child: the parent's loops are the parent's."""
+    _mailboxes.clear()

@@ -1,0 +1,244 @@
+"""Mailboxes: how handlers reach the thread that they were asked to run on."""
+
+from __future__ import annotations
+
+import logging
+import select
+import threading
+import time
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from typing import Callable, Optional
+
+from . import _registry
+from ._enums import Handler
+from ._handles import Handle
+from ._library import lib
+from ._signatures import Event
+from ._wake import Waker
+
+_logger = logging.getLogger("ntapi")
+
+_BATCH = 64
+_Batch = Event * _BATCH
+
+Job = Callable[[], object]
+
+
+class Mailbox:
+    """A place for handlers: whoever drains it runs them.
+
+    The main thread's and each thread's own are found with `ntapi.mailbox()`; one made with
+    `ntapi.Mailbox()` belongs to no thread, but only one may drain it at a time. Its file
+    descriptor, `fileno()`, is readable while something waits: add it to any event loop and call
+    `drain()`.
+    """
+
+    def __init__(self) -> None:
+        self._set_up(lib.ntapi_mailbox_create(), None)
+
+    @classmethod
+    def _of_thread(cls, pointer: int, owner: int) -> Mailbox:
+        """A mailbox that only one thread may drain."""
+        mailbox = cls.__new__(cls)
+        mailbox._set_up(pointer, owner)
+        return mailbox
+
+    def _set_up(self, pointer: int, owner: Optional[int]) -> None:
+        self._handle = Handle(pointer, lib.ntapi_mailbox_free)
+        self._owner = owner
+        # Events as C stored them. The array is put here before C fills it, so that a
+        # KeyboardInterrupt right after the call finds them here at the next drain, instead of
+        # losing them.
+        self._batches: deque[Iterator[Event]] = deque()
+        self._jobs: deque[Job] = deque()
+        self._waker = Waker()
+        weakref.finalize(self, self._waker.close).atexit = False
+        self._taking = 0
+        self._woken = False
+        self._stopping = False
+        self._is_orphan = False
+        # Held while draining; tells two drainers apart and lets a handler drain again.
+        self._draining = threading.RLock()
+        self._epoll = select.epoll()
+        self._epoll.register(self.event_fd, select.EPOLLIN)
+        self._epoll.register(self._waker.fileno(), select.EPOLLIN)
+
+    @property
+    def pointer(self) -> Optional[int]:
+        """The C mailbox."""
+        return self._handle.pointer
+
+    @property
+    def event_fd(self) -> int:
+        """The descriptor of the C mailbox alone."""
+        return int(lib.ntapi_mailbox_fd(self._handle.pointer))
+
+    @property
+    def wake_fd(self) -> int:
+        """The descriptor of what Python itself put in."""
+        return self._waker.fileno()
+
+    @property
+    def runs_inline(self) -> bool:
+        """As a place: whoever takes an event here is on the right thread already."""
+        return True
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """As a place: where its events are delivered."""
+        return self
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while something waits. Watch it for reading only; never
+        read or close it.
+        """
+        return self._epoll.fileno()
+
+    def post(self, job: Job) -> None:
+        """Puts in a job of your own, to be run by the next drain. From any thread."""
+        self._jobs.append(job)
+        self.wake()
+
+    def wake(self) -> None:
+        """Makes a thread that waits here look again."""
+        self._waker.wake()
+        self._woken = True
+
+    def drain(self) -> int:
+        """Runs everything that waits and returns at once when there is nothing. Returns how many
+        ran.
+        """
+        count = 0
+        self._enter()
+        try:
+            # What arrives meanwhile leaves the descriptor readable; a loop that drains on it is not
+            # starved.
+            self._take()
+            while self._step(take=False):
+                count += 1
+        finally:
+            self._leave()
+        return count
+
+    def run(self, timeout: Optional[float] = None) -> bool:
+        """Runs handlers as they arrive, for `timeout` seconds or until `stop`. Returns whether it
+        was stopped.
+        """
+        stopped = self.run_until(lambda: self._stopping, timeout)
+        if stopped:
+            self._stopping = False
+        return stopped
+
+    def stop(self) -> None:
+        """Ends the innermost `run` after its current handler; the next one, if none is running.
+        From any thread.
+        """
+        self._stopping = True
+        self.wake()
+
+    def run_until(self, is_over: Callable[[], bool], timeout: Optional[float] = None) -> bool:
+        """Runs handlers until `is_over()`, asked after each and after each wake, or until the time
+        is over.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        self._enter()
+        try:
+            while not is_over():
+                if self._step(take=True):
+                    continue
+                remaining = None if deadline is None else deadline - time.monotonic()
+                if remaining is not None and remaining <= 0:
+                    return is_over()
+                # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
+                self._epoll.poll(remaining, 1)
+            return True
+        finally:
+            self._leave()
+
+    def watch(self, other: Mailbox) -> None:
+        """Lets `run_until` wake up for what waits in another mailbox too."""
+        self._epoll.register(other.fileno(), select.EPOLLIN)
+
+    def unwatch(self, other: Mailbox) -> None:
+        self._epoll.unregister(other.fileno())
+
+    @property
+    def owner(self) -> Optional[int]:
+        """The identifier of the thread that it belongs to."""
+        return self._owner
+
+    @property
+    def is_being_drained(self) -> bool:
+        """Whether another thread drains it now."""
+        if not self._draining.acquire(blocking=False):
+            return True
+        self._draining.release()
+        return False
+
+    def give_away(self) -> None:
+        """Lets another thread drain it: its own has ended."""
+        self._owner = None
+        self._is_orphan = True
+
+    def _enter(self) -> None:
+        """Checks that this thread may drain, and keeps other threads out until `_leave`."""
+        if self._owner is not None and self._owner != threading.get_ident():
+            raise RuntimeError("this mailbox belongs to another thread")
+        if not self._draining.acquire(blocking=False):
+            raise RuntimeError("another thread is draining this mailbox")
+
+    def _leave(self) -> None:
+        self._draining.release()
+
+    def _clear_wake(self) -> None:
+        """Only when woken: a system call for each drain is worth saving.
+
+        `wake` writes before it sets the flag. The other way round, a drain between the two would
+        clear an empty pipe and the late byte would keep the descriptor readable for ever.
+        """
+        if self._woken:
+            self._woken = False
+            self._waker.clear()
+
+    def _take(self) -> bool:
+        """Fetches what C holds, a whole batch per call; whether there was anything."""
+        self._clear_wake()
+        found = False
+        while True:
+            batch = _Batch()
+            self._batches.append(iter(batch))
+            self._taking += 1
+            try:
+                count = lib.ntapi_mailbox_take(self._handle.pointer, batch, _BATCH)
+            finally:
+                self._taking -= 1
+            found = found or count > 0
+            if count < _BATCH:
+                return found
+
+    def _step(self, take: bool) -> bool:
+        """Runs one event or job; False when none waits."""
+        while True:
+            # While C fills a batch it may run a C program's callback that comes back here: the
+            # batch is not ready then.
+            while self._batches and not self._taking:
+                batch = self._batches[0]
+                event = next(batch, None)
+                if event is not None and event.handler:
+                    if self._is_orphan and event.handler == Handler.RESPONSE:
+                        _logger.warning(
+                            "a thread ended before its response came; the handler runs on %s",
+                            threading.current_thread().name,
+                        )
+                    _registry.dispatch(event)
+                    return True
+                self._batches.popleft()
+            if self._jobs:
+                job = self._jobs.popleft()
+                job()
+                return True
+            if not take:
+                return False
+            take = self._take()

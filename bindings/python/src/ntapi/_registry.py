@@ -1,0 +1,70 @@
+"""The requests whose handlers Python still owes, by the token that C gives back with each event."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from ._enums import Handler
+from ._library import lib
+from ._signatures import Event
+
+if TYPE_CHECKING:
+    from ._delivery import Delivery
+
+
+class Observer(Protocol):
+    """Somebody who waits for requests that end on another thread."""
+
+    def wake(self) -> None: ...
+
+
+# Single operations on these are atomic, and nothing here reads first and writes later on what it
+# read.
+pending: dict[int, Delivery] = {}
+_observers: dict[int, Observer] = {}
+_tokens = itertools.count(1)
+
+
+def new_token() -> int:
+    """A number that C gives back; a late event for one that is gone finds nothing, not garbage."""
+    return next(_tokens)
+
+
+def dispatch(event: Event) -> None:
+    """Hands an event that was taken from a mailbox to its request. On the thread that took it."""
+    delivery = pending.get(event.user_data)
+    if event.handler == Handler.RESPONSE:
+        if delivery is None:
+            lib.ntapi_response_free(event.response)
+        else:
+            delivery.take_response(event.response)
+    elif delivery is not None:
+        delivery.take_progress(Handler(event.handler), event.bytes, event.total)
+
+
+@contextlib.contextmanager
+def observing(observer: Observer) -> Iterator[None]:
+    """Wakes the observer after every request that ends meanwhile, on whatever thread."""
+    token = new_token()
+    _observers[token] = observer
+    try:
+        yield
+    finally:
+        del _observers[token]
+
+
+def ended(delivery: Delivery) -> None:
+    """Says that a request's handler has returned."""
+    pending.pop(delivery.token, None)
+    if _observers:
+        for observer in tuple(_observers.values()):
+            observer.wake()
+
+
+def forget_all() -> None:
+    """In a forked child: requests that were begun in the parent belong to the parent."""
+    pending.clear()
+    _observers.clear()

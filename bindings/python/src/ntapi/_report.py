@@ -1,0 +1,51 @@
+"""Exceptions that nobody waits for: reported through sys.unraisablehook, never lost."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+
+class _Report:
+    """Stands in for a handler: the interpreter calls it as a weak reference's callback and reports
+    what it raises.
+
+    sys.unraisablehook wants an argument that only the interpreter can make; this is the way to have
+    it made.
+    """
+
+    __slots__ = ("__weakref__", "error", "source")
+
+    def __init__(self, error: BaseException, source: object) -> None:
+        self.error = error
+        self.source = source
+
+    def __call__(self, _: object) -> None:
+        error = self.error
+        del self.error
+        raise error
+
+    def __repr__(self) -> str:
+        return repr(self.source)
+
+
+def report(error: BaseException, source: object) -> None:
+    """Reports an exception that a handler or hook of the user's, `source`, did not catch."""
+
+    class Target:
+        pass
+
+    target = Target()
+    reference: Any = weakref.ref(target, _Report(error, source))
+    del target
+    del reference
+
+
+def call_reporting(function: Any, *arguments: Any) -> None:
+    """Calls the user's function. KeyboardInterrupt and SystemExit pass through, other exceptions
+    are reported.
+    """
+    try:
+        function(*arguments)
+    except Exception as error:
+        report(error, function)

@@ -1,0 +1,160 @@
+"""The handle to a request."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Optional
+
+from . import _registry
+from ._delivery import Outcome, state_of
+from ._enums import Handler, RequestState, Status
+from ._handles import Handle
+from ._library import lib
+from ._loops import is_loop_mailbox_here
+from ._threads import current_mailbox
+
+if TYPE_CHECKING:
+    from ._response import Response
+
+
+class Request:
+    """A handle to a request. Dropping it does not end the request; handles to the same request are
+    equal.
+    """
+
+    __slots__ = ("__weakref__", "_handle", "_outcome")
+
+    def __init__(self, handle: Optional[Handle], outcome: Outcome) -> None:
+        self._handle = handle
+        self._outcome = outcome
+
+    @property
+    def _pointer(self) -> Optional[int]:
+        return self._handle.pointer if self._handle else None
+
+    def resume(self) -> None:
+        """Starts a request that was created suspended."""
+        delivery = self._outcome.delivery
+        if delivery is None or delivery.token in _registry.pending:
+            raise RuntimeError("the request has been resumed before")
+        delivery.client._start(delivery, self)
+
+    def cancel(self) -> None:
+        """Cancels: the handler gets "request cancelled", once. Too late is no error."""
+        delivery = self._outcome.delivery
+        if delivery is None:
+            return
+        if delivery.failure is None and delivery.token not in _registry.pending:
+            # Never resumed: C calls its handler all the same.
+            delivery.begin()
+        delivery.cancel()
+
+    def wait(self, timeout: Optional[float] = None) -> bool:
+        """Waits until the handler has returned; False when `timeout` seconds were not enough.
+
+        Runs the calling thread's other handlers meanwhile.
+        """
+        outcome = self._outcome
+        delivery = outcome.delivery
+        if outcome.is_done or delivery is None:
+            return True
+        if delivery.token not in _registry.pending:
+            raise RuntimeError(
+                "the request was never resumed, or belongs to the process that forked this one"
+            )
+        this_thread = threading.get_ident()
+        if outcome.runner == this_thread:
+            raise RuntimeError("a handler cannot wait for its own request")
+        mailbox = current_mailbox()
+        if is_loop_mailbox_here(delivery.place(Handler.RESPONSE).mailbox):
+            raise RuntimeError(
+                "the response comes through this thread's event loop: await it instead"
+            )
+        with _registry.observing(mailbox):
+            return mailbox.run_until(lambda: outcome.is_done, timeout)
+
+    @property
+    def response(self) -> Optional[Response]:
+        """The response, once there is one."""
+        return self._outcome.response
+
+    @property
+    def state(self) -> RequestState:
+        """Suspended, running, completed or cancelled."""
+        return state_of(self._handle, self._outcome)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was resumed and its handler has not returned yet."""
+        delivery = self._outcome.delivery
+        return delivery is not None and delivery.token in _registry.pending
+
+    @property
+    def identifier(self) -> int:
+        """Unique in the client, from 1; 0 for a request that could not be built."""
+        return int(lib.ntapi_request_identifier(self._pointer))
+
+    @property
+    def description(self) -> Optional[str]:
+        """A text of yours."""
+        text = lib.ntapi_request_description(self._pointer)
+        return None if text is None else text.decode()
+
+    @description.setter
+    def description(self, text: Optional[str]) -> None:
+        lib.ntapi_request_set_description(self._pointer, None if text is None else text.encode())
+
+    @property
+    def priority(self) -> float:
+        """From 0 (last) to 1 (first) among those that wait for the same host. Takes effect when set
+        before resume.
+        """
+        return float(lib.ntapi_request_priority(self._pointer))
+
+    @priority.setter
+    def priority(self, value: float) -> None:
+        if lib.ntapi_request_set_priority(self._pointer, value) != Status.OK:
+            raise ValueError("a priority is from 0 to 1")
+
+    @property
+    def bytes_sent(self) -> int:
+        """Body bytes sent so far."""
+        return int(lib.ntapi_request_bytes_sent(self._pointer))
+
+    @property
+    def bytes_expected_to_send(self) -> Optional[int]:
+        """Body bytes to send; None while unknown."""
+        return _known(lib.ntapi_request_bytes_expected_to_send(self._pointer))
+
+    @property
+    def bytes_received(self) -> int:
+        """Body bytes received so far, as they came over the wire."""
+        return int(lib.ntapi_request_bytes_received(self._pointer))
+
+    @property
+    def bytes_expected_to_receive(self) -> Optional[int]:
+        """Body bytes that the server announced; None while unknown."""
+        return _known(lib.ntapi_request_bytes_expected_to_receive(self._pointer))
+
+    @property
+    def curl_command(self) -> Optional[str]:
+        """The request as a curl command line that can be pasted into a shell, secrets redacted."""
+        text = lib.ntapi_request_curl_command(self._pointer)
+        return None if text is None else text.decode("utf-8", "replace")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Request):
+            return NotImplemented
+        if self._handle is None:
+            return self._outcome is other._outcome
+        return self._handle is other._handle
+
+    def __hash__(self) -> int:
+        return hash(id(self._handle or self._outcome))
+
+    def __repr__(self) -> str:
+        return f"<ntapi.Request {self.identifier} {self.state.name.lower()}>"
+
+
+def _known(count: Any) -> Optional[int]:
+    return None if count < 0 else int(count)

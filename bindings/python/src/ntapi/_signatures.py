@@ -1,0 +1,223 @@
+"""The C signatures of libntapi: the only place that knows them, compared with include/ntapi.h by a
+test.
+"""
+
+from __future__ import annotations
+
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_bool,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_ssize_t,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any
+
+# Callbacks. An instance made without arguments, DestroyFunction(), is the NULL pointer.
+DestroyFunction = CFUNCTYPE(None, c_void_p)
+SubmitFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+ReadFunction = CFUNCTYPE(c_ssize_t, c_void_p, c_void_p, c_size_t)
+RewindFunction = CFUNCTYPE(c_bool, c_void_p)
+ProviderFunction = CFUNCTYPE(c_void_p, c_void_p, c_char_p)
+LogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+BuildArgsFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
+BuildRequestFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
+WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
+ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
+
+
+class Event(Structure):
+    """ntapi_event: what a mailbox hands over in the pull style."""
+
+    _fields_ = (
+        ("handler", c_int),
+        ("user_data", c_void_p),
+        ("response", c_void_p),
+        ("bytes", c_int64),
+        ("total", c_int64),
+    )
+
+
+# name -> (result, arguments). ntapi_response_data is void * here: its bytes may contain NUL.
+FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "ntapi_version": (c_char_p, ()),
+    "ntapi_drain": (c_size_t, (c_double,)),
+    "ntapi_code_register": (c_char_p, (c_char_p,)),
+    "ntapi_error_create": (c_void_p, (c_int, c_char_p, c_char_p)),
+    "ntapi_error_free": (None, (c_void_p,)),
+    "ntapi_error_get_domain": (c_int, (c_void_p,)),
+    "ntapi_error_code": (c_char_p, (c_void_p,)),
+    "ntapi_error_message": (c_char_p, (c_void_p,)),
+    "ntapi_error_http_status": (c_int, (c_void_p,)),
+    "ntapi_error_transport_code": (c_int, (c_void_p,)),
+    "ntapi_error_is_retryable": (c_bool, (c_void_p,)),
+    "ntapi_json_parse": (c_void_p, (c_char_p, c_size_t, POINTER(c_void_p))),
+    "ntapi_json_create_string": (c_void_p, (c_char_p,)),
+    "ntapi_json_free": (None, (c_void_p,)),
+    "ntapi_json_get_type": (c_int, (c_void_p, c_char_p)),
+    "ntapi_json_string": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_json_string_length": (c_size_t, (c_void_p, c_char_p)),
+    "ntapi_json_int": (c_int64, (c_void_p, c_char_p, c_int64)),
+    "ntapi_json_double": (c_double, (c_void_p, c_char_p, c_double)),
+    "ntapi_json_bool": (c_bool, (c_void_p, c_char_p, c_bool)),
+    "ntapi_json_count": (c_size_t, (c_void_p, c_char_p)),
+    "ntapi_json_key": (c_char_p, (c_void_p, c_char_p, c_size_t)),
+    "ntapi_json_get": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_json_text": (c_char_p, (c_void_p,)),
+    "ntapi_mailbox_create": (c_void_p, ()),
+    "ntapi_mailbox_main": (c_void_p, ()),
+    "ntapi_mailbox_current": (c_void_p, ()),
+    "ntapi_mailbox_free": (None, (c_void_p,)),
+    "ntapi_mailbox_fd": (c_int, (c_void_p,)),
+    "ntapi_mailbox_drain": (c_size_t, (c_void_p,)),
+    "ntapi_mailbox_run": (c_int, (c_void_p, c_double)),
+    "ntapi_mailbox_stop": (c_int, (c_void_p,)),
+    "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
+    "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
+    "ntapi_executor_free": (None, (c_void_p,)),
+    "ntapi_job_run": (None, (c_void_p,)),
+    "ntapi_args_create": (c_void_p, ()),
+    "ntapi_args_copy": (c_void_p, (c_void_p,)),
+    "ntapi_args_free": (None, (c_void_p,)),
+    "ntapi_args_count": (c_size_t, (c_void_p,)),
+    "ntapi_args_description": (c_char_p, (c_void_p,)),
+    "ntapi_args_append_json": (c_int, (c_void_p, c_char_p, c_size_t, POINTER(c_void_p))),
+    "ntapi_args_append": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_mark_secret": (c_int, (c_void_p,)),
+    "ntapi_args_url": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_url_int": (c_int, (c_void_p, c_char_p, c_int64)),
+    "ntapi_args_url_double": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_args_url_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_args_path": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_form": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_multipart": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_multipart_data": (c_int, (c_void_p, c_char_p, c_void_p, c_size_t, c_char_p)),
+    "ntapi_args_multipart_named_data": (
+        c_int,
+        (c_void_p, c_char_p, c_void_p, c_size_t, c_char_p, c_char_p),
+    ),
+    "ntapi_args_multipart_file": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_char_p)),
+    "ntapi_args_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
+    "ntapi_args_json": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_file": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_stream": (
+        c_int,
+        (c_void_p, ReadFunction, RewindFunction, c_int64, c_char_p, c_void_p, DestroyFunction),
+    ),
+    "ntapi_args_base_url": (c_int, (c_void_p, c_char_p)),
+    "ntapi_args_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_basic_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_bearer": (c_int, (c_void_p, c_char_p)),
+    "ntapi_args_timeout": (c_int, (c_void_p, c_int, c_double)),
+    "ntapi_args_method": (c_int, (c_void_p, c_char_p)),
+    "ntapi_args_cache_policy": (c_int, (c_void_p, c_int)),
+    "ntapi_args_option": (c_int, (c_void_p, c_char_p)),
+    "ntapi_args_option_value": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_get_option": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_args_thread": (c_int, (c_void_p, c_int, c_int)),
+    "ntapi_args_executor": (c_int, (c_void_p, c_int, c_void_p)),
+    "ntapi_args_mailbox": (c_int, (c_void_p, c_int, c_void_p)),
+    "ntapi_defaults_global": (c_void_p, ()),
+    "ntapi_class_create": (c_void_p, (c_char_p, c_void_p)),
+    "ntapi_class_free": (None, (c_void_p,)),
+    "ntapi_class_defaults": (c_void_p, (c_void_p,)),
+    "ntapi_client_defaults": (c_void_p, (c_void_p,)),
+    "ntapi_defaults_set": (c_int, (c_void_p, c_char_p, c_void_p)),
+    "ntapi_defaults_set_string": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_defaults_set_number": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_defaults_set_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_defaults_set_provider": (
+        c_int,
+        (c_void_p, c_char_p, ProviderFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
+    "ntapi_client_create": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_client_free": (None, (c_void_p,)),
+    "ntapi_client_close": (c_int, (c_void_p,)),
+    "ntapi_client_cancel_all": (c_int, (c_void_p,)),
+    "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
+    "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
+    "ntapi_client_set_hooks": (c_int, (c_void_p, c_void_p)),
+    "ntapi_hooks_create": (c_void_p, (c_void_p, DestroyFunction)),
+    "ntapi_hooks_free": (None, (c_void_p,)),
+    "ntapi_hooks_set_build_args": (c_int, (c_void_p, BuildArgsFunction)),
+    "ntapi_hooks_set_build_request": (c_int, (c_void_p, BuildRequestFunction)),
+    "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
+    "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
+    "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
+    "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
+    "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
+    "ntapi_http_request_method": (c_char_p, (c_void_p,)),
+    "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
+    "ntapi_http_request_url": (c_char_p, (c_void_p,)),
+    "ntapi_http_request_set_url": (c_int, (c_void_p, c_char_p)),
+    "ntapi_http_request_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_http_request_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_client_begin": (
+        c_void_p,
+        (c_void_p, c_char_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "ntapi_request_free": (None, (c_void_p,)),
+    "ntapi_request_set_handler": (c_int, (c_void_p, ResponseFunction, c_void_p, DestroyFunction)),
+    "ntapi_request_set_upload_progress": (
+        c_int,
+        (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_download_progress": (
+        c_int,
+        (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
+    "ntapi_request_resume": (c_int, (c_void_p,)),
+    "ntapi_request_cancel": (c_int, (c_void_p,)),
+    "ntapi_request_wait": (c_int, (c_void_p, c_double)),
+    "ntapi_request_response": (c_void_p, (c_void_p,)),
+    "ntapi_request_get_state": (c_int, (c_void_p,)),
+    "ntapi_request_is_running": (c_bool, (c_void_p,)),
+    "ntapi_request_identifier": (c_uint64, (c_void_p,)),
+    "ntapi_request_description": (c_char_p, (c_void_p,)),
+    "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
+    "ntapi_request_priority": (c_double, (c_void_p,)),
+    "ntapi_request_set_priority": (c_int, (c_void_p, c_double)),
+    "ntapi_request_bytes_sent": (c_int64, (c_void_p,)),
+    "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
+    "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
+    "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
+    "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
+    "ntapi_response_retain": (c_void_p, (c_void_p,)),
+    "ntapi_response_free": (None, (c_void_p,)),
+    "ntapi_response_error": (c_void_p, (c_void_p,)),
+    "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_response_json": (c_void_p, (c_void_p,)),
+    "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
+    "ntapi_response_status": (c_int, (c_void_p,)),
+    "ntapi_response_url": (c_char_p, (c_void_p,)),
+    "ntapi_response_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_response_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_response_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_response_header_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_response_start_time": (c_double, (c_void_p,)),
+    "ntapi_response_end_time": (c_double, (c_void_p,)),
+    "ntapi_response_elapsed": (c_double, (c_void_p,)),
+    "ntapi_response_metric": (c_double, (c_void_p, c_int)),
+    "ntapi_response_request": (c_void_p, (c_void_p,)),
+    "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
+}

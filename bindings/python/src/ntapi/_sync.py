@@ -1,0 +1,125 @@
+"""The blocking client."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Optional
+
+from . import _registry
+from ._arg import Args
+from ._background import background_mailbox
+from ._building import build
+from ._client import BaseClient
+from ._delivery import ProgressHandler
+from ._enums import Handler
+from ._places import Place
+from ._response import Response
+from ._threads import current_mailbox, main_mailbox
+from ._typing import Self
+
+
+class Client(BaseClient):
+    """A client for programs with threads, or with only one.
+
+        with ntapi.Client("https://api.example.com") as client:
+            print(client.send("data/2.5/find", ntapi.url("q", "London")).json)
+
+    A handler of `begin` runs on the main thread by default, while that runs its mailbox
+    (`ntapi.run`) or waits.
+    """
+
+    def perform(
+        self,
+        command: str = "",
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Response:
+        """Performs a request and waits for its response, whose `error` says what went wrong. Raises
+        nothing for that.
+
+        Runs the calling thread's handlers meanwhile; other threads run too.
+        """
+        mailbox = current_mailbox()
+        request = build(
+            self,
+            command,
+            args,
+            usual_place=mailbox,
+            response_place=mailbox,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+        outcome = request._outcome
+        try:
+            request.resume()
+            mailbox.run_until(lambda: outcome.is_done)
+        except BaseException:
+            # Ctrl-C, say. Nobody will look at the response.
+            request.cancel()
+            raise
+        assert outcome.response is not None
+        return outcome.response
+
+    def send(
+        self,
+        command: str = "",
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> Response:
+        """As `perform`, but raises the response's error, an ApiError."""
+        response = self.perform(
+            command,
+            *args,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+        return response.raise_for_error()
+
+    def drain(self, timeout: Optional[float] = None) -> int:
+        """Waits until every begun request has called its handler; returns how many are left after
+        `timeout` seconds.
+
+        Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited
+        for.
+        """
+        mine = self._running_here()
+        with _registry.observing(current_mailbox()):
+            current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
+        return max(0, len(self._pending) - mine)
+
+    def close(self) -> None:
+        """Cancels what runs, each handler is called with "request cancelled", and refuses new
+        requests.
+
+        Does not wait: see `drain`. A second call does nothing.
+        """
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        """Closes, and lets the handlers run that this thread or the background run."""
+        self.close()
+        own = {current_mailbox(), background_mailbox()} if self._pending else set()
+        waiting = [
+            delivery
+            for delivery in tuple(self._pending)
+            if delivery.place(Handler.RESPONSE).mailbox in own and delivery.outcome.runner is None
+        ]
+        if waiting:
+            with _registry.observing(current_mailbox()):
+                current_mailbox().run_until(
+                    lambda: all(delivery.outcome.is_done for delivery in waiting)
+                )
+
+    def _usual_place(self, has_handler: bool) -> Place:
+        # Without a handler no thread was asked for; the background always gets on.
+        return main_mailbox() if has_handler else background_mailbox()

@@ -1,0 +1,3 @@
+"""The version of the package, which is the version of the header it was written against."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,250 @@
+"""The functions that make args. Each is also a name of the package: `ntapi.url("q", "London")`.
+
+A value of None suppresses the arg, so that optional parameters need no `if`.
+"""
+
+from __future__ import annotations
+
+import json as _json
+import math
+import os
+from datetime import timedelta
+from typing import Any, Optional, Union
+
+from ._arg import Arg, Args
+from ._enums import CachePolicy, Clock
+from ._places import PlaceLike
+from ._streams import Source, StreamContent
+
+__all__ = [
+    "Arg",
+    "Args",
+    "add_header",
+    "base_url",
+    "basic_auth",
+    "bearer",
+    "cache_policy",
+    "data",
+    "download_progress_thread",
+    "file",
+    "form",
+    "header",
+    "json",
+    "method",
+    "multipart",
+    "multipart_file",
+    "option",
+    "path",
+    "response_thread",
+    "stream",
+    "timeout",
+    "upload_progress_thread",
+    "url",
+]
+
+Scalar = Union[str, int, float, bool]
+Path = Union[str, "os.PathLike[str]"]
+BytesLike = Union[bytes, bytearray, memoryview]
+_UNSET: Any = object()
+
+
+def _arg(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
+    """An arg that is suppressed when one of the needed values is None."""
+    return Arg(kind, needed + options, is_suppressed=any(value is None for value in needed))
+
+
+def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
+    """A number that JSON can carry to the core, which writes it; anything else as text."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else str(value)
+    if isinstance(value, float):
+        return value
+    raise TypeError(f"a string, number or boolean is expected, not {type(value).__name__}")
+
+
+def _text(value: Optional[Scalar]) -> Optional[str]:
+    """The text of a value."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    scalar = _scalar(value)
+    return None if scalar is None else str(scalar)
+
+
+def _bytes(content: Union[BytesLike, str, None]) -> Optional[bytes]:
+    """Bytes that nobody changes any more; text as UTF-8."""
+    if content is None or isinstance(content, bytes):
+        return content
+    return content.encode() if isinstance(content, str) else bytes(content)
+
+
+def url(name: str, value: Optional[Scalar]) -> Arg:
+    """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
+    scalar = _scalar(value)
+    if isinstance(scalar, float) and not math.isfinite(scalar):
+        return _arg("url_double", name, scalar)
+    return _arg("url", name, scalar)
+
+
+def path(name: str, value: Optional[Scalar]) -> Arg:
+    """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
+    `..`.
+    """
+    return _arg("path", name, _scalar(value))
+
+
+def form(name: str, value: Optional[Scalar]) -> Arg:
+    """An application/x-www-form-urlencoded pair; the default method becomes POST."""
+    return _arg("form", name, _scalar(value))
+
+
+def multipart(
+    name: str,
+    content: Union[BytesLike, str, None],
+    *,
+    extension: Optional[str] = None,
+    filename: Optional[str] = None,
+    content_type: Optional[str] = None,
+) -> Arg:
+    """A multipart/form-data part: text as a field, bytes as a file; the default method becomes
+    POST.
+
+    Bytes are sent as the file `filename`, by default `NAME.EXTENSION`, by default `NAME.bin`.
+    """
+    is_field = isinstance(content, str) and extension is None
+    if is_field and filename is None and content_type is None:
+        return _arg("multipart", name, content)
+    if filename is None and content_type is None:
+        return _arg("multipart_data", name, _bytes(content), options=(extension,))
+    filename = filename or f"{name}.{extension or 'bin'}"
+    return _arg("multipart_named_data", name, _bytes(content), options=(filename, content_type))
+
+
+def multipart_file(
+    name: str,
+    path: Optional[Path],
+    *,
+    filename: Optional[str] = None,
+    content_type: Optional[str] = None,
+) -> Arg:
+    """A file as a multipart part, streamed from disk; `filename` is by default the path's last
+    component.
+    """
+    file_path = None if path is None else os.fspath(path)
+    return _arg("multipart_file", name, file_path, options=(filename, content_type))
+
+
+def data(content: Union[BytesLike, str, None], content_type: Optional[str] = None) -> Arg:
+    """The body, untouched; application/octet-stream unless said otherwise; the default method
+    becomes POST.
+    """
+    return _arg("data", _bytes(content), options=(content_type,))
+
+
+def json(value: Any) -> Arg:
+    """A value as the body, application/json; the default method becomes POST. It is written now,
+    not later.
+    """
+    text = None if value is None else _json.dumps(value, allow_nan=False, ensure_ascii=False)
+    return _arg("json", text)
+
+
+def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
+    """A file as the body, streamed with constant memory; the default method becomes POST."""
+    return _arg("file", None if path is None else os.fspath(path), options=(content_type,))
+
+
+def stream(
+    content: Optional[StreamContent],
+    length: Optional[int] = None,
+    content_type: Optional[str] = None,
+) -> Arg:
+    """A stream as the body, pulled with constant memory, on a worker thread; the default method
+    becomes POST.
+
+    `content` is a file open for reading bytes, an iterable of bytes, or a function that is given a
+    size and returns at most so many bytes, b"" at the end. A seekable file and an iterable that is
+    not an iterator can be sent again for a redirect or a retry. Without `length` it is sent
+    chunked.
+    """
+    source = None if content is None else Source(content)
+    return _arg("stream", source, options=(-1 if length is None else length, content_type))
+
+
+def base_url(url: Optional[str]) -> Arg:
+    """Replaces the whole URL before the query, command included, for this request."""
+    return _arg("base_url", url)
+
+
+def header(name: str, value: Optional[Scalar]) -> Arg:
+    """Sets a header; the last one of a name wins."""
+    return _arg("header", name, _text(value))
+
+
+def add_header(name: str, value: Optional[Scalar]) -> Arg:
+    """Appends one more header of a name beside those already there."""
+    return _arg("add_header", name, _text(value))
+
+
+def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
+    """Sets the Authorization header to HTTP Basic credentials."""
+    return _arg("basic_auth", user, password)
+
+
+def bearer(token: Optional[str]) -> Arg:
+    """Sets the Authorization header to a bearer token."""
+    return _arg("bearer", token)
+
+
+def timeout(seconds: Union[float, timedelta, None], clock: Union[str, Clock] = Clock.IDLE) -> Arg:
+    """Sets one of the five timeouts: idle, connect, queue, attempt or total. Infinity switches it
+    off.
+    """
+    if isinstance(seconds, timedelta):
+        seconds = seconds.total_seconds()
+    chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
+    return _arg("timeout", chosen, None if seconds is None else float(seconds))
+
+
+def method(name: Optional[str]) -> Arg:
+    """Overrides the detected method."""
+    return _arg("method", name)
+
+
+def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
+    """Sets the cache policy, `CachePolicy.RELOAD_REVALIDATING` or "reload_revalidating"."""
+    chosen = _member(CachePolicy, policy) if isinstance(policy, str) else policy
+    return _arg("cache_policy", None if chosen is None else chosen.name.lower())
+
+
+def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
+    """Sets an option: "raw_data", "ignore_http_errors" and the like, or a name of your own, which
+    hooks can read.
+    """
+    return _arg("option", name) if value is _UNSET else _arg("option", name, _text(value))
+
+
+def response_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the response handler runs: a `Thread`, a `Mailbox`, an executor or a function that
+    takes a job.
+    """
+    return _arg("response_thread", place)
+
+
+def upload_progress_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the upload progress handler runs."""
+    return _arg("upload_progress_thread", place)
+
+
+def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the download progress handler runs."""
+    return _arg("download_progress_thread", place)
+
+
+def _member(members: Any, name: str) -> Any:
+    try:
+        return members[name.upper()]
+    except KeyError:
+        known = ", ".join(repr(member.name.lower()) for member in members)
+        raise ValueError(f"{name!r} is none of {known}") from None

@@ -1,0 +1,70 @@
+"""Error codes: interned texts that compare by identity, `if error.code is codes.TIMEOUT`."""
+
+from __future__ import annotations
+
+import threading
+
+__all__ = [
+    "CANCELLED",
+    "GENERIC",
+    "HTTP_ERROR",
+    "INVALID_JSON",
+    "INVALID_REQUEST",
+    "NETWORK",
+    "NO_INTERNET",
+    "RESPONSE_TOO_LARGE",
+    "TIMEOUT",
+    "TLS",
+    "TOO_MANY_REDIRECTS",
+    "ErrorCode",
+    "register_code",
+]
+
+_codes: dict[str, ErrorCode] = {}
+_lock = threading.Lock()
+
+
+class ErrorCode(str):
+    """The text of an error code. Equal texts give the same object, so codes compare with `is`."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> ErrorCode:
+        text = str(name)
+        code = _codes.get(text)
+        if code is None:
+            with _lock:
+                # Two threads may have missed it together; setdefault lets the first one win.
+                code = _codes.setdefault(text, super().__new__(cls, text))
+        return code
+
+    def __repr__(self) -> str:
+        return f"ErrorCode({str(self)!r})"
+
+    def __reduce__(self) -> tuple[type[ErrorCode], tuple[str]]:
+        # A code that was pickled or copied is still the same object.
+        return ErrorCode, (str(self),)
+
+
+def register_code(name: str) -> ErrorCode:
+    """The code of this name, registered on first use. Compare it with `is`."""
+    return ErrorCode(name)
+
+
+NETWORK = ErrorCode("network")
+NO_INTERNET = ErrorCode("no internet")
+TIMEOUT = ErrorCode("timeout")
+TLS = ErrorCode("TLS")
+INVALID_JSON = ErrorCode("invalid JSON")
+HTTP_ERROR = ErrorCode("HTTP error")
+TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
+CANCELLED = ErrorCode("request cancelled")
+INVALID_REQUEST = ErrorCode("invalid request")
+RESPONSE_TOO_LARGE = ErrorCode("response too large")
+GENERIC = ErrorCode("generic")
+
+
+def _forget_lock() -> None:
+    """In a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = threading.Lock()

@@ -1,0 +1,90 @@
+"""The servers' table, a client for each, and a guard against tests that leave requests behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ntapi
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+PATIENCE = 20.0
+"""Seconds that a test waits for an event; only a failing test takes them."""
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[dict[str, str]]:
+    """The table of NTAPI_TEST_SERVERS; without it, that of servers started for this run."""
+    given = os.environ.get("NTAPI_TEST_SERVERS")
+    if given:
+        yield json.loads(given)
+        return
+    runner = REPOSITORY / "Tests" / "servers" / "run.py"
+    command = [sys.executable, str(runner)]
+    # They end when their standard input does, which is when this process ends, however it does.
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line, f"{runner} could not start the servers"
+        yield json.loads(line)
+        process.stdin.close()
+
+
+@pytest.fixture
+def fault(servers: dict[str, str]) -> Iterator[ntapi.Client]:
+    """A client of the fault server, whose /echo says what it was sent."""
+    with ntapi.Client(servers["fault"]) as client:
+        yield client
+
+
+@pytest.fixture
+def weather(servers: dict[str, str]) -> Iterator[ntapi.Client]:
+    """A client of the demo API."""
+    with ntapi.Client(servers["weather"], args=ntapi.url("appid", "test")) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """Every handler of a test has been called when the test ends."""
+    yield
+    assert ntapi.drain(PATIENCE) == 0
+
+
+class Unraisable:
+    """What was reported through sys.unraisablehook."""
+
+    def __init__(self) -> None:
+        self.errors: list[BaseException] = []
+        self.objects: list[str] = []
+        self.arrived = threading.Event()
+
+    def __call__(self, unraisable: Any) -> None:
+        self.errors.append(unraisable.exc_value)
+        self.objects.append(repr(unraisable.object))
+        self.arrived.set()
+
+
+@pytest.fixture
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> Unraisable:
+    """Collects reported exceptions instead of printing them."""
+    hook = Unraisable()
+    monkeypatch.setattr(sys, "unraisablehook", hook)
+    return hook
+
+
+def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a program in an interpreter of its own."""
+    command = [sys.executable, "-X", "faulthandler", "-c", code, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=3 * PATIENCE, check=False, **options
+    )

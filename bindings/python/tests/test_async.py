@@ -1,0 +1,254 @@
+"""The asyncio client."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+from collections.abc import Coroutine
+from typing import Any, Callable
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE, Unraisable
+from ntapi import codes
+
+
+def run(main: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    return asyncio.run(asyncio.wait_for(main(), 3 * PATIENCE))
+
+
+@pytest.fixture
+def client(servers: dict[str, str]) -> ntapi.AsyncClient:
+    return ntapi.AsyncClient(servers["fault"])
+
+
+def test_send_and_perform(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        async with client:
+            response = await client.send("echo", ntapi.url("a", 1))
+            assert response.json["args"] == {"a": "1"}
+            failed = await client.perform("status/404")
+            assert failed.error is not None
+            with pytest.raises(ntapi.ApiError) as caught:
+                await client.send("status/404")
+            assert caught.value.code is codes.HTTP_ERROR
+
+    run(main)
+
+
+def test_a_thousand_at_once(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        async with client:
+            responses = await asyncio.gather(
+                *(client.send("echo", ntapi.url("n", n)) for n in range(1000))
+            )
+            found = [response.json["args"]["n"] for response in responses]
+            assert found == [str(n) for n in range(1000)]
+
+    run(main)
+
+
+def test_progress_runs_on_the_loop(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        seen: list[tuple[int, Any]] = []
+
+        def progress(count: int, total: Any) -> None:
+            assert asyncio.get_running_loop() is loop
+            seen.append((count, total))
+
+        async with ntapi.AsyncClient(servers["weather"]) as client:
+            size = 400_000
+            raw = ntapi.option("raw_data")
+            await client.send("download", ntapi.url("size", size), raw, download_progress=progress)
+            assert (seen[0], seen[-1]) == ((0, size), (size, size))
+            seen.clear()
+            await client.send("upload", ntapi.data(b"x" * size), upload_progress=progress)
+            assert (seen[0], seen[-1]) == ((0, size), (size, size))
+
+    run(main)
+
+
+def test_cancel_awaits_the_completion(servers: dict[str, str]) -> None:
+    class Watching(ntapi.AsyncClient):
+        completed = 0
+
+        def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+            assert response.error is not None
+            assert response.error.code is codes.CANCELLED
+            self.completed += 1
+
+    async def main() -> None:
+        async with Watching(servers["fault"]) as watching:
+            task = asyncio.ensure_future(watching.send("hold"))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert watching.completed == 1
+            assert await watching.drain(0) == 0
+
+    run(main)
+
+
+def test_cancel_twice_and_with_timeout(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        async with client:
+            task = asyncio.ensure_future(client.send("hold"))
+            await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await client.drain(0) == 0
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(client.send("hold"), 0.01)
+            assert await client.drain(0) == 0
+
+    run(main)
+
+
+def test_cancel_races(client: ntapi.AsyncClient) -> None:
+    """Tasks cancelled at every moment of their lives end in a response or in CancelledError."""
+
+    async def main() -> None:
+        async with client:
+            outcomes = set()
+            for turns in range(60):
+                tasks = [asyncio.ensure_future(client.send("echo")) for _ in range(4)]
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                for task in tasks:
+                    task.cancel()
+                results = await asyncio.gather(*tasks, return_exceptions=True)
+                outcomes.update(type(result) for result in results)
+                assert await client.drain(0) == 0
+            assert outcomes <= {ntapi.Response, asyncio.CancelledError}
+
+    run(main)
+
+
+def test_begin_calls_the_handler_on_the_loop(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[ntapi.Response] = loop.create_future()
+        async with client:
+            request = client.begin("echo", ntapi.url("a", 1), done.set_result)
+            with pytest.raises(RuntimeError, match="await"):
+                request.wait()
+            response = await done
+            assert response.request == request
+            assert request.wait() is True
+
+    run(main)
+
+
+def test_close_cancels_and_waits(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        seen: list[ntapi.Response] = []
+        client.begin("hold", (), seen.append)
+        tasks = [asyncio.ensure_future(client.perform("hold")) for _ in range(3)]
+        await asyncio.sleep(0)
+        await client.close()
+        await client.close()
+        responses = [*seen, *await asyncio.gather(*tasks)]
+        assert len(responses) == 4
+        for response in responses:
+            assert response.error is not None
+            assert response.error.code is codes.CANCELLED
+
+    run(main)
+
+
+def test_drain_runs_out_of_time(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        async with client:
+            request = client.begin("hold")
+            assert await client.drain(0.01) == 1
+            request.cancel()
+            assert await client.drain(PATIENCE) == 0
+
+    run(main)
+
+
+def test_several_loops_in_threads_share_a_client(client: ntapi.AsyncClient) -> None:
+    counts: list[int] = []
+
+    async def work() -> None:
+        responses = await asyncio.gather(*(client.send("echo") for _ in range(50)))
+        counts.append(len(responses))
+
+    threads = [threading.Thread(target=asyncio.run, args=(work(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [50] * 4
+
+
+def test_one_loop_after_the_other(client: ntapi.AsyncClient) -> None:
+    for _ in range(20):
+        assert run(lambda: client.send("echo")).status == 200
+
+
+def test_a_loop_that_ends_first(client: ntapi.AsyncClient) -> None:
+    """The handler runs in the background when its loop is gone."""
+    names: list[str] = []
+    requests: list[ntapi.Request] = []
+
+    async def main() -> None:
+        handler = lambda _: names.append(threading.current_thread().name)  # noqa: E731
+        requests.append(client.begin("late?ms=50", (), handler))
+
+    run(main)
+    gc.collect()
+    assert requests[0].wait(PATIENCE)
+    assert names == ["ntapi-background"]
+
+
+def test_blocking_and_asyncio_side_by_side(client: ntapi.AsyncClient, fault: ntapi.Client) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        async with client:
+            blocking = loop.run_in_executor(None, lambda: fault.send("echo").status)
+            assert (await client.send("echo")).status == await blocking == 200
+            # A loop may also be an executor for the blocking client's handlers.
+            done: asyncio.Future[ntapi.Response] = loop.create_future()
+            fault.begin("echo", ntapi.response_thread(loop.call_soon_threadsafe), done.set_result)
+            assert (await done).status == 200
+
+    run(main)
+
+
+def test_an_exception_in_a_handler_is_reported(
+    client: ntapi.AsyncClient, unraisable: Unraisable
+) -> None:
+    def failing(*_: Any) -> None:
+        raise ValueError("boom")
+
+    async def main() -> None:
+        async with client:
+            client.begin("echo", (), failing)
+            assert (await client.send("echo", download_progress=failing)).status == 200
+            assert await client.drain(PATIENCE) == 0
+
+    run(main)
+    assert {str(error) for error in unraisable.errors} == {"boom"}
+
+
+def test_an_arg_that_cannot_be_sent(client: ntapi.AsyncClient) -> None:
+    async def main() -> None:
+        async with client:
+            with pytest.raises(ntapi.ApiError) as caught:
+                await client.send("echo", ntapi.url("q", "\udc80"))
+            assert caught.value.code is codes.INVALID_REQUEST
+
+    run(main)
+
+
+def test_without_a_loop_begin_says_so(client: ntapi.AsyncClient) -> None:
+    with pytest.raises(RuntimeError, match="loop"):
+        client.begin("echo")

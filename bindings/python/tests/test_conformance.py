@@ -1,0 +1,136 @@
+"""Tests/conformance/cases.json: the requests and results that Swift, C and Python share."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import ntapi
+from conftest import REPOSITORY
+
+CASES = json.loads((REPOSITORY / "Tests" / "conformance" / "cases.json").read_text("utf-8"))
+ABSENT = object()
+
+
+def filled(value: Any, servers: dict[str, str]) -> Any:
+    """The value with {{key}} replaced."""
+    if isinstance(value, str):
+        return re.sub(r"{{(\w+)}}", lambda match: servers[match[1]], value)
+    if isinstance(value, list):
+        return [filled(item, servers) for item in value]
+    if isinstance(value, dict):
+        return {key: filled(item, servers) for key, item in value.items()}
+    return value
+
+
+def content(value: dict[str, Any]) -> bytes:
+    return base64.b64decode(value["base64"]) if "base64" in value else value["text"].encode()
+
+
+def python_arg(case: list[Any]) -> ntapi.Arg:
+    """An arg of the table, made with the function that a user would call."""
+    kind, *values = case
+    if kind == "data":
+        (value,) = values
+        return ntapi.data(value and content(value), value and value.get("content_type"))
+    if kind == "file":
+        (value,) = values
+        return ntapi.file(value and value["path"], value and value.get("content_type"))
+    if kind == "multipart_data":
+        name, value = values
+        options = {key: value[key] for key in value or {} if key not in ("base64", "text")}
+        return ntapi.multipart(name, value and content(value), **options)
+    if kind == "multipart_file":
+        name, value = values
+        options = {key: value[key] for key in value or {} if key != "path"}
+        return ntapi.multipart_file(name, value and value["path"], **options)
+    return getattr(ntapi, kind)(*values)
+
+
+def at(document: Any, path: str) -> Any:
+    """The value at a path of the table, or ABSENT."""
+    for quoted, index, word in re.findall(r'\["([^"]*)"\]|\[(\d+)\]|([^.\[\]]+)', path):
+        try:
+            document = document[int(index)] if index else document[quoted or word]
+        except (KeyError, IndexError, TypeError):
+            return ABSENT
+    return document
+
+
+def check_json(document: Any, entry: dict[str, Any]) -> None:
+    value = at(document, entry["path"])
+    where = entry["path"]
+    if "absent" in entry:
+        assert (value is ABSENT) is entry["absent"], where
+    elif "null" in entry:
+        assert (value is None) is entry["null"], where
+    elif "count" in entry:
+        assert len(value) == entry["count"], where
+    else:
+        kind = next(key for key in ("string", "int", "double", "bool") if key in entry)
+        if kind == "double" and type(value) is int and abs(value) >= 2**63:
+            # The core's integers end at 64 bits and go on as doubles; Python's are exact.
+            value = float(value)
+        python_type = {"string": str, "int": int, "double": float, "bool": bool}[kind]
+        assert type(value) is python_type, where
+        assert value == entry[kind], where
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trusted(servers: dict[str, str]) -> Iterator[None]:
+    """No proxy, and the tests' own CA."""
+    ntapi.defaults.set("caFile", servers["ca"])
+    ntapi.defaults.set("proxy", "")
+    yield
+    ntapi.defaults.set("caFile", None)
+    ntapi.defaults.set("proxy", None)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
+    expected = filled(case["expect"], servers)
+    base = filled(case["base"], servers) if "base" in case else servers[case["server"]]
+    args = [python_arg(filled(arg, servers)) for arg in case["args"]]
+    with ntapi.Client(base) as client:
+        response = client.perform(case["command"], args)
+
+    error = expected["error"]
+    if error is None:
+        assert response.error is None
+    else:
+        assert response.error is not None
+        assert response.error.domain.name.lower() == error["domain"]
+        if "code" in error:
+            assert response.error.code is ntapi.register_code(error["code"])
+        if "retryable" in error:
+            assert response.error.retryable is error["retryable"]
+        for text in error.get("message_contains", []):
+            assert text.lower() in response.error.message.lower()
+    if "status" in expected:
+        assert response.status == expected["status"]
+    if expected.get("json_is_absent"):
+        assert not response.has_json
+        assert response.json is None
+    for entry in expected.get("json", []):
+        assert response.has_json
+        check_json(response.json, entry)
+    if "prefix_text" in expected:
+        assert (response.prefix_text or "") == expected["prefix_text"]
+    if "data_text" in expected:
+        assert response.data.decode() == expected["data_text"]
+    if "data_base64" in expected:
+        assert response.data == base64.b64decode(expected["data_base64"])
+    if "url" in expected:
+        assert response.url == expected["url"]
+    if "url_contains" in expected:
+        assert expected["url_contains"] in response.url
+    wanted: dict[str, list[str]] = {}
+    for name, value in expected.get("header", []):
+        wanted.setdefault(name, []).append(value)
+    for name, values in wanted.items():
+        assert response.headers.get_all(name) == values

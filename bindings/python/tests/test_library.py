@@ -1,0 +1,87 @@
+"""Finding the library, the wheel, and the checks of the sources."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ntapi
+from conftest import REPOSITORY, run_python
+from ntapi import _library
+
+PACKAGE = REPOSITORY / "bindings" / "python"
+
+
+def test_versions() -> None:
+    assert ntapi.library_version().startswith(ntapi.__version__.rpartition(".")[0])
+    assert ntapi.arg.url is ntapi.url
+
+
+@pytest.mark.parametrize(
+    ("version", "fits"),
+    [("0.1.0", True), ("0.1.7", True), ("0.2.0", False), ("1.1.0", False), ("what", False)],
+)
+def test_which_versions_fit(version: str, fits: bool) -> None:
+    assert _library._fits(version) is fits
+
+
+def test_a_library_that_is_not_there_is_explained() -> None:
+    environment = {**os.environ, "NTAPI_LIBRARY": "/nowhere/libntapi.so.0"}
+    result = run_python("import ntapi", env=environment)
+    assert "ImportError: libntapi.so.0 was not found" in result.stderr
+    assert "/nowhere/libntapi.so.0" in result.stderr
+    assert "cmake --build build" in result.stderr
+
+
+def test_another_library_is_refused() -> None:
+    libc = next(Path("/").glob("lib/*/libm.so.6"), None) or Path("/lib64/libm.so.6")
+    result = run_python("import ntapi", env={**os.environ, "NTAPI_LIBRARY": str(libc)})
+    assert "is not libntapi" in result.stderr
+
+
+def test_public_names_exist() -> None:
+    assert sorted(ntapi.__all__, key=str) == sorted(set(ntapi.__all__))
+    for name in ntapi.__all__:
+        assert hasattr(ntapi, name)
+
+
+@pytest.mark.parametrize(
+    "command", [["mypy"], ["ruff", "check"], ["ruff", "format", "--check"]], ids=" ".join
+)
+def test_sources_are_clean(command: list[str]) -> None:
+    """mypy --strict also reads typed_sample.py, where every public signature is used."""
+    tool, *options = command
+    paths = [] if tool == "mypy" else ["."]
+    subprocess.run(
+        [sys.executable, "-m", tool, *options, *paths],
+        cwd=PACKAGE,
+        check=True,
+        env={**os.environ, "MYPYPATH": "src"},
+    )
+
+
+def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    source = tmp_path / "source"
+    ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", ".*_cache")
+    shutil.copytree(PACKAGE, source, ignore=ignored)
+    library = str(Path(_library.lib._name).resolve())
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)],
+        check=True,
+        env={**os.environ, "NTAPI_LIBRARY": library},
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    assert wheel.name.startswith(f"ntapi-{ntapi.__version__}-py3-none-linux_")
+    target = tmp_path / "site"
+    subprocess.run([*pip, "install", "--target", str(target), str(wheel)], check=True)
+    assert (target / "ntapi" / "libntapi.so.0").is_file()
+    environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
+    code = "import ntapi; print(ntapi._library.lib._name)"
+    result = run_python(code, env={**environment, "PYTHONPATH": str(target)}, cwd=tmp_path)
+    assert result.stdout.strip() == str(target / "ntapi" / "libntapi.so.0"), result.stderr

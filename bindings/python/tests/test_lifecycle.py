@@ -1,0 +1,311 @@
+"""Ends of processes, forks, signals, memory, and ends in any order."""
+
+from __future__ import annotations
+
+import gc
+import os
+import random
+import signal
+import threading
+import tracemalloc
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE, Unraisable, run_python
+
+
+@pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
+def test_exit_calls_every_handler(servers: dict[str, str], place: str) -> None:
+    """The process ends at once, and each handler has run before."""
+    code = """
+import sys, ntapi
+client = ntapi.Client(sys.argv[1])
+for _ in range(5):
+    client.begin("hold", ntapi.response_thread(ntapi.Thread[sys.argv[2]]),
+                 lambda response: print(response.error.code, flush=True))
+"""
+    result = run_python(code, servers["fault"], place)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == ["request cancelled"] * 5
+
+
+def test_exit_with_threads_and_loops_that_never_end(servers: dict[str, str]) -> None:
+    code = """
+import asyncio, sys, threading, ntapi
+client = ntapi.Client(sys.argv[1])
+started = threading.Barrier(4)
+def blocked():
+    started.wait()
+    client.perform("hold")
+def asleep():
+    client.begin("hold", ntapi.response_thread(ntapi.CURRENT), lambda r: print(r.error.code))
+    started.wait()
+    threading.Event().wait()
+def looping():
+    async def main():
+        other = ntapi.AsyncClient(sys.argv[1])
+        other.begin("hold", (), lambda r: print(r.error.code))
+        started.wait()
+        await other.perform("hold")
+    asyncio.run(main())
+for target in (blocked, asleep, looping):
+    threading.Thread(target=target, daemon=True).start()
+started.wait()
+"""
+    result = run_python(code, servers["fault"])
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("request cancelled") == 2, result.stderr
+
+
+def test_exit_by_an_exception_and_in_odd_moments(servers: dict[str, str]) -> None:
+    code = """
+import atexit, sys, ntapi
+client = ntapi.Client(sys.argv[1], log_flags=ntapi.LogFlags.ALL)
+class Keeper:
+    def __del__(self):
+        client.close()
+keeper = Keeper()
+atexit.register(lambda: print(client.send("echo").status))
+client.begin("hold", ntapi.response_thread(ntapi.BACKGROUND))
+streaming = client.begin("upload", ntapi.stream(lambda size: b"x" * 10))
+raise ValueError("the end")
+"""
+    result = run_python(code, servers["fault"])
+    assert result.returncode == 1
+    assert "ValueError: the end" in result.stderr
+    assert "Fatal" not in result.stderr
+    assert result.stdout.strip() == "200"
+
+
+def test_fork(servers: dict[str, str]) -> None:
+    """A child uses a client of its parent's, whose own requests stay the parent's."""
+    code = """
+import os, sys, ntapi
+client = ntapi.Client(sys.argv[1])
+client.send("echo")
+mine = []
+held = client.begin("hold", (), mine.append)
+client.begin("echo", ntapi.response_thread(ntapi.BACKGROUND)).wait()
+child = os.fork()
+if child == 0:
+    assert ntapi.drain(0) == 0
+    statuses = []
+    place = ntapi.response_thread(ntapi.BACKGROUND)
+    assert client.begin("echo", place, lambda r: statuses.append(r.status)).wait(20)
+    statuses.append(client.send("echo").status)
+    statuses.append(ntapi.Client(sys.argv[1]).send("echo").status)
+    assert statuses == [200, 200, 200], statuses
+    assert mine == []
+    sys.exit(7)
+_, status = os.waitpid(child, 0)
+assert os.waitstatus_to_exitcode(status) == 7, status
+assert client.send("echo").status == 200
+held.cancel()
+assert held.wait(20)
+assert len(mine) == 1
+"""
+    result = run_python(code, servers["fault"])
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_fork_of_a_thread_and_of_a_loop(servers: dict[str, str]) -> None:
+    code = """
+import asyncio, os, sys, threading, ntapi
+client = ntapi.Client(sys.argv[1])
+def work():
+    client.send("echo")
+    child = os.fork()
+    status = client.send("echo").status
+    if child == 0:
+        os._exit(0 if status == 200 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+async def main():
+    async with ntapi.AsyncClient(sys.argv[1]) as other:
+        return (await other.send("echo")).status
+assert asyncio.run(main()) == 200
+child = os.fork()
+if child == 0:
+    os._exit(0 if asyncio.run(main()) == 200 else 1)
+assert os.waitpid(child, 0)[1] == 0
+print("done")
+"""
+    result = run_python(code, servers["fault"])
+    assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
+
+
+def interrupt_when(condition: threading.Event) -> threading.Thread:
+    """Sends SIGINT to this process once the condition is set."""
+
+    def work() -> None:
+        assert condition.wait(PATIENCE)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_ctrl_c_in_a_wait(servers: dict[str, str]) -> None:
+    started = threading.Event()
+
+    class Noticing(ntapi.Client):
+        def request_started(self, request: ntapi.Request) -> None:
+            started.set()
+
+    with Noticing(servers["fault"]) as client:
+        thread = interrupt_when(started)
+        with pytest.raises(KeyboardInterrupt):
+            client.perform("hold")
+        thread.join()
+        assert client.drain(PATIENCE) == 0
+        started.clear()
+        request = client.begin("hold")
+        thread = interrupt_when(started)
+        with pytest.raises(KeyboardInterrupt):
+            request.wait()
+        thread.join()
+        request.cancel()
+        assert request.wait(PATIENCE)
+        assert client.send("echo").status == 200
+
+
+def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: Unraisable) -> None:
+    """Signals whenever: each request's handler is called in spite of them, and once."""
+    calls: dict[int, int] = {}
+    armed: list[int] = []
+    interrupts: list[int] = []
+    finished = threading.Event()
+
+    class Interrupt(BaseException):
+        pass
+
+    def on_signal(*_: object) -> None:
+        if armed:
+            interrupts.append(armed.pop())
+            raise Interrupt
+
+    def shoot() -> None:
+        generator = random.Random(5)
+        while not finished.wait(generator.random() / 500):
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    def count(number: int) -> None:
+        calls[number] = calls.get(number, 0) + 1
+
+    previous = signal.signal(signal.SIGUSR1, on_signal)
+    thread = threading.Thread(target=shoot)
+    thread.start()
+    try:
+        for number in range(300):
+            fault.begin("echo", (), lambda _, number=number: count(number))
+            try:
+                armed.append(number)
+                ntapi.run(0.001)
+                armed.clear()
+            except Interrupt:
+                pass
+        armed.clear()
+        assert fault.drain(PATIENCE) == 0
+    finally:
+        finished.set()
+        thread.join()
+        signal.signal(signal.SIGUSR1, previous)
+    assert interrupts
+    assert max(calls.values()) == 1
+    # One at the first instruction of a handler looks as if the handler had not been called.
+    assert len(calls) >= 300 - len(interrupts)
+
+
+def test_ends_in_any_order(servers: dict[str, str]) -> None:
+    generator = random.Random(7)
+    for _ in range(30):
+        client = ntapi.Client(servers["fault"])
+        response = client.perform("echo")
+        request = client.begin("hold")
+        things = [client, response, request, response.request, response.headers]
+        del client, response, request
+        generator.shuffle(things)
+        pending = [thing for thing in things if isinstance(thing, ntapi.Request)]
+        for thing in pending:
+            thing.cancel()
+        del pending, thing
+        while things:
+            things.pop()
+            gc.collect()
+    assert ntapi.drain(PATIENCE) == 0
+
+
+def test_collection_while_requests_run(fault: ntapi.Client) -> None:
+    stop = threading.Event()
+
+    def collect() -> None:
+        while not stop.is_set():
+            gc.collect()
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    counted: list[int] = []
+    try:
+        for _ in range(100):
+            fault.begin(
+                "echo", ntapi.response_thread(ntapi.BACKGROUND), lambda r: counted.append(1)
+            )
+            client = ntapi.AsyncClient("http://127.0.0.1:1")
+            client.set_default("unit", lambda key: key)
+            assert fault.send("echo", ntapi.stream([b"x"])).status == 200
+    finally:
+        stop.set()
+        thread.join()
+    assert fault.drain(PATIENCE) == 0
+    assert len(counted) == 100
+
+
+def test_no_growth(fault: ntapi.Client) -> None:
+    """What a thousand requests leave behind is less than one of them needs."""
+
+    def work() -> None:
+        for number in range(500):
+            fault.send("echo", ntapi.url("n", number), ntapi.stream([b"x"]))
+            fault.begin("echo", (), lambda _: None).wait(PATIENCE)
+
+    work()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        gc.collect()
+        before = tracemalloc.take_snapshot()
+        work()
+        gc.collect()
+        grown = sum(
+            difference.size_diff
+            for difference in tracemalloc.take_snapshot().compare_to(before, "filename")
+            if "ntapi" in str(difference.traceback)
+        )
+    finally:
+        tracemalloc.stop()
+    assert grown < 20_000
+
+
+def test_descriptors_are_given_back(servers: dict[str, str]) -> None:
+    def descriptors() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    def work() -> None:
+        with ntapi.Client(servers["fault"]) as client:
+            assert client.send("echo").status == 200
+
+    def many() -> int:
+        for _ in range(20):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        gc.collect()
+        return descriptors()
+
+    first = many()
+    assert many() <= first + 5

@@ -1,0 +1,154 @@
+"""The handle to a request."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE
+from ntapi import codes
+
+
+def test_a_suspended_request(fault: ntapi.Client) -> None:
+    seen: list[ntapi.Response] = []
+    request = fault.create_request("echo", ntapi.url("a", 1), seen.append)
+    assert request.state is ntapi.RequestState.SUSPENDED
+    assert not request.is_running
+    request.description = "my request"
+    request.priority = 0.75
+    assert (request.description, request.priority) == ("my request", 0.75)
+    request.description = None
+    assert request.description is None
+    with pytest.raises(ValueError, match="0 to 1"):
+        request.priority = 2
+    request.resume()
+    assert request.is_running
+    assert request.wait(PATIENCE)
+    assert request.state is ntapi.RequestState.COMPLETED
+    assert not request.is_running
+    assert request.response is seen[0]
+    assert len(seen) == 1
+    with pytest.raises(RuntimeError, match="resumed before"):
+        request.resume()
+
+
+def test_handles_to_the_same_request_are_equal(fault: ntapi.Client) -> None:
+    request = fault.begin("echo")
+    other = fault.begin("echo")
+    assert request.wait(PATIENCE)
+    assert request.response is not None
+    assert request.response.request == request
+    assert hash(request.response.request) == hash(request)
+    assert request != other
+    assert request != 5
+    assert {request.identifier, other.identifier} == {1, 2}
+    assert "completed" in repr(request)
+
+
+def test_counts(weather: ntapi.Client) -> None:
+    request = weather.begin("upload", ntapi.data(b"x" * 1000))
+    assert request.wait(PATIENCE)
+    assert request.bytes_sent == request.bytes_expected_to_send == 1000
+    assert request.bytes_received == request.bytes_expected_to_receive
+    assert request.bytes_received > 0
+
+
+def test_curl_command(fault: ntapi.Client) -> None:
+    request = fault.create_request("echo", [ntapi.url("a", "b c"), ntapi.bearer("sesame")])
+    command = request.curl_command
+    assert command is not None
+    assert command.startswith("curl ")
+    assert "a=b%20c" in command
+    assert "sesame" not in command
+
+
+def test_wait_runs_out_of_time(fault: ntapi.Client) -> None:
+    request = fault.begin("hold")
+    assert request.wait(0.01) is False
+    request.cancel()
+    assert request.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("place", [ntapi.MAIN, ntapi.BACKGROUND])
+def test_cancel(fault: ntapi.Client, place: ntapi.Thread) -> None:
+    seen: list[ntapi.Response] = []
+    request = fault.begin("hold", ntapi.response_thread(place), seen.append)
+    request.cancel()
+    request.cancel()
+    assert request.wait(PATIENCE)
+    request.cancel()
+    (response,) = seen
+    assert response.error is not None
+    assert response.error.code is codes.CANCELLED
+    assert response.error.domain is ntapi.ErrorDomain.CANCELLED
+    assert request.state is ntapi.RequestState.CANCELLED
+
+
+def test_cancel_of_a_request_never_resumed_calls_its_handler(fault: ntapi.Client) -> None:
+    seen: list[ntapi.Response] = []
+    request = fault.create_request("echo", handler=seen.append)
+    with pytest.raises(RuntimeError, match="never resumed"):
+        request.wait(0)
+    request.cancel()
+    assert request.wait(PATIENCE)
+    assert seen[0].error is not None
+    assert seen[0].error.code is codes.CANCELLED
+
+
+def test_a_request_never_resumed_ends_without_a_call(fault: ntapi.Client) -> None:
+    fault.create_request("echo", handler=lambda _: pytest.fail("called"))
+    assert fault.drain(0) == 0
+
+
+def test_a_handler_cannot_wait_for_itself(fault: ntapi.Client) -> None:
+    raised: list[RuntimeError] = []
+
+    def handler(_: ntapi.Response) -> None:
+        with pytest.raises(RuntimeError, match="its own") as caught:
+            request.wait()
+        raised.append(caught.value)
+
+    request = fault.begin("echo", handler=handler)
+    assert request.wait(PATIENCE)
+    assert raised
+
+
+def test_two_threads_wait_for_one_request(fault: ntapi.Client) -> None:
+    release = threading.Event()
+    request = fault.begin(
+        "echo", ntapi.response_thread(ntapi.BACKGROUND), lambda _: release.wait(PATIENCE)
+    )
+    results: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(request.wait(PATIENCE))) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    release.set()
+    for thread in threads:
+        thread.join()
+    assert results == [True, True]
+
+
+def test_close(servers: dict[str, str]) -> None:
+    seen: list[ntapi.Response] = []
+    client = ntapi.Client(servers["fault"])
+    client.begin("hold", handler=seen.append)
+    client.close()
+    client.close()
+    assert client.drain(PATIENCE) == 0
+    (response,) = seen
+    assert response.error is not None
+    assert response.error.code is codes.CANCELLED
+    refused = client.perform("echo").error
+    assert refused is not None
+
+
+def test_the_end_of_a_with_block_calls_every_handler(servers: dict[str, str]) -> None:
+    seen: list[str] = []
+    with ntapi.Client(servers["fault"]) as client:
+        for place in (ntapi.MAIN, ntapi.BACKGROUND, ntapi.CURRENT):
+            client.begin("hold", ntapi.response_thread(place), lambda _: seen.append("called"))
+    assert len(seen) == 3

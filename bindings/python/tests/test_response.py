@@ -1,0 +1,168 @@
+"""What a response tells."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import ntapi
+from ntapi import codes
+
+JSON_CASES = [
+    "bom",
+    "nul-in-string",
+    "latin-1",
+    "utf16",
+    "huge-real",
+    "nan",
+    "trailing-garbage",
+    "prefix-array",
+    "prefix-bom",
+    "prefix-with-brackets",
+    "scalar-string",
+    "html-with-braces",
+    "deep?levels=2000",
+    "deep-objects?levels=2000",
+]
+
+
+def test_fields(fault: ntapi.Client) -> None:
+    before = datetime.now(timezone.utc)
+    response = fault.send("late?ms=20")
+    assert response.status == 200
+    assert response.url.endswith("/late?ms=20")
+    assert response.error is None
+    assert response.elapsed >= 0.02
+    assert before - timedelta(seconds=1) <= response.start <= response.end
+    assert response.end - response.start < timedelta(seconds=10)
+    assert response.raise_for_error() is response
+    assert "200" in repr(response)
+
+
+def test_headers_are_a_case_insensitive_multi_dict(fault: ntapi.Client) -> None:
+    headers = fault.send("headers?X-A=1&x-a=2&Set-Cookie=a&Set-Cookie=b").headers
+    assert headers["x-A"] == "1, 2"
+    assert headers.get_all("X-a") == ["1", "2"]
+    assert headers["set-cookie"] == "a"
+    assert headers.get_all("set-cookie") == ["a", "b"]
+    assert headers.get("missing") is None
+    assert headers.get_all("missing") == []
+    assert "x-a" in headers
+    assert 5 not in headers
+    assert [name for name, _ in headers.lines].count("X-A") == 1
+    assert len(headers) == len(list(headers)) == len({name.lower() for name, _ in headers.lines})
+
+
+def test_metrics(fault: ntapi.Client) -> None:
+    fault.send("echo")
+    metrics = fault.send("redirect/echo").metrics
+    assert metrics.redirects == 1
+    assert metrics.connection_reused is True
+    assert metrics.from_cache is False
+    assert metrics.http_version == 1.1
+    assert 0 < metrics.first_byte <= metrics.total
+    assert metrics.bytes_received > 0
+
+
+def test_prefix_text(weather: ntapi.Client) -> None:
+    response = weather.send("php")
+    assert response.json["city"] == "Zürich"
+    assert response.prefix_text is not None
+    assert response.prefix_text.startswith("<br />")
+    assert response.data.startswith(b"<br />")
+
+
+@pytest.mark.parametrize("name", JSON_CASES)
+def test_json_is_what_the_core_says(fault: ntapi.Client, name: str) -> None:
+    response = fault.perform(f"json/{name}")
+    assert response.has_json == (response.error is None)
+    assert (response.json is not None) == response.has_json
+
+
+def test_integers_are_exact(fault: ntapi.Client) -> None:
+    values = fault.send("json/huge-int").json.values()
+    assert any(isinstance(value, int) and abs(value) >= 2**64 for value in values)
+
+
+def test_json_null_is_not_no_json(fault: ntapi.Client) -> None:
+    response = fault.send("json/scalar-null")
+    assert response.json is None
+    assert response.has_json
+
+
+def test_json_of_an_http_error_stays_readable(fault: ntapi.Client) -> None:
+    response = fault.perform("status/503?message=down")
+    error = response.error
+    assert error is not None
+    assert (error.code, error.domain) == (codes.HTTP_ERROR, ntapi.ErrorDomain.HTTP)
+    assert error.http_status == 503
+    assert error.retryable
+    assert error.response is response
+    assert response.json["message"] == "down"
+
+
+def test_data_is_made_once(fault: ntapi.Client) -> None:
+    response = fault.send("ok?size=100000")
+    assert response.data is response.data
+    assert len(response.data) > 99_000
+    assert response.json is response.json
+    assert response.text.encode() == response.data
+
+
+def test_text_uses_the_charset(fault: ntapi.Client) -> None:
+    command = "headers?Content-Type=text/plain;charset=%22latin-1%22"
+    response = fault.send(command, ntapi.option("raw_data"))
+    assert response.text == response.data.decode("latin-1")
+    unknown = fault.send(
+        "headers?Content-Type=text/plain;charset=klingon", ntapi.option("raw_data")
+    )
+    assert unknown.text == unknown.data.decode()
+
+
+def test_a_failed_response(fault: ntapi.Client) -> None:
+    response = fault.perform("reset/before")
+    error = response.error
+    assert error is not None
+    assert error.domain is ntapi.ErrorDomain.NETWORK
+    assert error.transport_code > 0
+    assert (response.status, response.data, response.json) == (0, b"", None)
+
+
+def test_errors_compare_by_identity(fault: ntapi.Client) -> None:
+    error = fault.perform("json/truncated").error
+    assert error is not None
+    assert error.code is codes.INVALID_JSON
+    assert error.code is ntapi.register_code("invalid JSON")
+    assert ntapi.register_code("my own") is ntapi.register_code("my " + "own")
+    copied: Any = pickle.loads(pickle.dumps(error))
+    assert copied.code is codes.INVALID_JSON
+    assert (copied.message, copied.domain) == (error.message, error.domain)
+    assert copied.response is None
+    assert pickle.loads(pickle.dumps(codes.TLS)) is codes.TLS
+
+
+def test_an_error_of_ones_own() -> None:
+    error = ntapi.ApiError("quota")
+    assert error.code is ntapi.register_code("quota")
+    assert error.domain is ntapi.ErrorDomain.SERVICE
+    assert str(error) == error.message == "quota"
+    assert "quota" in repr(error)
+
+
+def test_responses_without_errors_are_freed_at_once(fault: ntapi.Client) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        response = fault.send("ok")
+        request = response.request
+        assert request.response is response
+        reference = weakref.ref(response)
+        del response, request
+        assert reference() is None
+    finally:
+        gc.enable()

@@ -1,0 +1,139 @@
+"""The table of C signatures says exactly what include/ntapi.h says."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from typing import Any
+
+import pytest
+
+from conftest import REPOSITORY
+from ntapi import _enums, _metrics, _signatures, codes
+
+HEADER = (REPOSITORY / "include" / "ntapi.h").read_text()
+# Without comments, the preprocessor's lines and their continuations.
+SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
+
+SCALARS: dict[str, Any] = {
+    "void": None,
+    "int": ctypes.c_int,
+    "bool": ctypes.c_bool,
+    "double": ctypes.c_double,
+    "size_t": ctypes.c_size_t,
+    "ptrdiff_t": ctypes.c_ssize_t,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "const char *": ctypes.c_char_p,
+    "size_t *": ctypes.POINTER(ctypes.c_size_t),
+    "ntapi_event *": ctypes.POINTER(_signatures.Event),
+}
+ENUMS = set(
+    re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
+)
+CALLBACKS = {
+    name: (result.strip(), arguments)
+    for result, name, arguments in re.findall(
+        r"typedef ([\w ]+\*?)\s*\(\*(ntapi_\w+_fn)\)\(([^)]*)\)", SOURCE
+    )
+}
+FUNCTIONS = {
+    name: (result.strip(), arguments)
+    for result, name, arguments in re.findall(
+        r"^((?:const |struct )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
+    )
+}
+BYTES_WITH_NUL = {"ntapi_response_data"}
+"""Functions whose const char * may contain NUL, and so must not become a Python string by itself.
+"""
+
+
+def callback(name: str) -> Any:
+    words = name[len("ntapi_") : -len("_fn")].split("_")
+    return getattr(_signatures, "".join(map(str.capitalize, words)) + "Function")
+
+
+def c_type(text: str) -> Any:
+    text = " ".join(text.split())
+    if text in SCALARS:
+        return SCALARS[text]
+    if text in ENUMS:
+        return ctypes.c_int
+    if text in CALLBACKS:
+        return callback(text)
+    if text.endswith("**"):
+        return ctypes.POINTER(ctypes.c_void_p)
+    assert text.endswith("*"), text
+    return ctypes.c_void_p
+
+
+def argument_types(arguments: str) -> tuple[Any, ...]:
+    if arguments.strip() == "void":
+        return ()
+    types = (re.sub(r"\w+$", "", argument.strip()).strip() for argument in arguments.split(","))
+    return tuple(map(c_type, types))
+
+
+def test_the_parser_finds_the_header() -> None:
+    assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
+    assert len(CALLBACKS) == 15
+    assert "ntapi_thread" in ENUMS
+
+
+def test_same_names() -> None:
+    assert set(_signatures.FUNCTIONS) == set(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_same_types(name: str) -> None:
+    result, arguments = FUNCTIONS[name]
+    restype, argtypes = _signatures.FUNCTIONS[name]
+    expected = ctypes.c_void_p if name in BYTES_WITH_NUL else c_type(result)
+    assert restype is expected
+    assert argtypes == argument_types(arguments)
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_same_callbacks(name: str) -> None:
+    result, arguments = CALLBACKS[name]
+    function = callback(name)
+    assert function._restype_ is c_type(result)
+    assert function._argtypes_ == argument_types(arguments)
+
+
+def test_same_event() -> None:
+    body = re.search(r"typedef struct ntapi_event \{(.*?)\}", SOURCE, re.S)
+    assert body
+    fields = re.findall(r"([\w ]+?\*?)(\w+);", body[1])
+    assert [(name, c_type(kind)) for kind, name in fields] == list(_signatures.Event._fields_)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "members"),
+    [
+        ("NTAPI_THREAD_", _enums.Thread),
+        ("NTAPI_CLOCK_", _enums.Clock),
+        ("NTAPI_CACHE_POLICY_", _enums.CachePolicy),
+        ("NTAPI_ERROR_DOMAIN_", _enums.ErrorDomain),
+        ("NTAPI_REQUEST_STATE_", _enums.RequestState),
+        ("NTAPI_LOG_", _enums.LogFlags),
+        ("NTAPI_STATUS_", _enums.Status),
+        ("NTAPI_HANDLER_", _enums.Handler),
+    ],
+)
+def test_same_enums(prefix: str, members: Any) -> None:
+    in_header = dict(re.findall(prefix + r"(\w+) = (\d+)", SOURCE))
+    in_header.pop("ALL", None)
+    in_python = {name: str(member.value) for name, member in members.__members__.items()}
+    in_python.pop("ALL", None)
+    assert in_python == in_header
+
+
+def test_same_metrics() -> None:
+    in_header = [name.lower() for name in re.findall(r"NTAPI_METRIC_(\w+) = \d+", SOURCE)]
+    assert list(_metrics.Metrics.__dataclass_fields__) == in_header
+
+
+def test_same_codes() -> None:
+    for name, text in re.findall(r'NTAPI_CODE_(\w+) ntapi_code_register\("(.*)"\)', HEADER):
+        assert getattr(codes, name) is codes.ErrorCode(text)

@@ -1,0 +1,66 @@
+"""Every public signature in use, for mypy --strict; never run."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from typing import Any, Optional
+
+from typing_extensions import assert_type
+
+import ntapi
+from ntapi import codes
+
+
+class Service(ntapi.Client):
+    def build_args(self, command: str, args: list[ntapi.Arg]) -> Optional[list[ntapi.Arg]]:
+        return [*args, ntapi.bearer("t").secret()]
+
+    def build_request(self, request: ntapi.HTTPRequest) -> None:
+        request.set_header("X-Method", request.method)
+
+    def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+        return ntapi.ApiError("quota", domain=ntapi.ErrorDomain.SERVICE)
+
+    def request_started(self, request: ntapi.Request) -> None:
+        assert_type(request.identifier, int)
+
+    def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+        assert_type(response.elapsed, float)
+
+
+def blocking() -> None:
+    with Service("http://127.0.0.1", args=[ntapi.url("a", 1)]) as client:
+        assert_type(client, Service)
+        response = client.send("x", ntapi.url("q", None), [ntapi.timeout(5, "total"), None])
+        assert_type(response, ntapi.Response)
+        assert_type(response.data, bytes)
+        assert_type(response.error, Optional[ntapi.ApiError])
+        assert_type(response.headers.get_all("x"), list[str])
+        assert_type(response.metrics.redirects, int)
+        assert_type(client.get_default("unit"), Any)
+        client.set_default("unit", "metric")
+        Service.set_default("unit", lambda key: key)
+
+        def handler(response: ntapi.Response) -> None:
+            if response.error and response.error.code is codes.TIMEOUT:
+                ntapi.stop()
+
+        def progress(count: int, total: Optional[int]) -> None: ...
+
+        pool = concurrent.futures.ThreadPoolExecutor()
+        request = client.begin(
+            "x",
+            [ntapi.response_thread(pool), ntapi.upload_progress_thread(ntapi.BACKGROUND)],
+            handler,
+            upload_progress=progress,
+        )
+        assert_type(request, ntapi.Request)
+        assert_type(request.wait(1), bool)
+        assert_type(ntapi.run(1), bool)
+
+
+async def asynchronous() -> None:
+    async with ntapi.AsyncClient() as client:
+        assert_type(client, ntapi.AsyncClient)
+        assert_type(await client.send("x", ntapi.json({})), ntapi.Response)
+        assert_type(await client.drain(1), int)
