@@ -110,7 +110,8 @@ import Testing
         #expect(JSON(9_007_199_254_740_993) != JSON(9_007_199_254_740_992.0))
         #expect(JSON(Int64.max) != JSON(0x1p63))
         let different: [(JSON, JSON)] = [
-            (1, 2), (1, "1"), (0, false), (.null, false), ("a", "b"), ("a", "a\u{0}"), ([1], [1, 2]), ([1, 2], [2, 1]),
+            (1, 2), (1, "1"), (0, false), (.null, false), ("a", "b"), ("a", "a\u{0}"), ([1], [1, 2]),
+            ([1, 2], [2, 1]),
             (["a": 1], ["b": 1]), (["a": 1], ["a": 2]), ([:], []), (["a": .null], [:]), ("\u{E9}", "e\u{301}"),
         ]
         for (left, right) in different {
