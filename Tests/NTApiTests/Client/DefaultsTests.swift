@@ -43,7 +43,7 @@ private final class Sibling: Base, @unchecked Sendable {}
         let leaf = Leaf(baseURL: nil)
         leaf.defaults.setProvider("fallback") { key in
             asked.append(key)
-            return asked.count == 2 ? Optional.none : JSON(asked.count)
+            return asked.count == 2 ? nil : JSON(asked.count)
         }
         // Nil goes on to what the place inherits from.
         #expect((0..<3).map { _ in leaf.defaults["fallback"]?.text } == ["1", "\"of the class\"", "3"])

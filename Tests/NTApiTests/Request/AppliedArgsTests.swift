@@ -77,6 +77,7 @@ import Testing
 
     // MARK: Bodies
 
+    // Made anew each time: a stream belongs to one request.
     private static var bodies: [(kind: String, arg: APIArg)] {
         [
             ("form", .form("a", 1)), ("multipart", .multipart("a", "1")), ("raw data", .data([1])), ("json", .json(1)),
@@ -85,13 +86,13 @@ import Testing
     }
 
     @Test func bodiesExcludeEachOther() throws {
-        for one in Self.bodies {
-            #expect(try Self.build([one.arg]).method == "POST")
-            #expect(try Self.build([one.arg, .method("PUT")]).method == "PUT")
-            for other in Self.bodies where one.kind != other.kind {
-                let error = try #require(thrown { _ = try Self.build([one.arg, other.arg]) })
+        for (index, kind) in Self.bodies.map(\.kind).enumerated() {
+            #expect(try Self.build([Self.bodies[index].arg]).method == "POST")
+            #expect(try Self.build([Self.bodies[index].arg, .method("PUT")]).method == "PUT")
+            for other in Self.bodies where other.kind != kind {
+                let error = try #require(thrown { _ = try Self.build([Self.bodies[index].arg, other.arg]) })
                 #expect(error.code == .invalidRequest)
-                #expect(error.message.containsSubstring(" \(one.kind) ") && error.message.containsSubstring(other.kind))
+                #expect(error.message.containsSubstring(" \(kind) ") && error.message.containsSubstring(other.kind))
             }
         }
         for once in Self.bodies.dropFirst(2) {
