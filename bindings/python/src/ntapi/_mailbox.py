@@ -153,6 +153,10 @@ class Mailbox:
             while not is_over():
                 if self._step(take=True):
                     continue
+                # Another thread may have made it over after we asked, and woken us before that step
+                # cleared the wake: without a second look we would sleep for ever.
+                if is_over():
+                    break
                 remaining = None if deadline is None else deadline - time.monotonic()
                 if remaining is not None and remaining <= 0:
                     return is_over()
