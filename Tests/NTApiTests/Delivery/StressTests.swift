@@ -95,7 +95,7 @@ import Testing
             self.seed = seed
             self.ledger = ledger
             self.shared = shared
-            client = try TestClient.of("fault")
+            client = TestClient(at: try TestServers.stressURL())
         }
 
         mutating func roll(_ sides: Int) -> Int { Int.random(in: 0..<sides, using: &generator) }
@@ -105,10 +105,10 @@ import Testing
             switch roll(20) {
             case 0..<6: running.randomElement(using: &generator)?.cancel()
             case 6: running.removeAll()
-            case 7: client = try TestClient.of("fault")
+            case 7: client = TestClient(at: try TestServers.stressURL())
             case 8:
                 client.close()
-                client = try TestClient.of("fault")
+                client = TestClient(at: try TestServers.stressURL())
             case 9: shared.drain()
             case 10: client.drain(timeout: 0.002)
             case 11: running.last?.wait(timeout: 0.005)
@@ -164,7 +164,7 @@ import Testing
     @Test func everyRequestIsAnsweredOnceAndLast() async throws {
         let seed = SeededGenerator.ofThisRun
         let (ledger, shared) = (Ledger(count: Self.count), Mailbox())
-        _ = try TestServers.url("fault")
+        _ = try TestServers.stressURL()
         // Somebody drains the shared mailbox until the end.
         async let pump = onThread { shared.run() }
         await withTaskGroup { group in

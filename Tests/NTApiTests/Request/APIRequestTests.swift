@@ -106,7 +106,8 @@ import Testing
         let upload = await client.response("echo", args: [.data([UInt8](repeating: 1, count: 1000))])
         #expect(upload.metrics.bytesSent == 1000)
         let secure = await (try TestClient.of("fault_tls")).response("ok")
-        #expect(secure.error == nil && secure.metrics.tls > 0 && secure.metrics.tls >= secure.metrics.connect)
+        #expect(secure.error == nil && (secure.metrics.connectionReused || secure.metrics.tls > 0))
+        #expect(secure.metrics.tls >= secure.metrics.connect || secure.metrics.connectionReused)
     }
 
     @Test func noAnswer() async throws {
