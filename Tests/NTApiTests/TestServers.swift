@@ -17,6 +17,11 @@ enum TestServers {
         return start()
     }()
 
+    // The storm of the stress test has a server of its own, so that the clocks of other tests do not run out.
+    private static let ofStress: Result<JSON, Failure> = start(["--only", "fault"])
+
+    static func stressURL() throws -> String { try ofStress.get()["fault"]?.string ?? "" }
+
     /// An entry of the table: a base URL, mostly.
     static func url(_ name: String) throws -> String {
         guard let url = try table.get()[name]?.string else { throw Failure(message: "no server named \(name)") }
@@ -55,9 +60,9 @@ enum TestServers {
         }
     }
 
-    private static func start() -> Result<JSON, Failure> {
+    private static func start(_ options: [String] = []) -> Result<JSON, Failure> {
         let python = environment("NTAPI_TEST_PYTHON") ?? "\(packageRoot)/.venv/bin/python"
-        guard let (input, output) = spawn([python, "\(packageRoot)/Tests/servers/run.py"]) else {
+        guard let (input, output) = spawn([python, "\(packageRoot)/Tests/servers/run.py"] + options) else {
             return .failure(Failure(message: "cannot run \(python): see Tests/servers/README.md"))
         }
         // Never closed by us: its end is this process's end.

@@ -7,7 +7,7 @@
 #endif
 
 /// Runs code that may block on a thread of its own: those that tests run on belong to Swift Concurrency, and are few.
-func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+@discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         guard Thread.start(name: "test", { continuation.resume(returning: body()) }) else {
             preconditionFailure("no thread to be had")
@@ -84,4 +84,9 @@ func thrown(_ body: () throws -> Void) -> APIError? {
     } catch {
         return error as? APIError
     }
+}
+
+/// For the few waits that have no event to wait for.
+enum Pause {
+    static func milliseconds(_ count: UInt32) { usleep(count * 1000) }
 }

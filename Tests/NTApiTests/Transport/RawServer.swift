@@ -29,7 +29,7 @@ final class RawServer: Sendable {
         self.port = port
         let started = Thread.start(name: "test-server") { [connections, count] in
             while true {
-                let descriptor = accept(listener, nil, nil)
+                let descriptor = Self.closedInChildren(accept(listener, nil, nil))
                 guard descriptor >= 0 else { break }
                 let index = count.withLock { count in
                     count += 1
@@ -62,7 +62,7 @@ final class RawServer: Sendable {
     }
 
     private static func listen() throws -> (Int32, Int) {
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = closedInChildren(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -75,6 +75,12 @@ final class RawServer: Sendable {
         }
         try #require(status)
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
+    }
+
+    // A program that a test starts must not hold these open: the other side would never see their end.
+    private static func closedInChildren(_ descriptor: Int32) -> Int32 {
+        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        return descriptor
     }
 
     private static func systemListen(_ descriptor: Int32) -> Int32 {

@@ -1,0 +1,171 @@
+import Testing
+
+@testable import NTApi
+
+/// Each hook of a client: what it can change, and on which thread it is called.
+@Suite struct ClientHookTests {
+    private final class Hooked: TestClient, @unchecked Sendable {
+        // Safe to share: the hooks are set before the first request, and the log is safe by itself.
+        let events = Log<String>()
+        nonisolated(unsafe) var parse: (@Sendable (ResponseData) throws -> ParsedJSON?)?
+        nonisolated(unsafe) var map: (@Sendable (APIResponse) -> APIError?)?
+        nonisolated(unsafe) var change: (@Sendable (inout HTTPRequest) -> Void)?
+
+        private var thread: String { WorkerPool.isWorkerThread ? "worker" : "caller" }
+
+        override func buildArgs(_ command: String, _ args: inout [APIArg]) {
+            events.append("args of \(command) on \(thread)")
+            args.append(.url("hooked", args.count))
+        }
+
+        override func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
+            events.append("request on \(thread)")
+            request.headers.set("X-Option", options["mine"] ?? "none")
+            change?(&request)
+        }
+
+        override func requestStarted(_ request: APIRequest) { events.append("started on \(thread)") }
+
+        override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
+            events.append("completed \(response.status) on \(thread)")
+        }
+
+        override func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
+            events.append("parse on \(thread)")
+            return try parse.map { try $0(data) } ?? super.parseJSON(data)
+        }
+
+        override func mapServiceError(_ response: APIResponse) -> APIError? {
+            events.append("map on \(thread)")
+            return map?(response)
+        }
+    }
+
+    @Test func areCalledInOrderOnTheirThreads() async throws {
+        let client = try Hooked.of("fault")
+        let response = try await client.send("echo", args: [.option("mine", "yes"), .url("q", 1)])
+        #expect(response.json?["target"]?.string?.containsSubstring("q=1&hooked=") == true)
+        #expect(response.json?["header"]?["x-option"]?.string == "yes")
+        #expect(
+            client.events.all == [
+                "args of echo on caller", "request on caller", "started on caller", "parse on worker", "map on worker",
+                "completed 200 on worker",
+            ])
+    }
+
+    @Test func aRequestThatCannotBeBuiltStartsAndCompletesToo() async throws {
+        let client = try Hooked.of("fault")
+        let response = await client.response("{x}")
+        #expect(response.error?.code == .invalidRequest && response.status == 0)
+        #expect(client.events.all == ["args of {x} on caller", "started on caller", "completed 0 on worker"])
+    }
+
+    @Test func theRequestCanBeChanged() async throws {
+        let client = try Hooked.of("fault")
+        let base = try TestServers.url("fault")
+        client.change = { request in
+            request.method = "PATCH"
+            request.url = "\(base)/echo?by=hook"
+            request.body = .bytes(Array("new".utf8))
+        }
+        let json = try #require(try await client.send("nowhere").json)
+        #expect(json["method"]?.string == "PATCH" && json["body"]?.string == "new")
+        #expect(json["target"]?.string == "/echo?by=hook")
+    }
+
+    /// PITFALLS 18: hooks go through the same checks as args.
+    @Test(arguments: ["method", "header", "url"]) func aHookCannotSendWhatArgsCannot(_ what: String) async throws {
+        let client = try Hooked.of("fault")
+        client.change = { request in
+            switch what {
+            case "method": request.method = "GET / HTTP/1.1\r\nX:"
+            case "header": request.headers.add("X-A", "a\r\nX-Injected: 1")
+            default: request.url = "http://h/\r\nX: y"
+            }
+        }
+        #expect(await client.response("echo").error?.code == .invalidRequest)
+    }
+
+    @Test func parsesItsOwnWay() async throws {
+        struct Mine: Error {}
+        let client = try Hooked.of("fault")
+        client.parse = { ParsedJSON(["size": JSON($0.count)], prefixText: "mine") }
+        let parsed = try await client.send("status/200")
+        #expect(parsed.prefixText == "mine" && parsed.json?["size"]?.int == parsed.data.count)
+        client.parse = { _ in nil }
+        #expect(try await client.send("echo").json == nil)
+        client.parse = { _ in throw Mine() }
+        let failed = await client.response("echo")
+        #expect(failed.error?.code == .invalidJSON && failed.error?.httpStatus == 200 && failed.json == nil)
+        client.parse = { _ in throw APIError(domain: .service, code: ErrorCode("mine"), message: "said so") }
+        #expect(await client.response("echo").error?.code == ErrorCode("mine"))
+        // The status is what went wrong with a page for people.
+        client.parse = { _ in throw Mine() }
+        #expect(await client.response("status/500").error?.code == .httpError)
+    }
+
+    @Test func mapsErrorsOfTheService() async throws {
+        let client = try Hooked(server: "weather")
+        client.map = { response in
+            guard let code = response.json?["cod"]?.string, code != "200" else { return nil }
+            return APIError(code: ErrorCode(code), message: response.json?["message"]?.string)
+        }
+        let response = await client.response("data/2.5/find", args: [.url("q", "Nowhereville"), .url("appid", "x")])
+        let error = try #require(response.error)
+        #expect(error.domain == .service && error.code == ErrorCode("404") && error.httpStatus == 200)
+        #expect(error.message == "city not found" && response.json?["cod"]?.string == "404")
+        // Without JSON there is nothing to map.
+        client.events.append("raw")
+        _ = await client.response("download", args: [.option(.rawData)])
+        #expect(client.events.all.suffix(3).contains { $0.hasASCIIPrefix("map") } == false)
+    }
+
+    /// Re-authenticates inside of a hook: the worker that waits is stood in for.
+    @Test func aHookMayWaitForAnotherRequest() async throws {
+        let login = try TestClient.of("fault")
+        let client = try Hooked.of("fault")
+        client.map = { _ in
+            login.perform("late", args: [.url("ms", 20)]).error
+        }
+        let errors = await withTaskGroup(of: APIError?.self) { group in
+            for _ in 0..<30 { group.addTask { await client.response("echo").error } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors.allSatisfy { $0 == nil })
+    }
+
+    @Test func logLines() async throws {
+        let client = try TestClient.of("fault")
+        client.logFlags = .all
+        _ = await client.response(
+            "echo", args: [.url("q", 1), .url("token", "s3cr3t"), .json(["password": "s3cr3t"]), .bearer("s3cr3t")])
+        _ = await client.response("status/500")
+        _ = await client.response("json/prefix-text")
+        let lines = client.lines.all
+        #expect(lines.filter { $0.level == .info }.count == 6)
+        #expect(
+            lines.contains {
+                $0.level == .info && $0.message.containsSubstring("POST") && $0.message.containsSubstring("200")
+            })
+        #expect(lines.contains { $0.level == .error && $0.message.containsSubstring("500") })
+        #expect(lines.contains { $0.level == .warn && $0.message.containsSubstring("before the JSON") })
+        #expect(lines.contains { $0.level == .debug && $0.message.containsSubstring("Accept:") })
+        // The response's echo of the headers is the server's own; what the library prints of the request is redacted.
+        let sent = lines.filter { !$0.message.containsSubstring(" received ") }
+        #expect(!sent.contains { $0.message.containsSubstring("s3cr3t") })
+    }
+
+    @Test func markedSecretsStayOutOfTheLog() async throws {
+        let bodies: [[APIArg]] = [
+            [.form("mine", "s3cr3t").secret, .form("other", "seen")], [.json(["a": "s3cr3t"]).secret],
+            [.data(Array("s3cr3t".utf8)).secret], [.url("mine", "s3cr3t").secret],
+            [.header("X-Mine", "s3cr3t").secret],
+        ]
+        for args in bodies {
+            let client = try TestClient.of("fault")
+            client.logFlags = .all
+            _ = await client.response("status/200", args: args)
+            #expect(client.lines.count >= 4 && !client.lines.all.contains { $0.message.containsSubstring("s3cr3t") })
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Handlers run once, where they were asked to.
+@Suite struct DeliveryTests {
+    private static let onExecutor = ThreadLocalFlag()
+
+    private struct NewThread: APIExecutor {
+        func execute(_ job: @escaping @Sendable () -> Void) {
+            _ = Thread.start(name: "executor") {
+                DeliveryTests.onExecutor.set(true)
+                job()
+            }
+        }
+    }
+
+    private func waitUntilReadable(_ mailbox: Mailbox) async -> Bool {
+        await onThread {
+            var entry = pollfd(fd: mailbox.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&entry, 1, 10_000) == 1
+        }
+    }
+
+    /// What may go wrong must not change where the handler runs: not even a request that cannot be built.
+    static let commands = ["ok", "status/404", "{unfilled}", "json/ok?x={"]
+
+    @Test(arguments: commands) func inAMailboxWhenItIsDrained(_ command: String) async throws {
+        let client = try TestClient.of("fault")
+        let (mailbox, ran) = (Mailbox(), Log<Bool>())
+        let request = client.begin(command, args: [.responseThread(.mailbox(mailbox))]) { _ in
+            ran.append(WorkerPool.isWorkerThread)
+        }
+        #expect(await waitUntilReadable(mailbox))
+        #expect(ran.count == 0 && request.isRunning && request.response != nil)
+        #expect(mailbox.drain() == 1 && ran.all == [false])
+        #expect(request.state == .completed && !request.isRunning)
+    }
+
+    @Test(arguments: commands) func onAWorker(_ command: String) async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Bool>()
+        client.begin(command, args: [.responseThread(.background)]) { _ in ran.append(WorkerPool.isWorkerThread) }
+        #expect(await ran.first(1) == [true])
+    }
+
+    @Test(arguments: commands) func onTheThreadThatBegan(_ command: String) async throws {
+        let client = try TestClient.of("fault")
+        let same = await onThread { () -> [Bool] in
+            let (me, mailbox, ran) = (pthread_self(), Mailbox.current, Log<Bool>())
+            client.begin(command, args: [.responseThread(.current)]) { _ in
+                ran.append(pthread_equal(me, pthread_self()) != 0)
+                mailbox.stop()
+            }
+            // Never inside of begin.
+            return ran.all + (mailbox.run(timeout: 30) == .stopped ? ran.all : [])
+        }
+        #expect(same == [true])
+    }
+
+    @Test(arguments: commands) func onAnExecutor(_ command: String) async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Bool>()
+        client.begin(command, args: [.responseThread(.executor(NewThread()))]) { _ in
+            ran.append(DeliveryTests.onExecutor.get())
+        }
+        #expect(await ran.first(1) == [true])
+    }
+
+    @Test func performRunsTheMailboxMeanwhile() async throws {
+        let client = try TestClient.of("fault")
+        let (status, ran) = await onThread { () -> (Int, Int) in
+            let ran = Log<Int>()
+            client.begin("ok", args: [.responseThread(.current)]) { _ in ran.append(1) }
+            let status = client.perform("late", args: [.url("ms", 300), .responseThread(.current)]).status
+            return (status, ran.count)
+        }
+        #expect(status == 200 && ran == 1)
+    }
+
+    @Test func eachHandlerHasItsOwnThread() async throws {
+        let client = try TestClient.of("weather")
+        let (mailbox, progress, response) = (Mailbox(), Log<Bool>(), Log<Bool>())
+        client.begin(
+            "download",
+            args: [
+                .url("size", 100_000), .option(.rawData), .responseThread(.mailbox(mailbox)),
+                .downloadProgressThread(.executor(NewThread())),
+            ], handler: { _ in response.append(DeliveryTests.onExecutor.get()) },
+            downloadProgress: { _ in progress.append(DeliveryTests.onExecutor.get()) })
+        #expect(await waitUntilReadable(mailbox))
+        mailbox.drain()
+        #expect(response.all == [false] && progress.count >= 2 && progress.all.allSatisfy { $0 })
+    }
+
+    /// The thread is gone before the response comes: a worker stands in, and says so.
+    @Test func onAWorkerWhenTheThreadHasEnded() async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Bool>()
+        _ = await onThread {
+            client.begin("late", args: [.url("ms", 300), .responseThread(.current)]) { _ in
+                ran.append(WorkerPool.isWorkerThread)
+            }
+        }
+        #expect(await ran.first(1) == [true])
+        let warned = await client.lines.first(1).contains { $0.level == .warn && $0.message.containsSubstring("ended") }
+        #expect(warned)
+    }
+
+    @Test func onAWorkerWhenTheMailboxIsGone() async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Bool>()
+        do {
+            let mailbox = Mailbox()
+            client.begin("late", args: [.url("ms", 100), .responseThread(.mailbox(mailbox))]) { _ in
+                ran.append(WorkerPool.isWorkerThread)
+            }
+        }
+        #expect(await ran.first(1) == [true])
+    }
+
+    @Test func aHandlerOnAWorkerMayWaitForAnotherRequest() async throws {
+        let client = try TestClient.of("fault")
+        let ran = Log<Int>()
+        for _ in 0..<30 {
+            client.begin("ok", args: [.responseThread(.background)]) { _ in
+                ran.append(client.perform("late", args: [.url("ms", 20), .responseThread(.background)]).status)
+            }
+        }
+        #expect(await ran.first(30) == [Int](repeating: 200, count: 30))
+    }
+
+    @Test func waitingInItsOwnHandlerIsRefused() async throws {
+        let client = try TestClient.of("fault")
+        let (results, left) = (Log<APIRequest.WaitResult>(), Log<Int>())
+        let request = client.request("ok", args: [.responseThread(.background)])
+        #expect(request.wait() == .refused, "it was not resumed")
+        request.setHandler { response in
+            results.append(response.request.wait())
+            left.append(response.request.client.drain(timeout: 20))
+        }
+        request.resume()
+        #expect(await results.first(1) == [.refused])
+        // To drain from a handler waits for all others.
+        #expect(await left.first(1) == [0])
+        #expect(await onThread { request.wait() } == .completed)
+    }
+
+    @Test func waitKeepsItsTime() async throws {
+        let client = try TestClient.of("fault")
+        let request = client.begin("hold", args: [.responseThread(.background)])
+        let result = await onThread { request.wait(timeout: 0.05) }
+        #expect(result == .timedOut && request.isRunning)
+        request.cancel()
+        #expect(await onThread { request.wait(timeout: 30) } == .completed)
+        #expect(request.state == .cancelled && request.response?.error == .cancelled)
+    }
+
+    /// The response must not be lost with progress that nobody takes.
+    @Test func progressOfAThreadThatNeverRunsDelaysAndDoesNotLose() async throws {
+        let client = try TestClient.of("weather")
+        let (mailbox, ran, told) = (Mailbox(), Log<Int>(), Log<Int>())
+        client.begin(
+            "download",
+            args: [
+                .url("size", 1000), .option(.rawData), .responseThread(.background),
+                .downloadProgressThread(.mailbox(mailbox)),
+            ], handler: { ran.append($0.status) }, downloadProgress: { _ in told.append(1) })
+        #expect(await ran.first(1) == [200])
+        mailbox.drain()
+        #expect(told.count == 0, "nothing follows the response")
+    }
+}
