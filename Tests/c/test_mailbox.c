@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <poll.h>
+#include <time.h>
 
 /** Whether the mailbox's descriptor is readable within some milliseconds (-1: PATIENCE). */
 static bool readable(const ntapi_mailbox *mailbox, int milliseconds) {
@@ -403,11 +404,16 @@ static void shelf_destroy(void *user_data) {
 
 /** Waits until destroy, the last use of the shelf, has run. */
 static void shelf_wait(struct shelf *shelf, int destroys) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += (time_t)PATIENCE;
     pthread_mutex_lock(&shelf->lock);
-    while (shelf->destroys < destroys)
-        pthread_cond_wait(&shelf->changed, &shelf->lock);
+    int result = 0;
+    while (shelf->destroys < destroys && result == 0)
+        result = pthread_cond_timedwait(&shelf->changed, &shelf->lock, &limit);
+    int reached = shelf->destroys;
     pthread_mutex_unlock(&shelf->lock);
-    assert_int_equal(shelf->destroys, destroys);
+    assert_int_equal(reached, destroys);
 }
 
 static struct shelf new_shelf(bool at_once) {
@@ -439,8 +445,8 @@ static void executor_decides_where_and_when(void **state) {
     witness_check_once(&seen);
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     ntapi_args_free(args);
-    shelf_wait(&shelf, 1);
     witness_free(&seen);
+    shelf_wait(&shelf, 1);
     ntapi_client_free(client);
 }
 
@@ -458,8 +464,8 @@ static void job_may_run_inside_submit(void **state) {
     witness_check_once(&seen);
     ntapi_args_free(args);
     ntapi_executor_free(executor);
-    shelf_wait(&shelf, 1);
     witness_free(&seen);
+    shelf_wait(&shelf, 1);
     ntapi_client_free(client);
 }
 
