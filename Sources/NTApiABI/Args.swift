@@ -3,20 +3,33 @@ import NTApi
 
 /// What an `ntapi_args` stands for.
 final class ArgsBox: Sendable {
-    private let list: Lock<[APIArg]>
+    private struct List {
+        var args: [APIArg]
+        /// The arg appended last disappeared, because its value was NULL.
+        var lastWasSuppressed = false
+    }
+
+    private let list: Lock<List>
     private let texts = BorrowedTexts()
 
-    init(_ args: [APIArg] = []) { list = Lock(args) }
+    init(_ args: [APIArg] = []) { list = Lock(List(args: args), sharing: .args) }
 
-    var args: [APIArg] { list.withLock { $0 } }
+    var args: [APIArg] { list.withLock { $0.args } }
 
-    func append(_ args: [APIArg]) { list.withLock { $0 += args.filter { !$0.isSuppressed } } }
+    func append(_ args: [APIArg]) {
+        guard let last = args.last else { return }
+        list.withLock { list in
+            list.args += args.filter { !$0.isSuppressed }
+            list.lastWasSuppressed = last.isSuppressed
+        }
+    }
 
     /// - Returns: false when there is none.
     func markLastSecret() -> Bool {
         list.withLock { list in
-            guard let last = list.last else { return false }
-            list[list.count - 1] = last.secret
+            if list.lastWasSuppressed { return true }
+            guard let last = list.args.last else { return false }
+            list.args[list.args.count - 1] = last.secret
             return true
         }
     }

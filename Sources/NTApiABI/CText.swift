@@ -10,7 +10,7 @@ extension String {
 
 /// Texts that were handed out to C, kept as long as this object: borrowed, in the words of the header.
 final class BorrowedTexts: Sendable {
-    private let texts = Lock<[String: Text]>([:])
+    private let texts = Lock<[String: Text]>([:], sharing: .texts)
 
     /// One copy in C's memory.
     private final class Text: @unchecked Sendable {

@@ -17,7 +17,7 @@ struct Hooks: Sendable {
 final class HooksBox: Sendable {
     private let state: Lock<(hooks: Hooks, isFrozen: Bool)>
 
-    init(_ userData: UserData) { state = Lock((Hooks(userData: userData), false)) }
+    init(_ userData: UserData) { state = Lock((Hooks(userData: userData), false), sharing: .args) }
 
     /// The hooks as a client is to use them; they change no more.
     func frozen() -> Hooks {
@@ -40,7 +40,7 @@ final class HooksBox: Sendable {
 /// A client whose hooks are functions of C.
 final class CClient: APIClient, @unchecked Sendable {
     // Safe to share: a lock guards what this class adds.
-    private let hooks = Lock<Hooks?>(nil)
+    private let hooks = Lock<Hooks?>(nil, sharing: .args)
 
     func setHooks(_ new: Hooks?) {
         // What is replaced may run a C destroy as it goes, so it must outlive the lock.

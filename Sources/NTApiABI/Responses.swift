@@ -5,7 +5,7 @@ import NTApi
 final class ResponseBox: Sendable {
     let response: APIResponse
     let texts = BorrowedTexts()
-    private let lent = Lock(Lent())
+    private let lent = Lock(Lent(), sharing: .texts)
 
     /// Handles that are lent until the response is freed, made when they are asked for.
     private struct Lent {

@@ -30,14 +30,14 @@ open class APIClient: @unchecked Sendable {
     ///   - args: the client's own args, which come before those of each request.
     public init(baseURL: String? = nil, args: [APIArg] = []) {
         defaults = Defaults(name: "client", parent: ClassDefaults.of(type(of: self)))
-        state = Lock(State(args: args))
+        state = Lock(State(args: args), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
     }
 
     /// For C, whose classes are named places for defaults.
     package init(inheriting place: Defaults?, baseURL: String?) {
         defaults = Defaults(name: "client", parent: place ?? ClassDefaults.of(APIClient.self))
-        state = Lock(State(args: []))
+        state = Lock(State(args: []), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
     }
 

@@ -53,15 +53,24 @@ public final class Mailbox: Sendable {
 
     // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
     deinit {
+        guard isOfThisProcess else {
+            // The parent's callbacks are the parent's to run, and to end: not even released here.
+            _ = Unmanaged.passRetained(state)
+            return
+        }
         close()
         ntapi_system_close_wakeup(state.withLock { $0.descriptor })
     }
+
+    /// False in a forked child for what was made before: its lock may be held by a thread that does not exist here.
+    private var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
     ///
     /// -1 when the system has no descriptor to give.
     public var fileDescriptor: Int32 {
-        state.withLock { state in
+        guard isOfThisProcess else { return -1 }
+        return state.withLock { state in
             if state.descriptor < 0 {
                 state.descriptor = ntapi_system_make_wakeup()
                 signalIfNeeded(&state)
@@ -72,7 +81,7 @@ public final class Mailbox: Sendable {
 
     /// Whether the calling thread may run this mailbox.
     package var isMine: Bool {
-        guard generation == Fork.generation else { return false }
+        guard isOfThisProcess else { return false }
         switch owner {
         case .anyone: return true
         case .mainThread: return Thread.isMain
@@ -115,6 +124,7 @@ public final class Mailbox: Sendable {
 
     /// Ends the innermost `run` after its current callback; the next one when none is running.
     public func stop() {
+        guard isOfThisProcess else { return }
         state.withLock { state in
             state.stops += 1
             if state.waiting > 0 { self.state.broadcast() }
@@ -134,7 +144,9 @@ public final class Mailbox: Sendable {
             if next.isStopped { return true }
             if let callback = next.callback {
                 callback()
-                continue
+                // Callbacks that keep coming must not keep the caller beyond its time.
+                guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
+                return isDone()
             }
             if MonotonicTime.now() >= deadline { return isDone() }
             wait(until: deadline, ignoresStop: ignoresStop, isDone)
@@ -143,6 +155,7 @@ public final class Mailbox: Sendable {
 
     /// Makes a `runUntil` look at its condition again.
     func wake() {
+        guard isOfThisProcess else { return }
         state.withLock { state in
             state.wakes &+= 1
             if state.waiting > 0 { self.state.broadcast() }
@@ -151,7 +164,8 @@ public final class Mailbox: Sendable {
 
     /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
     func post(_ callback: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { state in
+        guard isOfThisProcess else { return false }
+        return state.withLock { state in
             guard !state.isClosed else { return false }
             state.callbacks.append(callback)
             announce(&state)
@@ -161,7 +175,8 @@ public final class Mailbox: Sendable {
 
     /// - Parameter event: what `takeEvent` returns; nil when there is nothing left to tell.
     func postEvent(_ event: @escaping @Sendable () -> AnyObject?) -> Bool {
-        state.withLock { state in
+        guard isOfThisProcess else { return false }
+        return state.withLock { state in
             guard !state.isClosed else { return false }
             state.events.append(event)
             announce(&state)
@@ -184,6 +199,7 @@ public final class Mailbox: Sendable {
 
     /// Ends the mailbox with its thread; what still waits in it runs on a worker.
     func close() {
+        guard isOfThisProcess else { return }
         let left = state.withLock { state in
             state.isClosed = true
             defer { unsignalIfEmpty(&state) }

@@ -6,16 +6,17 @@
 
 extension Mailbox {
     /// The mailbox of the process's main thread.
-    public static var main: Mailbox { Runtime.current.mainMailbox }
+    public static var main: Mailbox { Thread.isMain ? current : Runtime.current.mainMailbox }
 
     /// The mailbox of the calling thread.
-    public static var current: Mailbox { Thread.isMain ? main : ThreadMailbox.ofThisThread }
+    public static var current: Mailbox { ThreadMailbox.ofThisThread }
 }
 
 /// Gives each thread its mailbox, and sees to it that nothing is lost when the thread ends.
 private enum ThreadMailbox {
     private final class Slot {
-        let mailbox = Mailbox(owner: .thread(pthread_self()))
+        // The main thread can end before the process does, with pthread_exit: its mailbox is closed as any other.
+        let mailbox = Thread.isMain ? Runtime.current.mainMailbox : Mailbox(owner: .thread(pthread_self()))
         let generation = Fork.generation
     }
 

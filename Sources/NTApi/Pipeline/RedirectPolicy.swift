@@ -10,9 +10,7 @@ enum RedirectPolicy {
     }
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
-        guard [301, 302, 303, 307, 308].contains(head.status), let location = head.headers.all("Location").first,
-            !location.isEmpty, request.settings.maximumRedirects > 0
-        else { return .none }
+        guard request.settings.maximumRedirects > 0, let location = head.redirectLocation else { return .none }
         guard followed < request.settings.maximumRedirects else {
             return .refuse(
                 error(

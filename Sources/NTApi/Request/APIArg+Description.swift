@@ -13,7 +13,7 @@ extension APIArg: CustomStringConvertible {
         case .file(let path, let type): "file(\(quoted(path))\(suffix(type)))"
         case .stream(let stream, let type):
             "stream(\(stream.length.map { "\($0) bytes" } ?? "unknown length")\(suffix(type)))"
-        case .baseURL(let url): "baseURL(\(quoted(Secrets.redactURL(url))))"
+        case .baseURL(let url): "baseURL(\(isMarkedSecret ? Secrets.redacted : quoted(Secrets.redactURL(url))))"
         case .header(let name, let value, let isAdded):
             "\(isAdded ? "addHeader" : "header")(\(quoted(name)), \(shownHeader(value, of: name)))"
         case .basicAuth: "basicAuth(\(Secrets.redacted), \(Secrets.redacted))"

@@ -15,6 +15,8 @@ extension APIRequest {
         guard generation == Fork.generation, shared.withLock({ $0.machine.resume() }) else { return false }
         runtime.requests.insert(self)
         start()
+        // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
+        if client.isClosed { cancel() }
         return true
     }
 

@@ -92,7 +92,7 @@ public final class APIRequest: Sendable {
     public var options: APIOptions { (try? built.get())?.options ?? APIOptions() }
 
     public var state: State {
-        shared.withLock { shared in
+        read(.cancelled) { shared in
             if shared.machine.isCancelled { return .cancelled }
             switch shared.machine.phase {
             case .suspended: return .suspended
@@ -104,34 +104,44 @@ public final class APIRequest: Sendable {
 
     /// Whether it was resumed and its handler has not returned.
     public var isRunning: Bool {
-        shared.withLock { $0.machine.phase != .suspended && $0.machine.phase != .done }
+        read(false) { $0.machine.phase != .suspended && $0.machine.phase != .done }
     }
 
     /// The response, once there is one.
     public var response: APIResponse? {
-        shared.withLock { $0.content }.map { APIResponse(request: self, content: $0) }
+        read(nil) { $0.content }.map { APIResponse(request: self, content: $0) }
     }
 
     /// A text of yours.
     public var taskDescription: String? {
-        get { shared.withLock { $0.description } }
-        set { shared.withLock { $0.description = newValue } }
+        get { read(nil) { $0.description } }
+        set { write { $0.description = newValue } }
     }
 
     /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. Set it before `resume`.
     public var priority: Double {
-        get { shared.withLock { $0.priority } }
-        set { shared.withLock { $0.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
+        get { read(0.5) { $0.priority } }
+        set { write { $0.priority = newValue.isNaN ? 0.5 : min(1, max(0, newValue)) } }
     }
 
     /// Body bytes sent so far, and in all.
-    public var bytesSent: TransferProgress { shared.withLock { $0.sent } }
+    public var bytesSent: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.sent } }
 
     /// Body bytes received so far as they came over the wire, and as announced.
-    public var bytesReceived: TransferProgress { shared.withLock { $0.received } }
+    public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
     public var curlCommand: String? { (try? built.get()).map(CurlCommand.text) }
+
+    // A request belongs to the process that made it. In a forked child its lock may be held by a thread that does not
+    // exist there, so it is neither read nor changed.
+    private func read<Value>(_ elsewhere: Value, _ body: (Shared) -> Value) -> Value {
+        generation == Fork.generation ? shared.withLock { body($0) } : elsewhere
+    }
+
+    private func write(_ body: (inout Shared) -> Void) {
+        if generation == Fork.generation { shared.withLock { body(&$0) } }
+    }
 
     // MARK: Before resume
 

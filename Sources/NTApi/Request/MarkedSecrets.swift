@@ -13,6 +13,7 @@ struct MarkedSecrets: Sendable {
     mutating func mark(_ kind: APIArg.Kind) {
         switch kind {
         case .url(let name, _): names.insert(name)
+        case .baseURL(let url): names.formUnion(Secrets.queryNames(of: url))
         case .path(_, let value): pathValues.insert(PercentEncoding.component(value))
         case .form(let name, _):
             names.insert(name)
@@ -38,8 +39,12 @@ struct MarkedSecrets: Sendable {
         guard !pathValues.isEmpty else { return redacted }
         let end = redacted.firstIndex(of: "?") ?? redacted.endIndex
         let segments = redacted[..<end].split(separator: "/", omittingEmptySubsequences: false)
-        return segments.map { pathValues.contains(String($0)) ? Secrets.redacted : String($0) }.joined(separator: "/")
-            + redacted[end...]
+        return segments.map { hasSecret($0) ? Secrets.redacted : String($0) }.joined(separator: "/") + redacted[end...]
+    }
+
+    // A value may be only a piece of its segment: the whole segment is hidden then.
+    private func hasSecret(_ segment: Substring) -> Bool {
+        pathValues.contains { !$0.isEmpty && String(segment).containsSubstring($0) }
     }
 
     func isSecret(part name: String) -> Bool { names.contains(name) || Secrets.isSecretName(name) }

@@ -29,6 +29,9 @@ struct RequestBuilder {
         if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
+        if http.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") == true {
+            secrets.isForm = true
+        }
         http.hasSecretBody = secrets.isInBody
         return BuiltRequest(http: http, options: applied.options, secrets: secrets)
     }

@@ -28,7 +28,8 @@ enum URLBuilder {
     private static func join(_ base: String, _ command: String) throws(APIError) -> String {
         guard !command.isEmpty else { return base }
         guard !command.hasASCIIPrefix("http://"), !command.hasASCIIPrefix("https://") else {
-            throw .invalidRequest("the command \(quoted(command)) is a whole URL: pass it as a base URL arg")
+            throw .invalidRequest(
+                "the command \(quoted(Secrets.redactURL(command))) is a whole URL: pass it as a base URL arg")
         }
         let beforeFragment = base.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
         let pieces = beforeFragment.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -44,14 +45,14 @@ enum URLBuilder {
 
     private static func fill(_ command: String, _ path: [String: String]) throws(APIError) -> String {
         if let byte = command.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
-            throw .invalidRequest("the command \(quoted(command)) has the control character \(byte)")
+            throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has the control character \(byte)")
         }
         var filled = ""
         var rest = command[...]
         while let open = rest.firstIndex(of: "{") {
             filled += PercentEncoding.path(String(rest[..<open]))
             guard let close = rest[open...].firstIndex(of: "}") else {
-                throw .invalidRequest("the command \(quoted(command)) has a { without a }")
+                throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has a { without a }")
             }
             let name = String(rest[rest.index(after: open)..<close])
             guard let value = path[name] else {

@@ -11,6 +11,7 @@
 package final class Lock<State>: @unchecked Sendable {
     // Safe to share: `state` is touched only between lock and unlock of `mutex`, whose address never changes.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let ownsMutex: Bool
     private var state: State
 
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
@@ -20,10 +21,19 @@ package final class Lock<State>: @unchecked Sendable {
         self.state = state
         mutex = .allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
+        ownsMutex = true
         if survivesFork { ForkSafeLocks.register(mutex) }
     }
 
+    /// One mutex for many objects that a forked child goes on using, as they come and go.
+    package init(_ state: State, sharing shared: SharedMutex) {
+        self.state = state
+        mutex = shared.mutex
+        ownsMutex = false
+    }
+
     deinit {
+        guard ownsMutex else { return }
         pthread_mutex_destroy(mutex)
         mutex.deallocate()
     }
@@ -36,6 +46,23 @@ package final class Lock<State>: @unchecked Sendable {
         defer { pthread_mutex_unlock(mutex) }
         return try body(&state)
     }
+}
+
+/// A mutex for the life of the process that `fork` finds free. A leaf: no other lock is taken under it.
+package struct SharedMutex: @unchecked Sendable {
+    // Safe to share: a mutex.
+    fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    private init() {
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        ForkSafeLocks.register(mutex)
+    }
+
+    static let clients = SharedMutex()
+    static let streams = SharedMutex()
+    package static let args = SharedMutex()
+    package static let texts = SharedMutex()
 }
 
 /// The locks that `fork` must find free. They are created for the life of the process.

@@ -2,9 +2,24 @@ extension Secrets {
     /// A URL with the values of secret query pairs redacted, and a user:password before the host.
     static func redactURL(_ url: String, alsoNamed names: Set<String> = []) -> String {
         let withoutUser = redactUser(url)
-        guard let mark = withoutUser.firstIndex(of: "?") else { return withoutUser }
-        let query = withoutUser[withoutUser.index(after: mark)...]
-        return withoutUser[...mark] + redactPairs(query, alsoNamed: names)
+        // The fragment may be pairs as well: that is how OAuth's implicit grant hands over its token.
+        let marks: [Character] = ["?", "#"]
+        return marks.reduce(withoutUser) { text, mark in
+            guard let start = text.firstIndex(of: mark) else { return text }
+            let pairs = text[text.index(after: start)...].split(
+                separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+            return text[...start] + redactPairs(pairs[0], alsoNamed: names)
+                + pairs.dropFirst().map { "#\($0)" }.joined()
+        }
+    }
+
+    /// The names of the pairs in a URL's query.
+    static func queryNames(of url: String) -> [String] {
+        guard let mark = url.firstIndex(of: "?") else { return [] }
+        let query = url[url.index(after: mark)...].prefix { $0 != "#" }
+        return query.split(separator: "&").map { pair in
+            PercentEncoding.decode(pair.prefix { $0 != "=" }, plusIsSpace: true)
+        }
     }
 
     /// name=value pairs with the values of secret ones redacted.

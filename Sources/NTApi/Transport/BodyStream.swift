@@ -8,7 +8,7 @@ public final class BodyStream: Sendable {
     /// The whole length in bytes; nil when it is not known, and the body is sent chunked.
     public let length: Int64?
     let read: Read
-    private let isClaimed = Lock(false)
+    private let isClaimed = Lock(false, sharing: .streams)
     let rewind: (@Sendable () -> Bool)?
 
     /// - Parameters:

@@ -47,10 +47,8 @@ struct ExchangeClocks: Sendable {
     /// The clock that has run out, the earliest if there are several.
     func expired(_ now: MonotonicTime) -> TimeoutClock? { next.deadline <= now ? next.clock : nil }
 
-    /// The clock's limit in seconds, for the message; the total clock has a deadline instead.
-    func limit(of clock: TimeoutClock) -> Double? {
-        clock == .total ? deadline.seconds(since: begun) : timeouts[clock]
-    }
+    /// The clock's limit in seconds, for the message.
+    func limit(of clock: TimeoutClock) -> Double? { timeouts[clock] }
 
     /// Seconds spent in the queue.
     func queued(until now: MonotonicTime) -> Double { (startedAt ?? now).seconds(since: begun) }

@@ -74,6 +74,11 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
 
     /// The lines as they are sent, secrets redacted.
     public var description: String {
-        fields.map { "\($0.name): \($0.isSecret ? Secrets.redacted : $0.value)" }.joined(separator: "\n")
+        fields.map { field in
+            let isURL = ["location", "content-location", "referer", "link", "refresh"].contains(
+                field.name.lowercasedASCII())
+            let value = isURL ? Secrets.redactURL(field.value) : field.value
+            return "\(field.name): \(field.isSecret ? Secrets.redacted : value)"
+        }.joined(separator: "\n")
     }
 }

@@ -49,6 +49,12 @@ struct ResponseHead: Sendable {
     var headers: HTTPHeaders
     /// 1.0, 1.1, 2 or 3.
     var httpVersion: Double
+
+    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none.
+    var redirectLocation: String? {
+        guard [301, 302, 303, 307, 308].contains(status) else { return nil }
+        return headers.all("Location").first.flatMap { $0.isEmpty ? nil : $0 }
+    }
 }
 
 /// What an exchange took. Times in seconds from its start on the network, bytes of bodies.

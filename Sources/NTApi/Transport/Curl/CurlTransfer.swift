@@ -133,6 +133,9 @@ final class CurlTransfer {
         }
         // A server may announce what it likes: no more than a megabyte is set aside on its word.
         if let expected { _ = body.reserve(Int(min(expected, 1 << 20))) }
+        // What a redirect says in its body is not what was asked for.
+        let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
+        progress.reportsReceived = !isFollowed
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
         return !endsWithHead

@@ -139,7 +139,8 @@ struct URLParts: Sendable, Equatable {
 
     /// The URL for a message that many will see: no control characters, and nothing that stands before an @.
     fileprivate static func quoted(_ text: String) -> String {
-        let shown = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
+        let withoutUser = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
+        let shown = Secrets.redactURL(withoutUser)
         var quoted = "'"
         for scalar in shown.unicodeScalars.prefix(200) {
             let isControl = scalar.value < 0x20 || scalar.value == 0x7f

@@ -6,6 +6,7 @@ struct ProgressReporter {
     private var sendTotal: Int64?
     private var toldSent: Int64 = -1
     private var toldReceived: Int64 = -1
+    var reportsReceived = true
 
     mutating func start(total: Int64?, _ observer: any ExchangeObserver) {
         sendTotal = total
@@ -16,7 +17,7 @@ struct ProgressReporter {
 
     mutating func expect(_ total: Int64?, _ observer: any ExchangeObserver) {
         expected = total
-        guard let total, toldReceived < 0 else { return }
+        guard reportsReceived, let total, toldReceived < 0 else { return }
         toldReceived = 0
         observer.exchangeDidReceive(0, of: total)
     }
@@ -35,7 +36,7 @@ struct ProgressReporter {
             if sendTotal > 0 { self.sendTotal = sendTotal }
             observer.exchangeDidSend(sent, of: self.sendTotal)
         }
-        if received > toldReceived, received > 0 {
+        if reportsReceived, received > toldReceived, received > 0 {
             toldReceived = received
             observer.exchangeDidReceive(received, of: expected)
         }
@@ -46,6 +47,8 @@ struct ProgressReporter {
         // A server may answer before it has the whole body: then the last report is not the total.
         let isNews = sendTotal == nil ? sent > 0 : sent == sendTotal && sent > toldSent
         if isNews { observer.exchangeDidSend(sent, of: sent) }
-        if expected == nil || received > toldReceived { observer.exchangeDidReceive(received, of: received) }
+        if reportsReceived, expected == nil || received > toldReceived {
+            observer.exchangeDidReceive(received, of: received)
+        }
     }
 }
