@@ -120,7 +120,7 @@ const char *ntapi_code_register(const char *name);
 
 /** Makes an error, for a hook to return.
  *  @param domain where it comes from; usually NTAPI_ERROR_DOMAIN_SERVICE.
- *  @param code the code's text; registered when it is not yet; NULL is "generic".
+ *  @param code the code's text, copied; registered when it is not yet; NULL is "generic".
  *  @param message for people, copied; NULL is the code's text.
  *  @returns the error, new; NULL when a text is not UTF-8.
  *  @threads any; from callbacks: yes.
@@ -220,7 +220,7 @@ void ntapi_json_free(ntapi_json *json);
 
 /** The type of the value at a path.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns the type; NTAPI_JSON_TYPE_ABSENT when nothing is there or the path is malformed.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -228,7 +228,7 @@ ntapi_json_type ntapi_json_get_type(const ntapi_json *json, const char *path);
 
 /** The string at a path.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns the text, borrowed until json is freed; NULL when there is no string there.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -236,7 +236,7 @@ const char *ntapi_json_string(const ntapi_json *json, const char *path);
 
 /** The length of the string at a path; more than strlen when the string contains NUL.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns bytes; 0 when there is no string there.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -244,7 +244,7 @@ size_t ntapi_json_string_length(const ntapi_json *json, const char *path);
 
 /** The integer at a path; a double with an integral value in range counts.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @param fallback what to return when there is no integer there.
  *  @returns the integer, or fallback.
  *  @threads any; from callbacks: yes.
@@ -253,7 +253,7 @@ int64_t ntapi_json_int(const ntapi_json *json, const char *path, int64_t fallbac
 
 /** The number at a path, integer or double.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @param fallback what to return when there is no number there.
  *  @returns the number, or fallback.
  *  @threads any; from callbacks: yes.
@@ -262,7 +262,7 @@ double ntapi_json_double(const ntapi_json *json, const char *path, double fallba
 
 /** The boolean at a path.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @param fallback what to return when there is no boolean there.
  *  @returns the boolean, or fallback.
  *  @threads any; from callbacks: yes.
@@ -271,7 +271,7 @@ bool ntapi_json_bool(const ntapi_json *json, const char *path, bool fallback);
 
 /** How many elements the array, or members the object, at a path has.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns the count; 0 for anything else.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -279,7 +279,7 @@ size_t ntapi_json_count(const ntapi_json *json, const char *path);
 
 /** The key of a member of the object at a path, in document order.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @param index from 0 to ntapi_json_count - 1.
  *  @returns the key, borrowed until json is freed; NULL when there is no such member.
  *  @threads any; from callbacks: yes.
@@ -288,7 +288,7 @@ const char *ntapi_json_key(const ntapi_json *json, const char *path, size_t inde
 
 /** The value at a path as a document of its own, which outlives the one it came from.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns the value, new; NULL when nothing is there.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -758,7 +758,7 @@ ntapi_status ntapi_args_option_value(ntapi_args *args, const char *name, const c
 
 /** The value of an option in the list, for hooks; "" for an option without a value.
  *  @param args the list.
- *  @param name the option's name.
+ *  @param name the option's name, borrowed for the call.
  *  @returns text, borrowed until the next call of this function with the list or until the list is freed; NULL when not
  * set.
  *  @threads any; from callbacks: yes.
@@ -900,7 +900,7 @@ ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *k
 
 /** Looks a default up: here, then in what it inherits from.
  *  @param defaults where to start.
- *  @param key the name.
+ *  @param key the name, borrowed for the call.
  *  @returns the value, new; NULL when it is not set anywhere.
  *  @threads any, concurrently; from callbacks: yes.
  *  @since 0.1 */
@@ -1112,7 +1112,7 @@ ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const 
 
 /** A header of a built request.
  *  @param http_request the request, in its hook.
- *  @param name the header's name, in any case.
+ *  @param name the header's name, in any case, borrowed for the call.
  *  @returns text, borrowed until the hook returns or sets a header; NULL when there is none.
  *  @threads the hook's own.
  *  @since 0.1 */
@@ -1169,7 +1169,7 @@ ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *com
 
 /** Performs a request and waits for its response; runs the calling thread's mailbox meanwhile.
  *  @param client the client.
- *  @param command the path below the base URL; NULL is "".
+ *  @param command the path below the base URL, copied; NULL is "".
  *  @param args the args; NULL is none.
  *  @returns the response, new, whose error says what went wrong; NULL for a wrong handle.
  *  @threads any; from callbacks: yes.
@@ -1423,7 +1423,7 @@ const char *ntapi_response_url(const ntapi_response *response);
 
 /** A header of the response; several of a name are joined with ", " (Set-Cookie: the first).
  *  @param response the response.
- *  @param name the header's name, in any case.
+ *  @param name the header's name, in any case, borrowed for the call.
  *  @returns text, borrowed until the response is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1494,7 +1494,7 @@ struct json_t;
 
 /** The value at a path as a jansson tree of your own; ntapi_jansson.h includes jansson.h for you.
  *  @param json the document.
- *  @param path the path.
+ *  @param path the path, borrowed for the call.
  *  @returns the tree, new: end it with json_decref. NULL when nothing is there.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */

@@ -15,9 +15,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packaging"))
 from header import HEADER, Function, Parameter, functions
 
 TEXT = HEADER.read_text(encoding="utf-8")
-HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;$", TEXT, re.M)
-ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.M)
-CALLBACKS = dict(re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.M))
+HANDLES = re.findall(r"^typedef struct (ntapi_\w+) \1;$", TEXT, re.MULTILINE)
+ENUMS = re.findall(r"^typedef enum (ntapi_\w+) \{$", TEXT, re.MULTILINE)
+CALLBACKS = dict(
+    re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.MULTILINE)
+)
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
@@ -68,6 +70,9 @@ def call(function: Function) -> str:
     elif handle and is_new:
         body = f"{function.result}result = {expression};\n    int there = result != NULL;\n"
         body += f"    {handle}_free(result);\n    return there;"
+    elif function.result == "struct json_t *":
+        body = f"json_t *tree = {expression};\n    int there = tree != NULL;\n"
+        body += "    json_decref(tree);\n    return there;"
     elif function.result.endswith("*"):
         body = f"return {expression} != NULL;"
     elif function.result == "ntapi_status":

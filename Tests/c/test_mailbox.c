@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <poll.h>
+#include <time.h>
 
 /** Whether the mailbox's descriptor is readable within some milliseconds (-1: PATIENCE). */
 static bool readable(const ntapi_mailbox *mailbox, int milliseconds) {
@@ -394,13 +395,35 @@ static void shelve(void *user_data, ntapi_job *job) {
 }
 
 static void shelf_destroy(void *user_data) {
-    ((struct shelf *)user_data)->destroys++;
+    struct shelf *shelf = user_data;
+    pthread_mutex_lock(&shelf->lock);
+    shelf->destroys++;
+    pthread_cond_signal(&shelf->changed);
+    pthread_mutex_unlock(&shelf->lock);
+}
+
+/** Waits until destroy, the last use of the shelf, has run. */
+static void shelf_wait(struct shelf *shelf, int destroys) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += (time_t)PATIENCE;
+    pthread_mutex_lock(&shelf->lock);
+    int result = 0;
+    while (shelf->destroys < destroys && result == 0)
+        result = pthread_cond_timedwait(&shelf->changed, &shelf->lock, &limit);
+    int reached = shelf->destroys;
+    pthread_mutex_unlock(&shelf->lock);
+    assert_int_equal(reached, destroys);
+}
+
+static struct shelf new_shelf(bool at_once) {
+    return (struct shelf){.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .at_once = at_once};
 }
 
 static void executor_decides_where_and_when(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
-    struct shelf shelf = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    struct shelf shelf = new_shelf(false);
     ntapi_executor *executor = ntapi_executor_create(shelve, &shelf, shelf_destroy);
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_executor(args, NTAPI_HANDLER_ALL, executor));
@@ -423,13 +446,14 @@ static void executor_decides_where_and_when(void **state) {
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     ntapi_args_free(args);
     witness_free(&seen);
+    shelf_wait(&shelf, 1);
     ntapi_client_free(client);
 }
 
 static void job_may_run_inside_submit(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
-    struct shelf shelf = {.at_once = true};
+    struct shelf shelf = new_shelf(true);
     ntapi_executor *executor = ntapi_executor_create(shelve, &shelf, shelf_destroy);
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_executor(args, NTAPI_HANDLER_ALL, executor));
@@ -441,16 +465,17 @@ static void job_may_run_inside_submit(void **state) {
     ntapi_args_free(args);
     ntapi_executor_free(executor);
     witness_free(&seen);
+    shelf_wait(&shelf, 1);
     ntapi_client_free(client);
 }
 
 static void executor_needs_a_submit(void **state) {
     (void)state;
-    struct shelf shelf = {0};
+    struct shelf shelf = new_shelf(false);
     assert_null(ntapi_executor_create(NULL, &shelf, shelf_destroy));
     assert_int_equal(shelf.destroys, 1);
     ntapi_executor_free(ntapi_executor_create(shelve, &shelf, shelf_destroy));
-    assert_int_equal(shelf.destroys, 2);
+    shelf_wait(&shelf, 2);
     ntapi_executor_free(NULL);
     ntapi_job_run(NULL);
 }

@@ -180,7 +180,9 @@ static void handlers_may_free_everything(void **state) {
         world_init(&world, "");
         ntapi_request_free(world.request);
         check_ok(ntapi_args_thread(world.args, NTAPI_HANDLER_ALL, (ntapi_thread)thread));
-        world.request = ntapi_client_begin(world.client, "ok", world.args, free_everything, &world, destroy_world);
+        world.request = ntapi_client_create_request(world.client, "ok", world.args);
+        check_ok(ntapi_request_set_handler(world.request, free_everything, &world, destroy_world));
+        check_ok(ntapi_request_resume(world.request));
         /* The witness of the request that was never resumed has one destroy already. */
         assert_int_equal(ntapi_drain(PATIENCE), 0);
         witness_wait(&world.seen, 2);

@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <semaphore.h>
 
+#include "ntapi_jansson.h"
+
 /** What a call passes besides handles. */
 struct inputs {
     const char *text;

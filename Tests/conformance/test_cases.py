@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
-KEYS = {"name", "spec", "server", "base", "command", "args", "expect"}
+OPTIONAL = {"base", "not_in"}
+KEYS = {"name", "spec", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
     "path": {3},
@@ -72,7 +73,7 @@ def test_names_are_unique() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_form(case: dict[str, Any]) -> None:
     assert set(case) <= KEYS
-    assert set(case) >= KEYS - {"base"}
+    assert set(case) >= KEYS - OPTIONAL
     for arg in case["args"]:
         assert len(arg) in ARGS[arg[0]]
     assert set(case["expect"]) <= EXPECTATIONS

@@ -15,6 +15,7 @@ def run(*command: str | Path, **variables: str) -> str:
     """Runs a command to its success and returns what it printed; on failure shows all of it."""
     done = subprocess.run(
         [str(part) for part in command],
+        check=False,
         env={**os.environ, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

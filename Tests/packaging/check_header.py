@@ -56,7 +56,7 @@ def main() -> int:
     """Prints each complaint and a summary line."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else HEADER
     table = functions(path)
-    code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+    code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     declared = set(re.findall(r"\b(ntapi_[a-z0-9_]+)\(", code))
     missed = declared - {function.name for function in table}
     failures = [f"{name}: this check could not read its declaration" for name in sorted(missed)]

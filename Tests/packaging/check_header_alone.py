@@ -25,7 +25,7 @@ def compiles(compiler: list[str], header: str, folder: Path) -> bool:
     program.write_text(PROGRAM.format(header=header))
     strict = [flag for flag in STRICT if compiler[0] == "cc" or flag != "-Wstrict-prototypes"]
     command = [*compiler, *strict, f"-I{ROOT / 'include'}", str(program)]
-    return subprocess.run(command).returncode == 0
+    return subprocess.run(command, check=False).returncode == 0
 
 
 def main() -> int:

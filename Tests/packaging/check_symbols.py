@@ -14,8 +14,8 @@ NODE = "NTAPI_0"
 
 def scripted() -> set[str]:
     """The symbols that the version script lists as global."""
-    text = re.sub(r"/\*.*?\*/", "", (ROOT / "cmake" / "ntapi.map").read_text(), flags=re.S)
-    match = re.search(rf"{NODE}\s*{{\s*global:(.*?)local:\s*\*;\s*}};", text, re.S)
+    text = re.sub(r"/\*.*?\*/", "", (ROOT / "cmake" / "ntapi.map").read_text(), flags=re.DOTALL)
+    match = re.search(rf"{NODE}\s*{{\s*global:(.*?)local:\s*\*;\s*}};", text, re.DOTALL)
     if not match:
         raise SystemExit("check_symbols: ntapi.map is not NTAPI_0 { global: ...; local: *; };")
     return {name for name in re.split(r"[;\s]+", match[1]) if name}

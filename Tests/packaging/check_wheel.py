@@ -24,6 +24,7 @@ def run(*command: str | Path, **variables: str) -> str:
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "LD_"))}
     done = subprocess.run(
         [str(part) for part in command],
+        check=False,
         env={**environment, **variables},
         cwd="/",
         stdout=subprocess.PIPE,
@@ -57,7 +58,7 @@ def main() -> None:
             str(wheels),
             str(package),
         ]
-        run(*command, NTAPI_BUILD=str(Path(sys.argv[1]).resolve()))
+        run(*command, NTAPI_LIBRARY=str(Path(sys.argv[1]).resolve()))
         (wheel,) = wheels.glob("ntapi-*.whl")
         if wheel.name.endswith("-any.whl"):
             raise SystemExit(f"check_wheel: {wheel.name} is for any platform, but has a library")

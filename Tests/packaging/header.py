@@ -11,7 +11,7 @@ HEADER = ROOT / "include" / "ntapi.h"
 
 FUNCTION = re.compile(
     r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
-    re.M,
+    re.MULTILINE,
 )
 COMMENT = re.compile(r"/\*\*(?P<text>(?:[^*]|\*(?!/))*)\*/\s*\Z")
 
@@ -52,7 +52,7 @@ def normalised(type_text: str) -> str:
 
 def parameter(text: str) -> Parameter:
     """`const char *name` as a type and a name."""
-    match = re.fullmatch(r"\s*(.*?[\s*])([a-z_][a-z0-9_]*)\s*", text, re.S)
+    match = re.fullmatch(r"\s*(.*?[\s*])([a-z_][a-z0-9_]*)\s*", text, re.DOTALL)
     if not match:
         raise ValueError(f"a parameter without a name: {text!r}")
     return Parameter(normalised(match[1]), match[2])

@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-
 from talk import connection, fetch, on, raw
 
 Table = dict[str, str]

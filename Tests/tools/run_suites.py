@@ -58,15 +58,14 @@ def ctest(sanitizer: str, only: str) -> Suite:
     return Suite("C tests", command)
 
 
-def pytest() -> Suite:
-    """The Python binding, the servers themselves, the conformance table's form."""
-    folders = ["bindings/python/tests", "Tests/servers", "Tests/conformance"]
-    command = [sys.executable, "-m", "pytest", "-q", *(str(ROOT / folder) for folder in folders)]
+def pytest(name: str, *folders: str) -> Suite:
+    """Tests written in Python; each folder with a conftest.py of its own runs by itself."""
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout=120"]
     library = {
         "NTAPI_LIBRARY": str(ROOT / "build/libntapi.so.0"),
         "PYTHONPATH": str(ROOT / "bindings/python/src"),
     }
-    return Suite("Python tests", command, library)
+    return Suite(name, command + [str(ROOT / folder) for folder in folders], library)
 
 
 def documentation() -> Suite:
@@ -77,13 +76,23 @@ def documentation() -> Suite:
 def suites(sanitizer: str, only: str) -> list[Suite]:
     """What is to be run, in order."""
     chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
-    return chosen if sanitizer else [*chosen, pytest(), documentation()]
+    if sanitizer:
+        return chosen
+    return [
+        *chosen,
+        pytest("Python tests", "bindings/python/tests"),
+        pytest("test servers", "Tests/servers", "Tests/conformance"),
+        documentation(),
+    ]
 
 
 def sanitizer_options(sanitizer: str) -> dict[str, str]:
     """Makes a report of a sanitizer a failure."""
     if sanitizer == "thread":
-        return {"TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1"}
+        suppressions = ROOT / "Tests/tools/tsan.supp"
+        return {
+            "TSAN_OPTIONS": f"second_deadlock_stack=1 die_after_fork=0 suppressions={suppressions}"
+        }
     if sanitizer == "address":
         suppressions = ROOT / "Tests/tools/lsan.supp"
         return {

@@ -22,6 +22,8 @@ public struct CallbackThread: Sendable {
     public static let background = CallbackThread(kind: .background)
     /// The thread that begins the request, when it runs its mailbox.
     public static let current = CallbackThread(kind: .current)
+    /// Swift's main actor, for programs that await and do not run the main thread's mailbox.
+    public static let mainActor = CallbackThread(kind: .executor(MainActorExecutor()))
     /// Whoever drains this mailbox. It is not kept alive: keep it as long as you drain it. After that, a worker.
     public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
         CallbackThread(kind: .mailbox(MailboxReference(mailbox)))
@@ -30,6 +32,11 @@ public struct CallbackThread: Sendable {
     public static func executor(_ executor: any APIExecutor) -> CallbackThread {
         CallbackThread(kind: .executor(executor))
     }
+}
+
+/// The main actor as a place for handlers.
+private struct MainActorExecutor: APIExecutor {
+    func execute(_ job: @escaping @Sendable () -> Void) { Task { @MainActor in job() } }
 }
 
 /// A callback's thread once the request has begun: `main` and `current` have become mailboxes.

@@ -42,7 +42,10 @@ public final class Mailbox: Sendable {
     private let state = Monitor(State())
 
     /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
-    public convenience init() { self.init(owner: .anyone) }
+    public convenience init() {
+        self.init(owner: .anyone)
+        Runtime.current.register(self)
+    }
 
     init(owner: Owner) {
         self.owner = owner
@@ -77,6 +80,11 @@ public final class Mailbox: Sendable {
         }
     }
 
+    /// Whether it belongs to no thread.
+    var isAnyones: Bool {
+        if case .anyone = owner { true } else { false }
+    }
+
     /// Runs every callback that waits, without blocking.
     ///
     /// - Returns: how many ran; 0 on a thread that is not the mailbox's.
@@ -95,7 +103,7 @@ public final class Mailbox: Sendable {
     /// Runs callbacks as they arrive.
     ///
     /// - Parameter timeout: seconds; nil is until `stop`, 0 what waits now.
-    public func run(timeout: Double? = nil) -> RunResult {
+    @discardableResult public func run(timeout: Double? = nil) -> RunResult {
         guard isMine else { return .wrongThread }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         if let timeout, timeout <= 0 {

@@ -10,15 +10,15 @@ final class RequestRegistry: Sendable {
     func insert(_ request: APIRequest) { state.withLock { $0.requests[ObjectIdentifier(request)] = request } }
 
     func remove(_ request: APIRequest) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             state.requests[ObjectIdentifier(request)] = nil
-            return state.waiters
+            // A mailbox's own lock is a leaf: it may be taken under this one.
+            for waiter in state.waiters { waiter.wake() }
         }
-        for waiter in waiters { waiter.wake() }
     }
 
     func cancelAll(where matches: (APIRequest) -> Bool) {
-        for request in all.values where matches(request) { request.cancel() }
+        for request in all where matches(request) { request.cancel() }
     }
 
     /// Waits until no matching request is left, save those whose callback the caller is; runs the calling thread's
@@ -31,7 +31,7 @@ final class RequestRegistry: Sendable {
         var left = 0
         state.withLock { $0.waiters.append(mailbox) }
         _ = mailbox.runUntil(deadline, ignoresStop: true) {
-            left = all.count { !own.contains($0.key) && matches($0.value) }
+            left = all.count { !own.contains(ObjectIdentifier($0)) && matches($0) }
             return left == 0
         }
         state.withLock { state in
@@ -40,5 +40,5 @@ final class RequestRegistry: Sendable {
         return left
     }
 
-    private var all: [ObjectIdentifier: APIRequest] { state.withLock { $0.requests } }
+    private var all: [APIRequest] { state.withLock { Array($0.requests.values) } }
 }

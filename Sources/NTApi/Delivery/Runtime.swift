@@ -11,6 +11,7 @@ final class Runtime: Sendable {
     let workers = WorkerPool()
     let mainMailbox: Mailbox
     let requests = RequestRegistry()
+    private let mailboxes = Lock<[MailboxReference]>([])
     let engine: CurlEngine
     private let generation = Fork.generation
 
@@ -46,11 +47,23 @@ final class Runtime: Sendable {
         }
     }
 
-    /// The process exits: whatever runs is cancelled, and its handlers get a moment to be called.
+    /// Remembers a mailbox, so that what waits in it can be run when the process exits.
+    func register(_ mailbox: Mailbox) {
+        mailboxes.withLock { mailboxes in
+            if mailboxes.count >= 64, mailboxes.count.nonzeroBitCount == 1 { mailboxes.removeAll { $0.mailbox == nil } }
+            mailboxes.append(MailboxReference(mailbox))
+        }
+    }
+
+    /// The process exits: whatever runs is cancelled, and its handlers get a moment to be called: first where they asked to
+    /// be, then, as other threads may never run their mailboxes again, on a worker.
     func exit() {
         requests.cancelAll { _ in true }
-        let deadline = MonotonicTime.now().advanced(bySeconds: 2)
-        _ = requests.wait(until: deadline) { _ in true }
+        if requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1), where: { _ in true }) > 0 {
+            let others = mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox]
+            for mailbox in others where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
+            _ = requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1)) { _ in true }
+        }
         engine.stop(timeout: 2)
         workers.stop()
     }

@@ -38,6 +38,7 @@ private enum ThreadMailbox {
         }
         let slot = Slot()
         pthread_setspecific(key, Unmanaged.passRetained(slot).toOpaque())
+        Runtime.current.register(slot.mailbox)
         return slot.mailbox
     }
 

@@ -46,6 +46,12 @@ enum RedirectPolicy {
             }
         }
         if !from.isSameOrigin(as: to) {
+            guard next.body.isNone || !request.hasSecretBody else {
+                return .refuse(
+                    error(
+                        head, .httpError,
+                        "redirect not followed: the body holds a secret, and \(to.host) is another origin"))
+            }
             next.headers.removeSecrets()
             next.headers.remove("Host")
         }

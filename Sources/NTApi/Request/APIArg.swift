@@ -38,6 +38,16 @@ public struct APIArg: Sendable {
         if case .suppressed = kind { true } else { false }
     }
 
+    /// Whether it was marked, or its name says that it is a secret.
+    var isSecret: Bool {
+        if isMarkedSecret { return true }
+        return switch kind {
+        case .url(let name, _), .path(let name, _), .form(let name, _): Secrets.isSecretName(name)
+        case .multipart(let part): Secrets.isSecretName(part.name)
+        default: false
+        }
+    }
+
     package var optionName: String? {
         if case .option(let name, _) = kind { name } else { nil }
     }

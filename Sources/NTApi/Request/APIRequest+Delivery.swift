@@ -73,6 +73,7 @@ extension APIRequest {
         }
         let waiters = shared.withLock { shared in
             shared.machine.handlerReturned()
+            defer { shared.waiters = [] }
             return shared.waiters
         }
         for waiter in waiters { waiter.wake() }

@@ -33,7 +33,7 @@ struct AppliedArgs {
     private(set) var secrets = MarkedSecrets()
 
     mutating func apply(_ arg: APIArg) throws(APIError) {
-        if arg.isMarkedSecret { secrets.mark(arg.kind) }
+        if arg.isSecret { secrets.mark(arg.kind) }
         switch arg.kind {
         case .suppressed: break
         case .url(let name, let value): query.append((name, value))

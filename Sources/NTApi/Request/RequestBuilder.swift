@@ -29,6 +29,7 @@ struct RequestBuilder {
         if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
+        http.hasSecretBody = secrets.isInBody
         return BuiltRequest(http: http, options: applied.options, secrets: secrets)
     }
 

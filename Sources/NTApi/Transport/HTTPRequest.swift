@@ -31,6 +31,8 @@ public struct HTTPRequest: Sendable {
     public var headers = HTTPHeaders()
     public var body = Body.none
     var settings = TransferSettings()
+    /// Whether the body holds a secret, and so is not sent on to another origin.
+    var hasSecretBody = false
 
     init(method: String, url: String) {
         self.method = method

@@ -15,11 +15,11 @@ static void on_weather(void *user_data, const ntapi_response *response) {
     const char *asked = user_data;
     const ntapi_error *error = ntapi_response_error(response);
     if (error != NULL) {
-        printf("%-12s %s\n", asked, ntapi_error_message(error));
+        printf("%s: %s\n", asked, ntapi_error_message(error));
         failures++;
     } else {
         const ntapi_json *json = ntapi_response_json(response);
-        printf("%-12s %5.1f °C after %.0f ms\n", asked, ntapi_json_double(json, "main.temp", 0),
+        printf("%5.1f °C  %s, after %.0f ms\n", ntapi_json_double(json, "main.temp", 0), asked,
                ntapi_response_elapsed(response) * 1000);
     }
     unanswered--;

@@ -85,8 +85,8 @@ static void search(ntapi_client *client) {
             char path[32];
             snprintf(path, sizeof path, "list[%zu]", i);
             ntapi_json *city = ntapi_json_get(json, path);
-            printf("   %-28s %s  %5.1f °C\n", ntapi_json_string(city, "name"), ntapi_json_string(city, "sys.country"),
-                   ntapi_json_double(city, "main.temp", 0));
+            printf("   %5.1f °C  %s, %s\n", ntapi_json_double(city, "main.temp", 0), ntapi_json_string(city, "name"),
+                   ntapi_json_string(city, "sys.country"));
             ntapi_json_free(city);
         }
     }
@@ -164,8 +164,8 @@ static void print_city(void *user_data, const ntapi_response *response) {
     if (!succeeded(response, NULL))
         return;
     const ntapi_json *json = ntapi_response_json(response);
-    printf("   %-16s %5.1f °C  %4.0f ms\n", ntapi_json_string(json, "name"), ntapi_json_double(json, "main.temp", 0),
-           ntapi_response_elapsed(response) * 1000);
+    printf("   %4.0f ms  %5.1f °C  %s\n", ntapi_response_elapsed(response) * 1000,
+           ntapi_json_double(json, "main.temp", 0), ntapi_json_string(json, "name"));
 }
 
 static void ten_at_once(ntapi_client *client) {

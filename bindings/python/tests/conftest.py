@@ -84,7 +84,8 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> Unraisable:
 
 def run_python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program in an interpreter of its own."""
-    command = [sys.executable, "-X", "faulthandler", "-c", code, *arguments]
+    quiet = ["-X", "faulthandler", "-W", "ignore:This process:DeprecationWarning"]
+    command = [sys.executable, *quiet, "-c", code, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=3 * PATIENCE, check=False, **options
     )

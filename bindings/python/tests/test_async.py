@@ -163,6 +163,43 @@ def test_close_cancels_and_waits(client: ntapi.AsyncClient) -> None:
     run(main)
 
 
+def test_threads_of_a_loop(client: ntapi.AsyncClient) -> None:
+    """Main and current are this loop, when this loop is there; background is background."""
+    names: list[tuple[str, bool]] = []
+
+    def handler(_: ntapi.Response) -> None:
+        try:
+            asyncio.get_running_loop()
+            names.append((threading.current_thread().name, True))
+        except RuntimeError:
+            names.append((threading.current_thread().name, False))
+
+    async def main() -> None:
+        async with client:
+            for place in (ntapi.MAIN, ntapi.CURRENT, ntapi.BACKGROUND):
+                client.begin("echo", ntapi.response_thread(place), handler)
+                assert await client.drain(PATIENCE) == 0
+
+    run(main)
+    assert names == [("MainThread", True), ("MainThread", True), ("ntapi-background", False)]
+
+
+def test_close_does_not_wait_for_itself(fault: ntapi.Client, servers: dict[str, str]) -> None:
+    """Handlers that need this very loop, of a blocking client, do not hold up its end."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[ntapi.Response] = loop.create_future()
+        with ntapi.Client(servers["fault"]) as blocking:
+            place = ntapi.response_thread(loop.call_soon_threadsafe)
+            blocking.begin("hold", place, done.set_result)
+        response = await done
+        assert response.error is not None
+        assert response.error.code is codes.CANCELLED
+
+    run(main)
+
+
 def test_drain_runs_out_of_time(client: ntapi.AsyncClient) -> None:
     async def main() -> None:
         async with client:

@@ -120,7 +120,7 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
         assert response.has_json
         check_json(response.json, entry)
     if "prefix_text" in expected:
-        assert (response.prefix_text or "") == expected["prefix_text"]
+        assert response.prefix_text == expected["prefix_text"]
     if "data_text" in expected:
         assert response.data.decode() == expected["data_text"]
     if "data_base64" in expected:

@@ -6,6 +6,7 @@ import concurrent.futures
 import logging
 import select
 import threading
+import time
 from typing import Any, Callable
 
 import pytest
@@ -188,6 +189,22 @@ def test_stop_without_run_ends_the_next_one() -> None:
         assert ntapi.run(0) is False
 
     in_thread(work)
+
+
+def test_a_wake_between_the_look_and_the_sleep_is_not_lost() -> None:
+    """Another thread ends the wait right after the waiting one has asked whether it is over."""
+    mailbox = ntapi.Mailbox()
+    asked: list[bool] = []
+
+    def is_over() -> bool:
+        asked.append(bool(asked))
+        mailbox.wake()
+        return asked[-1]
+
+    before = time.monotonic()
+    assert mailbox.run_until(is_over, PATIENCE) is True
+    assert time.monotonic() - before < PATIENCE / 2
+    assert asked == [False, True]
 
 
 def test_a_thread_that_ends_before_its_response(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from types import TracebackType
-from typing import Optional
+from typing import Callable, Optional
 
 from . import _registry
 from ._arg import Args
 from ._building import build
 from ._client import BaseClient
 from ._delivery import ProgressHandler
+from ._enums import Thread
 from ._loops import running_mailbox
-from ._places import Place
+from ._places import Place, PlaceLike
 from ._response import Response
 from ._typing import Self
 
@@ -109,27 +111,21 @@ class AsyncClient(BaseClient):
         `timeout` seconds.
         """
         mine = self._running_here()
-        observer = _LoopObserver()
-
-        async def until_drained() -> None:
-            while len(self._pending) > mine:
-                observer.event.clear()
-                if len(self._pending) > mine:
-                    await observer.event.wait()
-
-        with _registry.observing(observer):
-            try:
-                await asyncio.wait_for(until_drained(), timeout)
-            except asyncio.TimeoutError:
-                pass
+        try:
+            await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)
+        except asyncio.TimeoutError:
+            pass
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:
-        """Cancels what runs, waits until it has ended, and refuses new requests. A second call does
-        nothing.
+        """Cancels what runs, waits until it has ended, and refuses new requests.
+
+        A second call does nothing. A handler that runs neither on this loop nor in the background
+        is not waited for.
         """
         self._close()
-        await self.drain()
+        ending = self._ending_by_themselves(running_mailbox())
+        await _until(lambda: all(outcome.is_done for outcome in ending))
 
     async def __aenter__(self) -> Self:
         return self
@@ -142,8 +138,24 @@ class AsyncClient(BaseClient):
     ) -> None:
         await self.close()
 
+    def _resolve(self, place: PlaceLike) -> Place:
+        # This thread runs its loop, not its mailbox.
+        is_main = threading.get_ident() == threading.main_thread().ident
+        if place is Thread.CURRENT or (place is Thread.MAIN and is_main):
+            return running_mailbox()
+        return super()._resolve(place)
+
     def _usual_place(self, has_handler: bool) -> Place:
         return running_mailbox()
+
+
+async def _until(is_over: Callable[[], bool]) -> None:
+    """Waits for something that the end of a request, on whatever thread, makes true."""
+    observer = _LoopObserver()
+    with _registry.observing(observer):
+        while not is_over():
+            await observer.event.wait()
+            observer.event.clear()
 
 
 async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:

@@ -8,15 +8,14 @@ from typing import Optional
 from . import _registry
 from ._mailbox import Mailbox
 from ._report import report
-from ._threads import adopt_as_current
+from ._threads import adopt_as_current, main_mailbox
 
 
 class _Worker:
-    """A daemon thread that drains a mailbox of its own and those whose threads have ended."""
+    """A daemon thread that drains a mailbox of its own and adopts those of ended threads."""
 
     def __init__(self) -> None:
         self.mailbox = Mailbox()
-        self._adopted: list[Mailbox] = []
         self._is_ending = False
         self.thread = threading.Thread(target=self._work, name="ntapi-background", daemon=True)
 
@@ -24,36 +23,19 @@ class _Worker:
         self._is_ending = True
         self.mailbox.wake()
 
-    def adopt(self, mailbox: Mailbox) -> None:
-        """On the worker thread."""
-        if mailbox is self.mailbox or mailbox in self._adopted:
-            return
-        mailbox.give_away()
-        self._adopted.append(mailbox)
-        self.mailbox.watch(mailbox)
-
     def _work(self) -> None:
         adopt_as_current(self.mailbox)
         while not self._is_ending:
             try:
-                self.mailbox.run_until(self._is_over)
+                self.mailbox.run_until(lambda: self._is_ending)
             except BaseException as error:
                 # A handler's SystemExit ends nothing here: other requests wait for this thread.
                 report(error, self._work)
 
-    def _is_over(self) -> bool:
-        """Asked after each wake and each handler: the time to look at the adopted mailboxes."""
-        for mailbox in tuple(self._adopted):
-            if not mailbox.is_being_drained:
-                mailbox.drain()
-            if not any(delivery.uses(mailbox) for delivery in tuple(_registry.pending.values())):
-                self._adopted.remove(mailbox)
-                self.mailbox.unwatch(mailbox)
-        return self._is_ending
-
 
 _worker: Optional[_Worker] = None
-_lock = threading.Lock()
+# Re-entrant: a collection may end a thread's mailbox, and so come here, while this thread is here.
+_lock = threading.RLock()
 _has_ended = False
 
 
@@ -79,9 +61,14 @@ def background_mailbox() -> Mailbox:
 
 def adopt(mailbox: Mailbox) -> None:
     """Goes on with a mailbox whose thread has ended, when requests still deliver there."""
-    if any(delivery.uses(mailbox) for delivery in tuple(_registry.pending.values())):
-        worker = _started()
-        worker.mailbox.post(lambda: worker.adopt(mailbox))
+    if not _registry.delivers_to(mailbox):
+        return
+    try:
+        adopter = background_mailbox()
+    except RuntimeError:
+        # The interpreter is exiting and starts no threads any more. The main thread still drains.
+        adopter = main_mailbox()
+    adopter.adopt(mailbox)
 
 
 def end(timeout: float) -> None:
@@ -99,4 +86,4 @@ def reset_in_child() -> None:
     """In a forked child: the parent's worker is not here; the next use starts one."""
     global _worker, _lock
     _worker = None
-    _lock = threading.Lock()
+    _lock = threading.RLock()

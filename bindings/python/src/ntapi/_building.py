@@ -13,7 +13,7 @@ from ._enums import Handler
 from ._errors import ApiError
 from ._handles import Handle
 from ._library import lib
-from ._places import Place, resolve
+from ._places import Place
 from ._request import Request
 
 if TYPE_CHECKING:
@@ -41,8 +41,9 @@ def build(
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
 ) -> Request:
-    """A suspended request. `response_place` rules over what args say, `usual_place` where they say
-    nothing.
+    """A suspended request.
+
+    `response_place` rules over what args say, `usual_place` where they say nothing.
     """
     flat = flatten(args)
     if "build_args" in client._overridden:
@@ -51,7 +52,7 @@ def build(
     places: dict[Handler, Place] = {}
     for arg in (*client.args, *flat):
         if arg.kind in THREAD_KINDS:
-            places[_HANDLER_OF[arg.kind]] = resolve(arg.values[0])
+            places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
     if response_place is not None:
         places[Handler.RESPONSE] = response_place
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 from typing import Any, Optional
 
-from . import _hooks, _same_thread
+from . import _hooks, _registry, _same_thread
 from ._arg import Arg, Args, flatten
 from ._arg_list import append_args
+from ._background import background_mailbox
 from ._building import build
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._delivery import Delivery, ProgressHandler, ResponseHandler
+from ._delivery import Delivery, Outcome, ProgressHandler, ResponseHandler
 from ._enums import LogFlags, Status
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
-from ._places import Place
+from ._mailbox import Mailbox
+from ._places import Place, PlaceLike, resolve
 from ._request import Request
 
 
@@ -97,8 +99,9 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
     ) -> Request:
-        """Begins a request and returns at once. `handler` gets the response, exactly once, also
-        when it fails.
+        """Begins a request and returns at once.
+
+        `handler` gets the response, exactly once, also when it fails.
 
         Progress handlers get bytes so far and bytes expected, None while unknown. The args
         `response_thread` and the like say where handlers run.
@@ -147,6 +150,8 @@ class BaseClient(Hooks):
                 delivery.fail()
             elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
                 raise RuntimeError("the request cannot be resumed")
+            if _registry.is_exiting:
+                delivery.cancel()
             _same_thread.raise_kept()
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
@@ -161,6 +166,23 @@ class BaseClient(Hooks):
     def _close(self) -> None:
         """Cancels what runs and refuses new requests; a second time does nothing."""
         lib.ntapi_client_close(self._handle.pointer)
+
+    def _ending_by_themselves(self, own: Mailbox) -> list[Outcome]:
+        """The requests whose handlers run when this thread drains its own mailbox, or in the
+        background.
+
+        A closing client waits for these. Others need a thread or an executor that may be waiting
+        for this one.
+        """
+        return [
+            delivery.outcome
+            for delivery in tuple(self._pending)
+            if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
+        ]
+
+    def _resolve(self, place: PlaceLike) -> Place:
+        """The place that an arg names."""
+        return resolve(place)
 
     def _running_here(self) -> int:
         """How many requests' handlers are on this thread's stack: to wait for those would never

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Callable, Optional
 
@@ -29,8 +30,9 @@ ProgressHandler = Callable[[int, Optional[int]], object]
 
 
 class Outcome:
-    """How a request ends, shared by the handles to it. It refers to no handler, so a kept handle
-    keeps little.
+    """How a request ends, shared by the handles to it.
+
+    It refers to no handler, so a kept handle keeps little.
     """
 
     __slots__ = ("delivery", "is_done", "response", "runner")
@@ -70,14 +72,24 @@ class Delivery:
         self._handlers = handlers
         # (whose, where, what, whether a newer one of the same handler may replace it)
         self._queue: deque[tuple[Handler, Place, Job, bool]] = deque()
-        self._is_mixed = len({place.mailbox for place, _ in handlers.values()}) > 1
+        self._is_mixed = len(self.place_mailboxes()) > 1
         self._is_running = False
         self._is_over = False
         self._lock = threading.Lock()
 
     def uses(self, mailbox: Mailbox) -> bool:
         """Whether one of its handlers may have to run there."""
-        return any(place.mailbox is mailbox for place, _ in self._handlers.values())
+        return mailbox in self.place_mailboxes()
+
+    def place_mailboxes(self) -> set[Mailbox]:
+        """Where its handlers may have to run."""
+        return {place.mailbox for place, _ in self._handlers.values()}
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        """Whether all of its handlers run when these are drained."""
+        return all(
+            place.runs_inline and place.mailbox in mailboxes for place, _ in self._handlers.values()
+        )
 
     def mailboxes(self) -> dict[Mailbox, Handler]:
         """Which events C is to deliver where."""
@@ -99,8 +111,9 @@ class Delivery:
         _registry.pending[self.token] = self
 
     def fail(self) -> None:
-        """Delivers the failure of a request that C never saw. Handlers are never called inside
-        this.
+        """Delivers the failure of a request that C never saw.
+
+        Handlers are never called inside this.
         """
         response = Response(None, None, self.failure)
         self.place(Handler.RESPONSE).post(partial(self._finish, response))
@@ -144,6 +157,10 @@ class Delivery:
     def _run_first(self) -> None:
         """Runs the first of the queue, in its place, and has the next one run in its own."""
         with self._lock:
+            if not self._queue:
+                # Abandoned on the way here.
+                self._is_running = False
+                return
             job = self._queue.popleft()[2]
         try:
             job()

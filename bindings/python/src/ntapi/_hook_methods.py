@@ -22,8 +22,9 @@ class Hooks:
     _overridden: frozenset[str]
 
     def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
-        """Adjusts the args of a request: change the list, or return another. On the thread that
-        begins it.
+        """Adjusts the args of a request: change the list, or return another.
+
+        On the thread that begins it.
         """
         return None
 
@@ -37,14 +38,16 @@ class Hooks:
         """A request has its response; its handler follows. On the handler's thread."""
 
     def parse_json(self, data: bytes) -> Any:
-        """Parses a body instead of the library; raises ValueError or ApiError when it cannot. On
-        the handler's thread.
+        """Parses a body instead of the library; raises ValueError or ApiError when it cannot.
+
+        On the handler's thread.
         """
         raise NotImplementedError
 
     def map_service_error(self, response: Response) -> Optional[ApiError]:
-        """Turns a service's own error fields into an error, or returns None. On the handler's
-        thread.
+        """Turns a service's own error fields into an error, or returns None.
+
+        On the handler's thread.
 
         Called for every response that has JSON and no error of the network.
         """

@@ -1,5 +1,6 @@
-"""The two hooks that C has to call: build request, and write log. The others are called by Python
-itself.
+"""The two hooks that C has to call: build request, and write log.
+
+The others are called by Python itself.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ _tokens = itertools.count(1)
 
 
 class HTTPRequest:
-    """A request as it will be sent, for the hook `build_request` to adjust. It is of use inside the
-    hook only.
+    """A request as it will be sent, for the hook `build_request` to adjust.
+
+    It is of use inside the hook only.
     """
 
     __slots__ = ("_pointer",)

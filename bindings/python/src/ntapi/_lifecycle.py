@@ -12,6 +12,7 @@ from . import _background, _classes, _loops, _registry, _streams, _threads, code
 from ._delivery import Delivery
 from ._library import lib
 from ._logging import use_standard_error
+from ._mailbox import Mailbox
 
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for handlers, at most."""
@@ -34,6 +35,11 @@ def _is_running_here(delivery: Delivery) -> bool:
     return delivery.outcome.runner == threading.get_ident()
 
 
+def _is_attended(mailbox: Mailbox) -> bool:
+    """Whether a daemon thread waits for it, or its loop runs; else it does something else."""
+    return mailbox.is_being_drained or _loops.is_of_running_loop(mailbox)
+
+
 def _at_exit() -> None:
     """Cancels what is left and lets every handler run, while there still is an interpreter to run
     them.
@@ -41,12 +47,12 @@ def _at_exit() -> None:
     Afterwards no thread of the library has a reason to call into Python, where it would crash.
     """
     deadline = time.monotonic() + _PATIENCE
+    _registry.is_exiting = True
     main = _threads.main_mailbox()
     for delivery in tuple(_registry.pending.values()):
         delivery.cancel()
-        for mailbox in delivery.mailboxes():
-            if mailbox is not main and not mailbox.is_being_drained:
-                # Its thread is a daemon that does something else, or its loop has stopped.
+        for mailbox in delivery.place_mailboxes():
+            if mailbox is not main and not _is_attended(mailbox):
                 _background.adopt(mailbox)
     drain(deadline - time.monotonic())
     _background.end(max(0.1, deadline - time.monotonic()))

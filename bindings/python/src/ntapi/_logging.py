@@ -42,8 +42,9 @@ _sink_ended = DestroyFunction(_end_sink)
 
 
 def use_python_logging() -> None:
-    """Sends the library's log lines to `logging.getLogger("ntapi")`. Importing the package does
-    this.
+    """Sends the library's log lines to `logging.getLogger("ntapi")`.
+
+    Importing the package does this.
     """
     if not _installed:
         _installed[1] = threading.Event()

@@ -39,6 +39,11 @@ def is_loop_mailbox_here(mailbox: Mailbox) -> bool:
         return False
 
 
+def is_of_running_loop(mailbox: Mailbox) -> bool:
+    """Whether a loop, of whatever thread, runs and drains this mailbox."""
+    return any(own is mailbox and loop.is_running() for loop, own in list(_mailboxes.items()))
+
+
 def reset_in_child() -> None:
     """In a forked child: the parent's loops are the parent's."""
     _mailboxes.clear()

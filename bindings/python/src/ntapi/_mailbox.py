@@ -59,6 +59,7 @@ class Mailbox:
         self._woken = False
         self._stopping = False
         self._is_orphan = False
+        self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = threading.RLock()
         self._epoll = select.epoll()
@@ -91,8 +92,9 @@ class Mailbox:
         return self
 
     def fileno(self) -> int:
-        """A descriptor that is readable while something waits. Watch it for reading only; never
-        read or close it.
+        """A descriptor that is readable while something waits.
+
+        Watch it for reading only; never read or close it.
         """
         return self._epoll.fileno()
 
@@ -107,8 +109,9 @@ class Mailbox:
         self._woken = True
 
     def drain(self) -> int:
-        """Runs everything that waits and returns at once when there is nothing. Returns how many
-        ran.
+        """Runs everything that waits and returns at once when there is nothing.
+
+        Returns how many ran.
         """
         count = 0
         self._enter()
@@ -123,8 +126,9 @@ class Mailbox:
         return count
 
     def run(self, timeout: Optional[float] = None) -> bool:
-        """Runs handlers as they arrive, for `timeout` seconds or until `stop`. Returns whether it
-        was stopped.
+        """Runs handlers as they arrive, for `timeout` seconds or until `stop`.
+
+        Returns whether it was stopped.
         """
         stopped = self.run_until(lambda: self._stopping, timeout)
         if stopped:
@@ -133,6 +137,7 @@ class Mailbox:
 
     def stop(self) -> None:
         """Ends the innermost `run` after its current handler; the next one, if none is running.
+
         From any thread.
         """
         self._stopping = True
@@ -148,6 +153,10 @@ class Mailbox:
             while not is_over():
                 if self._step(take=True):
                     continue
+                # Another thread may have made it over after we asked, and woken us before that step
+                # cleared the wake: without a second look we would sleep for ever.
+                if is_over():
+                    break
                 remaining = None if deadline is None else deadline - time.monotonic()
                 if remaining is not None and remaining <= 0:
                     return is_over()
@@ -157,12 +166,20 @@ class Mailbox:
         finally:
             self._leave()
 
-    def watch(self, other: Mailbox) -> None:
-        """Lets `run_until` wake up for what waits in another mailbox too."""
-        self._epoll.register(other.fileno(), select.EPOLLIN)
+    def adopt(self, other: Mailbox) -> None:
+        """From now on whoever drains this one drains the other too, whose own thread has ended.
 
-    def unwatch(self, other: Mailbox) -> None:
-        self._epoll.unregister(other.fileno())
+        Until no request delivers there any more. From any thread.
+        """
+
+        def take_over() -> None:
+            if other is not self and other not in self._adopted:
+                other._owner = None
+                other._is_orphan = True
+                self._adopted.append(other)
+                self._epoll.register(other.fileno(), select.EPOLLIN)
+
+        self.post(take_over)
 
     @property
     def owner(self) -> Optional[int]:
@@ -176,11 +193,6 @@ class Mailbox:
             return True
         self._draining.release()
         return False
-
-    def give_away(self) -> None:
-        """Lets another thread drain it: its own has ended."""
-        self._owner = None
-        self._is_orphan = True
 
     def _enter(self) -> None:
         """Checks that this thread may drain, and keeps other threads out until `_leave`."""
@@ -239,6 +251,19 @@ class Mailbox:
                 job = self._jobs.popleft()
                 job()
                 return True
+            if self._adopted and self._drain_adopted():
+                return True
             if not take:
                 return False
             take = self._take()
+
+    def _drain_adopted(self) -> bool:
+        """Drains the mailboxes of threads that have ended; whether anything ran."""
+        found = False
+        for other in tuple(self._adopted):
+            # At the end of the process its thread may wake up once more and be faster.
+            found = (not other.is_being_drained and other.drain() > 0) or found
+            if not _registry.delivers_to(other):
+                self._adopted.remove(other)
+                self._epoll.unregister(other.fileno())
+        return found

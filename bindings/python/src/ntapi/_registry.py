@@ -13,6 +13,7 @@ from ._signatures import Event
 
 if TYPE_CHECKING:
     from ._delivery import Delivery
+    from ._mailbox import Mailbox
 
 
 class Observer(Protocol):
@@ -25,6 +26,8 @@ class Observer(Protocol):
 # read.
 pending: dict[int, Delivery] = {}
 _observers: dict[int, Observer] = {}
+is_exiting = False
+"""Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
 _tokens = itertools.count(1)
 
 
@@ -43,6 +46,11 @@ def dispatch(event: Event) -> None:
             delivery.take_response(event.response)
     elif delivery is not None:
         delivery.take_progress(Handler(event.handler), event.bytes, event.total)
+
+
+def delivers_to(mailbox: Mailbox) -> bool:
+    """Whether a request may still have something for this mailbox."""
+    return any(delivery.uses(mailbox) for delivery in tuple(pending.values()))
 
 
 @contextlib.contextmanager

@@ -42,8 +42,9 @@ def report(error: BaseException, source: object) -> None:
 
 
 def call_reporting(function: Any, *arguments: Any) -> None:
-    """Calls the user's function. KeyboardInterrupt and SystemExit pass through, other exceptions
-    are reported.
+    """Calls the user's function.
+
+    KeyboardInterrupt and SystemExit pass through, other exceptions are reported.
     """
     try:
         function(*arguments)

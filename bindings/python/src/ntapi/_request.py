@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Request:
-    """A handle to a request. Dropping it does not end the request; handles to the same request are
-    equal.
+    """A handle to a request.
+
+    Dropping it does not end the request; handles to the same request are equal.
     """
 
     __slots__ = ("__weakref__", "_handle", "_outcome")
@@ -106,8 +107,9 @@ class Request:
 
     @property
     def priority(self) -> float:
-        """From 0 (last) to 1 (first) among those that wait for the same host. Takes effect when set
-        before resume.
+        """From 0 (last) to 1 (first) among those that wait for the same host.
+
+        Takes effect when set before resume.
         """
         return float(lib.ntapi_request_priority(self._pointer))
 

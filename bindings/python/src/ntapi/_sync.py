@@ -11,7 +11,6 @@ from ._background import background_mailbox
 from ._building import build
 from ._client import BaseClient
 from ._delivery import ProgressHandler
-from ._enums import Handler
 from ._places import Place
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
@@ -35,8 +34,9 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
     ) -> Response:
-        """Performs a request and waits for its response, whose `error` says what went wrong. Raises
-        nothing for that.
+        """Performs a request and waits for its response, whose `error` says what went wrong.
+
+        Raises nothing for that.
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
@@ -108,17 +108,11 @@ class Client(BaseClient):
     ) -> None:
         """Closes, and lets the handlers run that this thread or the background run."""
         self.close()
-        own = {current_mailbox(), background_mailbox()} if self._pending else set()
-        waiting = [
-            delivery
-            for delivery in tuple(self._pending)
-            if delivery.place(Handler.RESPONSE).mailbox in own and delivery.outcome.runner is None
-        ]
-        if waiting:
-            with _registry.observing(current_mailbox()):
-                current_mailbox().run_until(
-                    lambda: all(delivery.outcome.is_done for delivery in waiting)
-                )
+        mailbox = current_mailbox()
+        ending = self._ending_by_themselves(mailbox)
+        if ending:
+            with _registry.observing(mailbox):
+                mailbox.run_until(lambda: all(outcome.is_done for outcome in ending))
 
     def _usual_place(self, has_handler: bool) -> Place:
         # Without a handler no thread was asked for; the background always gets on.

@@ -24,7 +24,7 @@ class _Mailboxes:
 
     def __init__(self) -> None:
         self.local = threading.local()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.main: Optional[Mailbox] = None
 
 
@@ -97,8 +97,9 @@ def run(timeout: Optional[float] = None) -> bool:
 
 
 def stop() -> None:
-    """Ends the calling thread's innermost `run` after its current handler. For another thread's:
-    `mailbox.stop()`.
+    """Ends the calling thread's innermost `run` after its current handler.
+
+    For another thread's: `mailbox.stop()`.
     """
     current_mailbox().stop()
 

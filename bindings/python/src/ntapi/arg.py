@@ -143,8 +143,9 @@ def data(content: Union[BytesLike, str, None], content_type: Optional[str] = Non
 
 
 def json(value: Any) -> Arg:
-    """A value as the body, application/json; the default method becomes POST. It is written now,
-    not later.
+    """A value as the body, application/json; the default method becomes POST.
+
+    It is written now, not later.
     """
     text = None if value is None else _json.dumps(value, allow_nan=False, ensure_ascii=False)
     return _arg("json", text)
@@ -198,8 +199,9 @@ def bearer(token: Optional[str]) -> Arg:
 
 
 def timeout(seconds: Union[float, timedelta, None], clock: Union[str, Clock] = Clock.IDLE) -> Arg:
-    """Sets one of the five timeouts: idle, connect, queue, attempt or total. Infinity switches it
-    off.
+    """Sets one of the five timeouts: idle, connect, queue, attempt or total.
+
+    Infinity switches it off.
     """
     if isinstance(seconds, timedelta):
         seconds = seconds.total_seconds()
