@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int requests;          /* responses received */
 static int expected_errors;   /* those that a step provokes */
@@ -19,15 +20,29 @@ static void heading(int number, const char *feature) {
     printf("\n%d  %s\n", number, feature);
 }
 
-/** Counts a response; true when it is a success. An error is printed, and is the step's aim when `wanted` names it. */
-static bool succeeded(const ntapi_response *response, const char *wanted) {
+static void print_error(const ntapi_error *error) {
+    printf("error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
+}
+
+/** Counts a response and returns its error or NULL. The error is the step's aim when `wanted` names it. */
+static const ntapi_error *count(const ntapi_response *response, const char *wanted) {
     requests++;
     const ntapi_error *error = ntapi_response_error(response);
+    const char *code = error != NULL ? ntapi_error_code(error) : NULL;
+    if (code != wanted) /* codes are interned: == and != compare them */
+        unexpected_errors++;
+    else if (error != NULL)
+        expected_errors++;
+    return error;
+}
+
+/** Counts a response and prints its error; true when it has none. */
+static bool succeeded(const ntapi_response *response, const char *wanted) {
+    const ntapi_error *error = count(response, wanted);
     if (error == NULL)
         return true;
-    bool as_expected = ntapi_error_code(error) == wanted; /* codes are interned: == compares them */
-    *(as_expected ? &expected_errors : &unexpected_errors) += 1;
-    printf("   error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
+    printf("   ");
+    print_error(error);
     return false;
 }
 
@@ -66,7 +81,8 @@ static ntapi_client *open_service(const char *base_url) {
     ntapi_hooks_set_build_args(hooks, add_common_args);
     ntapi_hooks_set_map_service_error(hooks, map_service_error);
     ntapi_client_set_hooks(client, hooks);
-    ntapi_hooks_free(hooks); /* so are these */
+    ntapi_hooks_free(hooks);                            /* so are these */
+    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* the steps print errors themselves */
     return client;
 }
 
@@ -109,15 +125,22 @@ static void feedback(ntapi_client *client) {
 
 /* ---- 3, 4: progress ---- */
 
+/** Draws on one line, over and over; into a file, the last state only. */
 static void draw_bar(void *user_data, int64_t bytes, int64_t total) {
     static const char full[] = "########################################";
+    bool is_terminal = isatty(STDOUT_FILENO);
+    if (!is_terminal && bytes != total)
+        return;
     int percent = total > 0 ? (int)(bytes * 100 / total) : 0;
-    printf("\r   %-10s [%-40.*s] %3d %%", (const char *)user_data, percent * 40 / 100, full, percent);
+    printf("%s   %-9s [%-40.*s] %3d %%%s", is_terminal ? "\r" : "", (const char *)user_data, percent * 40 / 100, full,
+           percent, bytes == total ? "\n" : "");
     fflush(stdout);
 }
 
-/** Begins a request with a progress bar and waits until its handler has returned. */
-static void transfer(ntapi_client *client, const char *command, const ntapi_args *args, bool upload, char *label) {
+/** Begins a request with a progress bar and waits until its handler has returned.
+ *  The response is new; NULL when it is an error, which has been printed. */
+static ntapi_response *transfer(ntapi_client *client, const char *command, const ntapi_args *args, bool upload,
+                                char *label) {
     ntapi_request *request = ntapi_client_create_request(client, command, args);
     if (upload)
         ntapi_request_set_upload_progress(request, draw_bar, label, NULL);
@@ -125,14 +148,12 @@ static void transfer(ntapi_client *client, const char *command, const ntapi_args
         ntapi_request_set_download_progress(request, draw_bar, label, NULL);
     ntapi_request_resume(request);
     ntapi_request_wait(request, -1); /* meanwhile, handlers of the main thread run */
-    putchar('\n');
     ntapi_response *response = ntapi_request_response(request);
+    ntapi_request_free(request); /* the response keeps it */
     if (succeeded(response, NULL))
-        printf("   %" PRId64 " bytes in %.1f s\n",
-               upload ? ntapi_request_bytes_sent(request) : ntapi_request_bytes_received(request),
-               ntapi_response_elapsed(response));
+        return response;
     ntapi_response_free(response);
-    ntapi_request_free(request);
+    return NULL;
 }
 
 static void upload_photo(ntapi_client *client) {
@@ -143,7 +164,17 @@ static void upload_photo(ntapi_client *client) {
     ntapi_args_url_int(args, "rate", 2000000);
     ntapi_args_multipart_data(args, "photo", bytes, SIZE, "png");
     free(bytes); /* the args have a copy */
-    transfer(client, "photo", args, true, "photo.png");
+    ntapi_response *response = transfer(client, "photo", args, true, "photo.png");
+    const ntapi_json *json = ntapi_response_json(response);
+    for (size_t i = 0; i < ntapi_json_count(json, "parts"); i++) {
+        char path[32];
+        snprintf(path, sizeof path, "parts[%zu]", i);
+        ntapi_json *part = ntapi_json_get(json, path);
+        printf("   the server got %s, %" PRId64 " bytes\n", ntapi_json_string(part, "filename"),
+               ntapi_json_int(part, "size", 0));
+        ntapi_json_free(part);
+    }
+    ntapi_response_free(response);
     ntapi_args_free(args);
 }
 
@@ -153,7 +184,13 @@ static void download(ntapi_client *client) {
     ntapi_args_url_int(args, "size", 4000000);
     ntapi_args_url_int(args, "rate", 4000000);
     ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is no JSON */
-    transfer(client, "download", args, false, "download");
+    ntapi_response *response = transfer(client, "download", args, false, "download");
+    if (response != NULL) {
+        size_t length = 0;
+        ntapi_response_data(response, &length);
+        printf("   %zu bytes in %.0f ms\n", length, ntapi_response_elapsed(response) * 1000);
+    }
+    ntapi_response_free(response);
     ntapi_args_free(args);
 }
 
@@ -180,9 +217,8 @@ static void ten_at_once(ntapi_client *client) {
     ntapi_client_drain(client, -1);
 }
 
-static void expect_error(void *user_data, const ntapi_response *response) {
-    if (succeeded(response, user_data))
-        unexpected_errors++;
+static void expect_error(void *wanted, const ntapi_response *response) {
+    succeeded(response, wanted);
 }
 
 static void cancel(ntapi_client *client) {
@@ -201,8 +237,11 @@ static void service_error(ntapi_client *client) {
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url(args, "q", "Nowhereville");
     ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
-    printf("   HTTP status %d, and yet:\n", ntapi_response_status(response));
-    expect_error((void *)ntapi_code_register("404"), response);
+    const ntapi_error *error = count(response, ntapi_code_register("404"));
+    if (error != NULL) {
+        printf("   HTTP status %d, and yet: ", ntapi_error_http_status(error));
+        print_error(error);
+    }
     ntapi_response_free(response);
     ntapi_args_free(args);
 }
@@ -270,19 +309,23 @@ static void threads(ntapi_client *client) {
 
 static int get(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* an error is printed below */
     ntapi_args *args = ntapi_args_create();
     ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
     ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS);
     ntapi_response *response = ntapi_client_perform(client, "", args);
-    bool good = succeeded(response, NULL);
-    if (good) {
+    const ntapi_error *error = ntapi_response_error(response);
+    bool good = error == NULL;
+    if (error != NULL) {
+        print_error(error);
+    } else {
         size_t length = 0;
         const char *data = ntapi_response_data(response, &length);
         printf("%s\nstatus %d after %.0f ms\n", ntapi_response_url(response), ntapi_response_status(response),
                ntapi_response_elapsed(response) * 1000);
         for (size_t i = 0; i < ntapi_response_header_count(response); i++)
             printf("%s: %s\n", ntapi_response_header_name(response, i), ntapi_response_header_value(response, i));
-        printf("\n%.500s%s\n", data, length > 500 ? "..." : "");
+        printf("\n%.500s%s\n", data, length > 500 ? "…" : "");
     }
     ntapi_response_free(response);
     ntapi_args_free(args);

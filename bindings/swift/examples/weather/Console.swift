@@ -9,15 +9,27 @@ import Synchronization
 
 func heading(_ number: Int, _ feature: String) { print("\n\(number)  \(feature)") }
 
-/// Draws progress on one line, over and over.
+/// Draws progress on one line, over and over; into a file, the last state only.
 func drawBar(_ label: String, _ progress: TransferProgress) {
+    let isTerminal = isatty(STDOUT_FILENO) != 0
+    let isLast = progress.bytes == progress.total
+    guard isTerminal || isLast else { return }
     let percent = Int((progress.fraction ?? 0) * 100)
     let bar = String(repeating: "#", count: percent * 40 / 100).padded(to: 40)
-    print("\r   \(label) [\(bar)] \(percent) %", terminator: progress.bytes == progress.total ? "\n" : "")
+    let line = "   \(label.padded(to: 9)) [\(bar)] \("\(percent)".aligned(to: 3)) %"
+    print(isTerminal ? "\r\(line)" : line, terminator: isLast ? "\n" : "")
     fflush(nil)
 }
 
-func milliseconds(_ seconds: Double) -> String { "\(Int(seconds * 1000)) ms" }
+/// An error as every step shows it.
+func text(_ error: APIError) -> String { "error \"\(error.code)\": \(error.message)" }
+
+func milliseconds(_ seconds: Double) -> String { "\(Int((seconds * 1000).rounded())) ms" }
+
+/// A temperature with one digit after the point, however long the rest of it is.
+func degrees(_ celsius: Double?) -> String {
+    "\(((celsius ?? 0) * 10).rounded() / 10)".aligned(to: 5) + " °C"
+}
 
 // MARK: Threads
 
@@ -60,4 +72,7 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
 
 extension String {
     func padded(to length: Int) -> String { self + String(repeating: " ", count: max(0, length - count)) }
+
+    /// Ends at a column, as numbers do.
+    func aligned(to length: Int) -> String { String(repeating: " ", count: max(0, length - count)) + self }
 }

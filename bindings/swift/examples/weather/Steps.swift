@@ -11,7 +11,7 @@ struct Steps {
         let response = try await client.standard("find", [.url("q", "London"), .url("cnt", 5), .url("lang", nil)])
         print("   GET \(response.url)")
         for city in response.json?["list"]?.array ?? [] {
-            print("   \(row(city)) \(city["sys"]?["country"]?.string ?? "")")
+            print("   \(row(city)), \(city["sys"]?["country"]?.string ?? "")")
         }
     }
 
@@ -34,7 +34,8 @@ struct Steps {
         request.setUploadProgress { drawBar("photo.png", $0) }
         request.resume()
         request.wait()
-        guard let response = request.response, response.error == nil else { return }
+        guard let response = request.response else { return }
+        if let error = response.error { print("   \(text(error))") }
         for part in response.json?["parts"]?.array ?? [] {
             print("   the server got \(part["filename"]?.string ?? ""), \(part["size"]?.int ?? 0) bytes")
         }
@@ -44,7 +45,7 @@ struct Steps {
         heading(4, "A download")
         let response = try await client.send(
             "download", args: [.url("size", 4_000_000), .url("rate", 4_000_000), .option(.rawData)],
-            downloadProgress: { drawBar("download ", $0) })
+            downloadProgress: { drawBar("download", $0) })
         print("   \(response.data.count) bytes in \(milliseconds(response.elapsed))")
     }
 
@@ -57,7 +58,7 @@ struct Steps {
         try await withThrowingTaskGroup(of: APIResponse.self) { group in
             for id in ids { group.addTask { try await client.standard("weather", [.url("id", id)]) } }
             for try await response in group {
-                print("   \(row(response.json)) \(milliseconds(response.elapsed))")
+                print("   \(milliseconds(response.elapsed).aligned(to: 7))  \(row(response.json))")
             }
         }
     }
@@ -66,20 +67,19 @@ struct Steps {
     func cancel() {
         heading(6, "A request cancelled at once: its handler is still called, once")
         let request = client.begin("slow", args: [.url("seconds", 30)]) { response in
-            if let error = response.error { print("   error \"\(error.code)\": \(error.message)") }
+            if let error = response.error { print("   \(text(error))") }
         }
         request.cancel()
         client.drain()
     }
 
-    func serviceError() async {
+    func serviceError() async throws {
         heading(7, "An error of the service, mapped to a registered code")
         do throws(APIError) {
             _ = try await client.standard("find", [.url("q", "Nowhereville")])
         } catch {
-            let isKnown = error.code == Weather.notFound
-            print("   HTTP status \(error.httpStatus ?? 0), and yet: error \"\(error.code)\": \(error.message)")
-            print("   \(isKnown ? "it is" : "it is not") Weather.notFound")
+            guard error.code == Weather.notFound else { throw error }
+            print("   HTTP status \(error.httpStatus ?? 0), and yet: \(text(error))")
         }
     }
 
@@ -89,11 +89,11 @@ struct Steps {
         show("main", on: .main)
         show("background", on: .background)
         let own = Mailbox.current
-        startThread("a thread of its own") {
+        startThread("the thread that began it") {
             show("current", on: .current)
             own.stop()
         }
-        _ = own.run()
+        own.run()
         show("executor", on: .executor(NewThread()))
     }
 
@@ -104,8 +104,7 @@ struct Steps {
     }
 
     private func row(_ city: JSON?) -> String {
-        let degrees = (city?["main"]?["temp"]?.double ?? 0) * 10
-        return "\((city?["name"]?.string ?? "").padded(to: 28)) \(degrees.rounded() / 10) °C"
+        "\(degrees(city?["main"]?["temp"]?.double))  \(city?["name"]?.string ?? "")"
     }
 }
 

@@ -16,23 +16,26 @@ import NTApi
 func wait(for body: @escaping @Sendable () async throws -> Void) {
     let mailbox = Mailbox.main
     Task.detached {
-        do { try await body() } catch { print("   error: \(error)") }
+        do { try await body() } catch { show(error) }
         mailbox.stop()
     }
-    _ = mailbox.run()
+    mailbox.run()
 }
+
+func show(_ error: any Error) { print("   \((error as? APIError).map(text) ?? "error: \(error)")") }
 
 func walk(_ baseURL: String) -> Bool {
     let client = Weather(baseURL: baseURL)
+    client.logFlags = []  // the steps print errors themselves
     let steps = Steps(client: client)
     print("ntapi \(ntapiVersion) from Swift")
     wait { try await steps.search() }
-    do { try steps.feedback() } catch { print("   error: \(error)") }
+    do { try steps.feedback() } catch { show(error) }
     steps.uploadPhoto()
     wait { try await steps.download() }
     wait { try await steps.tenAtOnce() }
     steps.cancel()
-    wait { await steps.serviceError() }
+    wait { try await steps.serviceError() }
     steps.threads()
     let (requests, errors) = client.completed
     print("\ndone: \(requests) requests, \(errors) errors \(errors == 2 ? "as expected" : "instead of 2")")
@@ -40,9 +43,11 @@ func walk(_ baseURL: String) -> Bool {
 }
 
 func get(_ url: String) -> Bool {
-    let response = APIClient(baseURL: url).perform(args: [.option(.rawData), .option(.ignoreHTTPErrors)])
+    let client = APIClient(baseURL: url)
+    client.logFlags = []  // an error is printed below
+    let response = client.perform(args: [.option(.rawData), .option(.ignoreHTTPErrors)])
     if let error = response.error {
-        print(error)
+        print(text(error))
         return false
     }
     print("\(response.url)\nstatus \(response.status) after \(milliseconds(response.elapsed))")
