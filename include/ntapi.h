@@ -3,12 +3,12 @@
  *
  * THE SHAPE. A client (ntapi_client) begins requests (ntapi_request) from a command (a path below its base URL) and
  * an ordered list of args (ntapi_args). Each request ends in exactly one response (ntapi_response), which carries the
- * data, the JSON, the headers and the error, if any. SPEC numbers in the section titles are those of the documentation.
+ * data, the JSON, the headers and the error, if any.
  *
  * THREADS. Every function may be called from any thread, and from any callback, unless its comment says otherwise.
  * Handlers run where the request asked: the main thread (the default), a background worker, the thread that began the
  * request, an executor of yours, or a mailbox of yours. Linux has no run loop, so the main thread and the beginning
- * thread receive callbacks only while they run their mailbox (section 4) or block in ntapi_client_perform,
+ * thread receive callbacks only while they run their mailbox or block in ntapi_client_perform,
  * ntapi_request_wait or a drain.
  *
  * THE PROMISE. Every begun request calls its response handler exactly once, on the thread asked for, and no other
@@ -41,7 +41,8 @@
 extern "C" {
 #endif
 
-/* ---- 0 Library ---------------------------------------------------------------------------------------------- */
+/* ---- Library
+ * --------------------------------------------------------------------------------------------------------- */
 
 #define NTAPI_VERSION_MAJOR 0
 #define NTAPI_VERSION_MINOR 1
@@ -85,7 +86,8 @@ const char *ntapi_version(void);
  *  @since 0.1 */
 size_t ntapi_drain(double timeout);
 
-/* ---- 13 Errors ---------------------------------------------------------------------------------------------- */
+/* ---- Errors
+ * ---------------------------------------------------------------------------------------------------------- */
 
 /** Where an error comes from. */
 typedef enum ntapi_error_domain {
@@ -175,7 +177,8 @@ int ntapi_error_transport_code(const ntapi_error *error);
  *  @since 0.1 */
 bool ntapi_error_is_retryable(const ntapi_error *error);
 
-/* ---- 11 JSON ------------------------------------------------------------------------------------------------ */
+/* ---- JSON
+ * ------------------------------------------------------------------------------------------------------------ */
 /*
  * A path names a value inside a JSON document: keys separated by dots, indexes in brackets, keys with other characters
  * quoted: list[0].name, headers["X-Y"]. "" or NULL is the whole document. JSON documents never change.
@@ -301,7 +304,8 @@ ntapi_json *ntapi_json_get(const ntapi_json *json, const char *path);
  *  @since 0.1 */
 const char *ntapi_json_text(const ntapi_json *json);
 
-/* ---- 4 Threads: mailboxes and executors --------------------------------------------------------------------- */
+/* ---- Threads: mailboxes and executors
+ * -------------------------------------------------------------------------------- */
 
 /** Where a handler runs. */
 typedef enum ntapi_thread {
@@ -376,7 +380,7 @@ size_t ntapi_mailbox_drain(ntapi_mailbox *mailbox);
  *  @since 0.1 */
 ntapi_status ntapi_mailbox_run(ntapi_mailbox *mailbox, double timeout);
 
-/** Ends the innermost ntapi_mailbox_run of the mailbox after its current callback; the next run, if none is running.
+/** Ends the innermost ntapi_mailbox_run of the mailbox after its current callback, or the next; two calls end two.
  *  @param mailbox the mailbox.
  *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT for a wrong handle.
  *  @threads any; from callbacks: yes.
@@ -406,7 +410,7 @@ typedef void (*ntapi_submit_fn)(void *user_data, ntapi_job *job);
  *  @since 0.1 */
 ntapi_executor *ntapi_executor_create(ntapi_submit_fn submit, void *user_data, ntapi_destroy_fn destroy);
 
-/** Frees an executor; requests that use it keep it until they are done.
+/** Frees an executor; requests that use it keep it, as long as they or their responses are kept.
  *  @param executor takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -418,7 +422,8 @@ void ntapi_executor_free(ntapi_executor *executor);
  *  @since 0.1 */
 void ntapi_job_run(ntapi_job *job);
 
-/* ---- 1 Args ------------------------------------------------------------------------------------------------- */
+/* ---- Args
+ * ------------------------------------------------------------------------------------------------------------ */
 /*
  * Args are applied in order, when a request is begun: those of the client, then those of the request. Single-valued
  * args (method, timeout, base URL, cache policy, option) override earlier ones. Mistakes that can only be seen then
@@ -453,7 +458,7 @@ typedef enum ntapi_cache_policy {
                                                                     */
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
-#define NTAPI_OPTION_HTTP_VERSION "http_version"                   /* "1.0", "1.1", "2"; negotiated by default */
+#define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
 /** Makes an empty list of args.
  *  @returns the list, new.
@@ -777,7 +782,7 @@ ntapi_status ntapi_args_thread(ntapi_args *args, int handlers, ntapi_thread thre
 /** Says that handlers run on an executor of yours.
  *  @param args the list.
  *  @param handlers one of ntapi_handler, or several with |.
- *  @param executor the executor; kept until the requests that use it are done. NULL suppresses.
+ *  @param executor the executor, kept with the requests that use it. NULL suppresses.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -792,7 +797,8 @@ ntapi_status ntapi_args_executor(ntapi_args *args, int handlers, ntapi_executor 
  *  @since 0.1 */
 ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *mailbox);
 
-/* ---- 2 Defaults --------------------------------------------------------------------------------------------- */
+/* ---- Defaults
+ * -------------------------------------------------------------------------------------------------------- */
 /*
  * A default is a named value, set globally, for a class or for one client; look-up goes client, class, parent classes,
  * global. The names below have a meaning; any other name is yours.
@@ -906,7 +912,8 @@ ntapi_status ntapi_defaults_set_provider(ntapi_defaults *defaults, const char *k
  *  @since 0.1 */
 ntapi_json *ntapi_defaults_get(const ntapi_defaults *defaults, const char *key);
 
-/* ---- 15 Logging --------------------------------------------------------------------------------------------- */
+/* ---- Logging
+ * --------------------------------------------------------------------------------------------------------- */
 
 /** Levels of a log line, and flags when combined with |. */
 typedef enum ntapi_log {
@@ -930,7 +937,8 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
  *  @since 0.1 */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 
-/* ---- 3 Client and hooks ------------------------------------------------------------------------------------- */
+/* ---- Client and hooks
+ * ------------------------------------------------------------------------------------------------ */
 
 /** Makes a client.
  *  @param class_handle its class; NULL is the base class. Kept alive by the client.
@@ -1007,7 +1015,8 @@ typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, s
 /** Receives the client's log lines instead of the process's sink. As ntapi_log_fn. */
 typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char *message);
 /** Turns a service's own error fields into an error: returns a new error (the library takes it), or NULL for none.
- *  Runs on a background worker for every response that has JSON and no error of the network. response: borrowed. */
+ *  Runs on a background worker for every response that has JSON and no error of the network. response: borrowed.
+ *  A wrong handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
@@ -1127,7 +1136,8 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
 
-/* ---- 5 Requests --------------------------------------------------------------------------------------------- */
+/* ---- Requests
+ * -------------------------------------------------------------------------------------------------------- */
 
 /** The state of a request. */
 typedef enum ntapi_request_state {
@@ -1346,7 +1356,8 @@ int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
  *  @since 0.1 */
 const char *ntapi_request_curl_command(const ntapi_request *request);
 
-/* ---- 11 Response -------------------------------------------------------------------------------------------- */
+/* ---- Response
+ * -------------------------------------------------------------------------------------------------------- */
 
 /** What ntapi_response_metric can tell. */
 typedef enum ntapi_metric {

@@ -85,8 +85,3 @@ func thrown(_ body: () throws -> Void) -> APIError? {
         return error as? APIError
     }
 }
-
-/// For the few waits that have no event to wait for.
-enum Pause {
-    static func milliseconds(_ count: UInt32) { usleep(count * 1000) }
-}

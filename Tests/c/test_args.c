@@ -392,6 +392,16 @@ static void a_list_is_safe_from_several_threads(void **state) {
     ntapi_args_free(args);
 }
 
+static void a_suppressed_arg_takes_its_mark_along(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "q", "London"));
+    check_ok(ntapi_args_header(args, "X-Key", NULL));
+    check_ok(ntapi_args_mark_secret(args));
+    assert_non_null(strstr(ntapi_args_description(args), "London"));
+    ntapi_args_free(args);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_counted_copied_and_joined),
@@ -411,6 +421,7 @@ int main(void) {
         cmocka_unit_test(args_come_from_json),
         cmocka_unit_test(wrong_json_appends_nothing),
         cmocka_unit_test(a_list_is_safe_from_several_threads),
+        cmocka_unit_test(a_suppressed_arg_takes_its_mark_along),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -29,6 +29,12 @@ static void *exit_on_thread(void *argument) {
     exit(CODE);
 }
 
+/** Ends the requests when the main thread has ended already, and with it the mailbox that they were to be run from. */
+static void *drain_and_exit(void *client) {
+    ntapi_client_cancel_all(client);
+    exit(ntapi_client_drain(client, PATIENCE / 2) == 0 ? CODE : 1);
+}
+
 /** Begins the requests of a child: held ones on every thread, so that all are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
@@ -54,7 +60,11 @@ static int child(const char *how, const char *url, int fd) {
         ntapi_client_close(client);
     else if (strcmp(how, "thread") == 0)
         on_new_thread(exit_on_thread, NULL);
-    else if (strcmp(how, "_exit") == 0)
+    else if (strcmp(how, "main-ends") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, drain_and_exit, client);
+        pthread_exit(NULL);
+    } else if (strcmp(how, "_exit") == 0)
         _exit(CODE);
     else if (strcmp(how, "main-handler") == 0 || strcmp(how, "background-handler") == 0) {
         ntapi_args *args = ntapi_args_create();
@@ -119,9 +129,18 @@ static void returning_from_main_calls_every_handler(void **state) {
     check_all_once("closed", 1);
 }
 
+static void exit_on_another_thread_calls_every_handler(void **state) {
+    (void)state;
+    check_all_once("thread", 1);
+}
+
+static void the_main_threads_end_calls_every_handler(void **state) {
+    (void)state;
+    check_all_once("main-ends", 1);
+}
+
 static void exit_elsewhere_never_calls_twice(void **state) {
     (void)state;
-    check_none_twice("thread");
     check_none_twice("main-handler");
     check_none_twice("background-handler");
     check_none_twice("_exit");
@@ -133,6 +152,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unused_library_exits),
         cmocka_unit_test(returning_from_main_calls_every_handler),
+        cmocka_unit_test(exit_on_another_thread_calls_every_handler),
+        cmocka_unit_test(the_main_threads_end_calls_every_handler),
         cmocka_unit_test(exit_elsewhere_never_calls_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

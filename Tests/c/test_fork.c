@@ -1,6 +1,7 @@
 /* fork: the child starts afresh, the parent's requests stay the parent's, and neither hangs. */
 #include "support.h"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ static void a_child_can_make_requests(void **state) {
 struct family {
     ntapi_client *client;
     ntapi_request *request;
+    ntapi_mailbox *mailbox;
     witness seen;
 };
 
@@ -83,6 +85,39 @@ static void the_parents_requests_stay_the_parents(void **state) {
     witness_wait(&family.seen, 1);
     witness_check_once(&family.seen);
     ntapi_request_free(family.request);
+    ntapi_client_free(family.client);
+    witness_free(&family.seen);
+}
+
+/** The child has a copy of the mailbox and of what waits in it; both are the parent's. */
+static int free_the_mailbox(void *argument) {
+    struct family *family = argument;
+    ntapi_mailbox *mailbox = family->mailbox;
+    if (ntapi_mailbox_drain(mailbox) != 0 || ntapi_mailbox_fd(mailbox) != -1)
+        return 1;
+    ntapi_mailbox_free(mailbox);
+    if (request_goes_well(family->client) != 0) /* gives a worker of the child time to do what it must not */
+        return 2;
+    return family->seen.responses == 0 && family->seen.destroys == 0 ? 0 : 3;
+}
+
+static void the_parents_mailbox_stays_the_parents(void **state) {
+    (void)state;
+    struct family family = {.client = client_of("fault")};
+    witness_init(&family.seen);
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox));
+    begin(family.client, "ok", args, &family.seen);
+    struct pollfd waits = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
+    assert_int_equal(poll(&waits, 1, (int)(PATIENCE * 1000)), 1);
+    family.mailbox = mailbox;
+    assert_int_equal(in_child(free_the_mailbox, &family), 0);
+    assert_int_equal(ntapi_mailbox_drain(mailbox), 1);
+    witness_wait(&family.seen, 1);
+    witness_check_once(&family.seen);
+    ntapi_args_free(args);
+    ntapi_mailbox_free(mailbox);
     ntapi_client_free(family.client);
     witness_free(&family.seen);
 }
@@ -152,8 +187,11 @@ static void forking_amid_traffic_is_safe(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_can_make_requests),      cmocka_unit_test(the_parents_requests_stay_the_parents),
-        cmocka_unit_test(a_child_has_workers_of_its_own), cmocka_unit_test(a_child_exits_normally),
+        cmocka_unit_test(a_child_can_make_requests),
+        cmocka_unit_test(the_parents_requests_stay_the_parents),
+        cmocka_unit_test(the_parents_mailbox_stays_the_parents),
+        cmocka_unit_test(a_child_has_workers_of_its_own),
+        cmocka_unit_test(a_child_exits_normally),
         cmocka_unit_test(forking_amid_traffic_is_safe),
     };
     server("fault"); /* read before the children need it */

@@ -187,6 +187,37 @@ static void run_inside(void *user_data, const ntapi_response *response) {
     ntapi_args_free(args);
 }
 
+/** Each handler begins the next request, so that the mailbox is hardly ever empty. */
+struct chain {
+    ntapi_client *client;
+    ntapi_args *args;
+    int left;
+};
+
+static void next_of_chain(void *user_data, const ntapi_response *response) {
+    (void)response;
+    struct chain *chain = user_data;
+    if (chain->left-- > 0)
+        ntapi_request_free(ntapi_client_begin(chain->client, "ok", chain->args, next_of_chain, chain, NULL));
+}
+
+static void run_ends_by_time_while_callbacks_keep_coming(void **state) {
+    (void)state;
+    struct chain chain = {.client = client_of("fault"), .args = ntapi_args_create(), .left = 1 << 30};
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    check_ok(ntapi_args_mailbox(chain.args, NTAPI_HANDLER_ALL, mailbox));
+    for (int i = 0; i < 64; i++)
+        ntapi_request_free(ntapi_client_begin(chain.client, "ok", chain.args, next_of_chain, &chain, NULL));
+    assert_int_equal(ntapi_mailbox_run(mailbox, 0.1), NTAPI_STATUS_TIMED_OUT);
+    assert_true(chain.left > 0);
+    chain.left = 0;
+    while (ntapi_client_drain(chain.client, 0) > 0)
+        ntapi_mailbox_run(mailbox, 0.01);
+    ntapi_args_free(chain.args);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(chain.client);
+}
+
 static void stop_ends_the_innermost_run(void **state) {
     (void)state;
     struct nesting nesting = {ntapi_mailbox_create(), client_of("fault"), NTAPI_STATUS_TIMED_OUT};
@@ -488,6 +519,7 @@ int main(void) {
         cmocka_unit_test(ended_thread_hands_over_what_waits),
         cmocka_unit_test(own_mailbox_runs_where_it_is_drained),
         cmocka_unit_test(run_ends_by_time_and_by_stop),
+        cmocka_unit_test(run_ends_by_time_while_callbacks_keep_coming),
         cmocka_unit_test(stop_ends_the_innermost_run),
         cmocka_unit_test(a_threads_mailbox_is_its_own),
         cmocka_unit_test(mailbox_freed_early_delivers_in_the_background),

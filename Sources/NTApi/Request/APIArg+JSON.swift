@@ -79,7 +79,9 @@ private struct JSONArgReader {
 
     private func multipartData() throws(APIError) -> APIArg {
         let name = try name()
-        guard let content = try object(1) else { return .multipart(name, data: nil) }
+        guard let content = try object(1, of: ["text", "base64", "extension", "filename", "content_type"]) else {
+            return .multipart(name, data: nil)
+        }
         let bytes = try bytes(content)
         guard content["filename"] != nil || content["content_type"] != nil else {
             return .multipart(name, data: bytes, fileExtension: content["extension"]?.string)
@@ -91,19 +93,21 @@ private struct JSONArgReader {
 
     private func multipartFile() throws(APIError) -> APIArg {
         let name = try name()
-        guard let content = try object(1) else { return .multipart(name, file: nil) }
+        guard let content = try object(1, of: ["path", "filename", "content_type"]) else {
+            return .multipart(name, file: nil)
+        }
         guard let path = content["path"]?.string else { throw problem("\"path\" is missing") }
         return .multipart(
             name, file: path, filename: content["filename"]?.string, contentType: content["content_type"]?.string)
     }
 
     private func data() throws(APIError) -> APIArg {
-        guard let content = try object(0) else { return .data(nil) }
+        guard let content = try object(0, of: ["text", "base64", "content_type"]) else { return .data(nil) }
         return .data(try bytes(content), contentType: content["content_type"]?.string)
     }
 
     private func file() throws(APIError) -> APIArg {
-        guard let content = try object(0) else { return .file(nil) }
+        guard let content = try object(0, of: ["path", "content_type"]) else { return .file(nil) }
         guard let path = content["path"]?.string else { throw problem("\"path\" is missing") }
         return .file(path, contentType: content["content_type"]?.string)
     }
@@ -146,10 +150,14 @@ private struct JSONArgReader {
         }
     }
 
-    private func object(_ position: Int) throws(APIError) -> JSON? {
+    private func object(_ position: Int, of members: [String]) throws(APIError) -> JSON? {
         guard operands.count == position + 1 else { throw problem("it takes \(position + 1) values") }
         if operands[position].isNull { return nil }
         guard operands[position].kind == .object else { throw problem("an object or null is needed") }
+        // A member that nobody reads is a mistake in its name, and would be lost without a word.
+        if let unknown = operands[position].keys.first(where: { !members.contains($0) }) {
+            throw problem("\(quoted(unknown)) is not one of \(members.map(quoted).joined(separator: ", "))")
+        }
         return operands[position]
     }
 

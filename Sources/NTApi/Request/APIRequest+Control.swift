@@ -16,7 +16,7 @@ extension APIRequest {
         runtime.requests.insert(self)
         start()
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
-        if client.isClosed { cancel() }
+        if client.isClosed, case .success = built { cancel() }
         return true
     }
 

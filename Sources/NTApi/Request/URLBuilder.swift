@@ -10,6 +10,10 @@ enum URLBuilder {
         if let replacement {
             start = replacement
         } else if let base {
+            guard hasHost(base) else {
+                // Asked of the base alone: joined to it, the command would be taken for the host.
+                throw .invalidRequest("the base URL \(quoted(Secrets.redactURL(base))) has no host")
+            }
             start = try join(base, try fill(command, path))
         } else {
             throw .invalidRequest(
@@ -22,6 +26,15 @@ enum URLBuilder {
         let separator = parts.query.map { $0.isEmpty || $0.hasSuffix("&") ? "" : "&" } ?? ""
         parts = try URLParts(withQueryMark(parts.text) + separator + added)
         return parts
+    }
+
+    private static func hasHost(_ url: String) -> Bool {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasASCIIPrefix("://") else {
+            // No scheme: the URL's parser says so.
+            return true
+        }
+        let authority = url[url.index(colon, offsetBy: 3)...]
+        return authority.utf8.first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
     // The query of the base URL stays a query: the command goes between path and query.

@@ -15,6 +15,9 @@ extension String {
         }
     }
 
+}
+
+extension StringProtocol {
     func hasASCIIPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 }
 

@@ -24,7 +24,7 @@ import Testing
     private func waitUntilReadable(_ mailbox: Mailbox) async -> Bool {
         await onThread {
             var entry = pollfd(fd: mailbox.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            return poll(&entry, 1, 10_000) == 1
+            return poll(&entry, 1, 60_000) == 1
         }
     }
 

@@ -79,4 +79,16 @@ import Testing
     @Test func whatMakesNoRequestHasNoCommand() {
         #expect(TestClient(at: "http://h").request("{x}").curlCommand == nil)
     }
+
+    @Test func whatWasMarkedIsHiddenWhereverItStands() throws {
+        let client = TestClient(at: "http://h")
+        func command(_ path: String, _ args: [APIArg]) -> String? { client.request(path, args: args).curlCommand }
+        let shown = [
+            command("echo/key-{t}", [.path("t", "s3cr3t").secret]), command("x", [.form("f", "s3cr3t").secret]),
+            command("x", [.json(["deep": ["x": "s3cr3t"]]).secret]), command("x", [.data(Array("s3cr3t".utf8)).secret]),
+            command("x", [.multipart("p", "s3cr3t").secret]), command("x", [.baseURL("http://h/?k=s3cr3t").secret]),
+            command("x", [.data(Array("password=s3cr3t".utf8), contentType: "application/x-www-form-urlencoded")]),
+        ]
+        for text in shown { #expect(text?.containsSubstring("s3cr3t") == false) }
+    }
 }

@@ -214,7 +214,7 @@ import Testing
 
     @Test func keepsItsPromiseUnderEverySchedule() {
         let seed = SeededGenerator.ofThisRun
-        for number in 0..<20_000 as Range<UInt64> {
+        for number in 0..<4000 as Range<UInt64> {
             var simulation = Simulation(seed: seed &+ number)
             simulation.run()
             guard simulation.violations.isEmpty else {

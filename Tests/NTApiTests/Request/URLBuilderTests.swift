@@ -94,4 +94,22 @@ import Testing
         let unfilled = try #require(thrown { _ = try Self.url("http://h", "{city}") })
         #expect(unfilled.message.containsSubstring("{city}") && unfilled.message.containsSubstring("path arg"))
     }
+
+    // Joined to such a base, the command would be taken for the host.
+    @Test(arguments: ["http://", "https:///", "http://?a=b", "http://#x"])
+    func aBaseWithoutAHostIsRefused(_ base: String) {
+        let error = thrown { _ = try Self.url(base, "evil.example/x") }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.containsSubstring("has no host") == true)
+    }
+
+    @Test func errorsShowNoSecretOfTheQuery() {
+        for command in ["x?token=s3cr3t\u{1}", "{id}?token=s3cr3t"] {
+            let error = thrown { _ = try Self.url("http://h", command) }
+            #expect(error?.message.containsSubstring("s3cr3t") == false)
+        }
+        #expect(
+            thrown { _ = try Self.url("http://bad host/", "x?token=s3cr3t") }?.message.containsSubstring("s3cr3t")
+                == false)
+    }
 }

@@ -17,7 +17,8 @@ import Testing
 
     @Test(arguments: [
         ("http://h/?q=1&appid=s3cr3t&x=2", "http://h/?q=1&appid=<redacted>&x=2"),
-        ("http://h/?access_token=s3cr3t#part", "http://h/?access_token=<redacted>"),
+        ("http://h/?access_token=s3cr3t#part", "http://h/?access_token=<redacted>#part"),
+        ("http://h/cb#access_token=s3cr3t&x=1", "http://h/cb#access_token=<redacted>&x=1"),
         ("http://h/?pass%77ord=s3cr3t", "http://h/?pass%77ord=<redacted>"),
         ("http://h/?mine=s3cr3t&password", "http://h/?mine=<redacted>&password"),
         ("http://user:s3cr3t@h/?a=b", "http://<redacted>@h/?a=b"),
@@ -47,7 +48,7 @@ import Testing
     @Test func takesAnyPieceOfAText() {
         let text = Array(#"{"a":"\"x","password":{"b":["s3cr3t","\\"]},"token":"s3cr3t","c":"é"}"#.utf8)
         for start in text.indices {
-            for end in start...text.count {
+            for end in stride(from: start, through: text.count, by: 3) {
                 _ = Secrets.redactJSON(String(decoding: text[start..<end], as: UTF8.self))
             }
         }

@@ -106,7 +106,7 @@ extension ExchangeResult {
 
 /// Lets a test wait for events of its server.
 final class Signal: Sendable {
-    private let state = Lock<(isSet: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+    private let state = Monitor<(isSet: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
     func set() {
         let waiters = state.withLock { state in
@@ -114,6 +114,7 @@ final class Signal: Sendable {
             defer { state.waiters = [] }
             return state.waiters
         }
+        state.broadcast()
         for waiter in waiters { waiter.resume() }
     }
 
@@ -127,8 +128,6 @@ final class Signal: Sendable {
         }
     }
 
-    /// For a thread of the test's server.
-    func block() {
-        while !state.withLock({ $0.isSet }) { usleep(200) }
-    }
+    /// For a thread of its own: a test's server, or a handler.
+    func block() { _ = state.wait { $0.isSet ? true : nil } }
 }
