@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Callable, Optional
 
 from . import _registry
-from ._background import background_mailbox
+from ._background import adopt, background_mailbox
 from ._enums import Handler, RequestState
 from ._errors import ApiError
 from ._handles import Handle
@@ -109,6 +109,10 @@ class Delivery:
         """From here on it is owed."""
         self.client._pending.add(self)
         _registry.pending[self.token] = self
+        for mailbox in self.place_mailboxes():
+            # It may have been created by a thread or loop that has ended since.
+            if mailbox.is_abandoned:
+                adopt(mailbox)
 
     def fail(self) -> None:
         """Delivers the failure of a request that C never saw.
