@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
-from wheel.bdist_wheel import bdist_wheel
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = "libntapi.so.0"
@@ -26,6 +26,16 @@ def repository() -> Path | None:
     return None
 
 
+def check_tools() -> None:
+    """Names the tool that is missing, before cmake says it in its own way."""
+    for tool, name in (("swift", "Swift 6.2 or newer"), ("cmake", "cmake"), ("ninja", "ninja")):
+        if shutil.which(tool) is None:
+            raise SystemExit(
+                f"{name} is needed to build {LIBRARY}: "
+                "install it, or set NTAPI_LIBRARY to a built library"
+            )
+
+
 def find_library() -> Path:
     """NTAPI_LIBRARY, or the repository's build of it, which is made when it is missing."""
     named = os.environ.get("NTAPI_LIBRARY")
@@ -39,8 +49,9 @@ def find_library() -> Path:
         )
     library = root / "build" / LIBRARY
     if not library.exists():
-        configure = ["cmake", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release"]
-        subprocess.run(configure, cwd=root, check=True)
+        check_tools()
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DNTAPI_TESTS=OFF"]
+        subprocess.run(["cmake", "-B", "build", "-G", "Ninja", *options], cwd=root, check=True)
         subprocess.run(["cmake", "--build", "build"], cwd=root, check=True)
     return library.resolve(strict=True)
 

@@ -15,6 +15,8 @@ class WeatherClient(ntapi.AsyncClient):
 
     def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
         body = response.json
+        if not isinstance(body, dict):
+            return None
         if str(body.get("cod", 200)) == "200":
             return None
         return ntapi.ApiError(str(body["cod"]), body["message"])

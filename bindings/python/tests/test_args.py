@@ -248,8 +248,8 @@ def test_two_bodies_are_an_error_that_names_both(fault: ntapi.Client) -> None:
     assert "json" in error.message
 
 
-def test_text_that_is_not_unicode_reaches_the_handler(fault: ntapi.Client) -> None:
-    response = fault.perform("echo", ntapi.url("q", "\udc80"))
+def test_an_arg_that_c_cannot_hold_reaches_the_handler(fault: ntapi.Client) -> None:
+    response = fault.perform("echo", ntapi.data(b"x", "a\0b"))
     assert response.error is not None
     assert response.error.code is codes.INVALID_REQUEST
     assert response.status == 0

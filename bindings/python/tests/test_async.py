@@ -246,6 +246,29 @@ def test_a_loop_that_ends_first(client: ntapi.AsyncClient) -> None:
     assert names == ["ntapi-background"]
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_loop_that_is_closed_but_kept(
+    client: ntapi.AsyncClient, caplog: pytest.LogCaptureFixture, is_late: bool
+) -> None:
+    """Somebody keeps the loop: closing it is its end all the same."""
+    names: list[str] = []
+    loop = asyncio.new_event_loop()
+
+    async def main() -> ntapi.Request:
+        handler = lambda _: names.append(threading.current_thread().name)  # noqa: E731
+        return client.create_request("late?ms=50", (), handler)
+
+    request = loop.run_until_complete(main())
+    if not is_late:
+        request.resume()
+    loop.close()
+    if is_late:
+        request.resume()
+    assert request.wait(PATIENCE)
+    assert names == ["ntapi-background"]
+    assert "a loop has ended" in caplog.text
+
+
 def test_blocking_and_asyncio_side_by_side(client: ntapi.AsyncClient, fault: ntapi.Client) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
@@ -280,7 +303,7 @@ def test_an_arg_that_cannot_be_sent(client: ntapi.AsyncClient) -> None:
     async def main() -> None:
         async with client:
             with pytest.raises(ntapi.ApiError) as caught:
-                await client.send("echo", ntapi.url("q", "\udc80"))
+                await client.send("echo", ntapi.data(b"x", "a\0b"))
             assert caught.value.code is codes.INVALID_REQUEST
 
     run(main)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, Unraisable
 from ntapi import codes
 
 CITY_NOT_FOUND = ntapi.register_code("404")
@@ -231,3 +231,102 @@ def test_hooks_of_the_asyncio_client(servers: dict[str, str]) -> None:
             return client.calls
 
     assert asyncio.run(main()) == ["build", "completed"]
+
+
+async def _a_coroutine() -> None: ...
+
+
+class Forgetful(ntapi.ApiError):
+    """Does not call super().__init__()."""
+
+    def __init__(self) -> None:
+        self.code = ntapi.register_code("forgetful")
+
+
+class Stubborn(ntapi.ApiError):
+    """Cannot be filled in."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "response" and value is not None:
+            raise ZeroDivisionError
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: True, "it has to return an ApiError or None, not True"),
+        (lambda: "error", "not 'error'"),
+        (lambda: ntapi.ApiError, "not <class 'ntapi._errors.ApiError'>"),
+        (_a_coroutine, "hooks are plain functions, not async ones"),
+        (Forgetful, "generic"),
+    ],
+    ids=["True", "string", "class", "coroutine", "forgetful"],
+)
+def test_whatever_map_service_error_returns_the_handler_is_called(
+    servers: dict[str, str], make: Any, says: str
+) -> None:
+    def returned(self: Any, response: ntapi.Response) -> Any:
+        return make()
+
+    blocking: Any = type("Blocking", (ntapi.Client,), {"map_service_error": returned})
+    asynchronous: Any = type("Async", (ntapi.AsyncClient,), {"map_service_error": returned})
+
+    async def main() -> ntapi.Response:
+        client = asynchronous(servers["fault"])
+        response: ntapi.Response = await asyncio.wait_for(client.perform("echo"), PATIENCE)
+        return response
+
+    seen: list[ntapi.Response] = [asyncio.run(main())]
+    with blocking(servers["fault"]) as client:
+        client.begin("echo", (), seen.append)
+        assert client.drain(PATIENCE) == 0
+    assert len(seen) == 2
+    for response in seen:
+        assert response.error is not None
+        assert says in str(response.error)
+        assert response.error.response is response
+
+
+def test_an_error_that_cannot_be_filled_in(servers: dict[str, str], unraisable: Unraisable) -> None:
+    class Failing(ntapi.Client):
+        def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
+            raise Stubborn("x")
+
+    with Failing(servers["fault"]) as client:
+        assert isinstance(client.perform("echo").error, Stubborn)
+    assert [type(error) for error in unraisable.errors] == [ZeroDivisionError]
+
+
+def test_ctrl_c_in_a_hook_does_not_swallow_the_handler(servers: dict[str, str]) -> None:
+    class Interrupted(ntapi.Client):
+        def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+            raise KeyboardInterrupt
+
+    seen: list[ntapi.Response] = []
+    with Interrupted(servers["fault"]) as client:
+        client.begin("echo", (), seen.append)
+        with pytest.raises(KeyboardInterrupt):
+            client.drain(PATIENCE)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("client", [ntapi.Client, ntapi.AsyncClient])
+@pytest.mark.parametrize("hook", ["build_args", "map_service_error", "parse_json", "write_log"])
+def test_hooks_that_are_async_are_refused(client: Any, hook: str) -> None:
+    async def hook_of_mine(*_: Any) -> None: ...
+
+    kind: Any = type("Async", (client,), {hook: hook_of_mine})
+    with pytest.raises(TypeError, match=f"hooks are plain functions, not async ones: {hook}"):
+        kind("http://127.0.0.1")
+
+
+def test_parse_json_that_returns_a_coroutine(servers: dict[str, str]) -> None:
+    class Careless(ntapi.Client):
+        def parse_json(self, data: bytes) -> Any:
+            return _a_coroutine()
+
+    with Careless(servers["fault"]) as client:
+        error = client.perform("echo").error
+    assert error is not None
+    assert "hooks are plain functions" in str(error)

@@ -65,6 +65,41 @@ def test_sources_are_clean(command: list[str]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("present", "says"),
+    [
+        ([], "Swift 6.2 or newer is needed to build libntapi.so.0: install it, or set"),
+        (["swift"], "cmake is needed to build libntapi.so.0: install it, or set NTAPI_LIBRARY"),
+        (["swift", "cmake"], "ninja is needed to build libntapi.so.0: install it, or set"),
+    ],
+)
+def test_a_missing_tool_is_named(tmp_path: Path, present: list[str], says: str) -> None:
+    tools, root = tmp_path / "tools", tmp_path / "clone"
+    (root / "include").mkdir(parents=True)
+    (root / "include" / "ntapi.h").touch()
+    (root / "CMakeLists.txt").touch()
+    tools.mkdir()
+    for tool in present:
+        (tools / tool).write_text("#!/bin/sh\n")
+        (tools / tool).chmod(0o755)
+    code = """
+import runpy, sys, types
+# The build's own setuptools is not in this environment.
+for name in ("setuptools", "setuptools.command", "setuptools.command.build_py",
+             "setuptools.command.bdist_wheel"):
+    sys.modules[name] = types.ModuleType(name)
+sys.modules["setuptools"].setup = lambda **_: None
+sys.modules["setuptools.command.build_py"].build_py = object
+sys.modules["setuptools.command.bdist_wheel"].bdist_wheel = object
+runpy.run_path(sys.argv[1])["find_library"]()
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
+    environment.update(NTAPI_SOURCE=str(root), PATH=str(tools))
+    result = run_python(code, str(PACKAGE / "setup.py"), env=environment)
+    assert result.returncode == 1
+    assert says in result.stderr
+
+
 def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     source = tmp_path / "source"

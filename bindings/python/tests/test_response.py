@@ -101,6 +101,7 @@ def test_json_of_an_http_error_stays_readable(fault: ntapi.Client) -> None:
     assert error is not None
     assert (error.code, error.domain) == (codes.HTTP_ERROR, ntapi.ErrorDomain.HTTP)
     assert error.http_status == 503
+    assert error.transport_code is None
     assert error.retryable
     assert error.response is response
     assert response.json["message"] == "down"
@@ -129,7 +130,9 @@ def test_a_failed_response(fault: ntapi.Client) -> None:
     error = response.error
     assert error is not None
     assert error.domain is ntapi.ErrorDomain.NETWORK
+    assert error.transport_code is not None
     assert error.transport_code > 0
+    assert error.http_status is None
     assert (response.status, response.data, response.json) == (0, b"", None)
 
 

@@ -222,7 +222,7 @@ def test_a_thread_that_ends_before_its_response(
     in_thread(work)
     assert requests[0].wait(PATIENCE)
     assert names == ["ntapi-background"]
-    assert "a thread ended" in caplog.text
+    assert "a thread has ended" in caplog.text
 
 
 @pytest.mark.parametrize("response_place", EVERYWHERE)

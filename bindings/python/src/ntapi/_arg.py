@@ -55,6 +55,13 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
             raise TypeError(
                 f"an arg is expected, not {item!r}; did you mean ntapi.url(name, value)?"
             )
-        else:
+        elif callable(item):
+            raise TypeError(
+                f"an arg is expected, not {item!r}; "
+                "the handler comes after the args: begin(command, args, handler)"
+            )
+        elif isinstance(item, Iterable):
             result.extend(flatten(item))
+        else:
+            raise TypeError(f"an arg is expected, not {item!r}")
     return result

@@ -10,9 +10,10 @@ from typing import Callable, Optional
 from . import _registry
 from ._arg import Args
 from ._building import build
+from ._checks import check_timeout
 from ._client import BaseClient
 from ._delivery import ProgressHandler
-from ._enums import Thread
+from ._enums import LogFlags, Thread
 from ._loops import running_mailbox
 from ._places import Place, PlaceLike
 from ._response import Response
@@ -43,6 +44,16 @@ class AsyncClient(BaseClient):
     Everything runs on the caller's loop: progress handlers, the handlers of `begin`, the hooks. One
     client may be used from several loops.
     """
+
+    def __init__(
+        self,
+        base_url: Optional[str] = None,
+        *,
+        args: Args = (),
+        log_flags: Optional[LogFlags] = None,
+    ) -> None:
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        super().__init__(base_url, args=args, log_flags=log_flags)
 
     async def perform(
         self,
@@ -110,6 +121,7 @@ class AsyncClient(BaseClient):
         """Waits until every begun request has called its handler; returns how many are left after
         `timeout` seconds.
         """
+        check_timeout(timeout)
         mine = self._running_here()
         try:
             await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)

@@ -61,6 +61,7 @@ def background_mailbox() -> Mailbox:
 
 def adopt(mailbox: Mailbox) -> None:
     """Goes on with a mailbox whose thread has ended, when requests still deliver there."""
+    mailbox.is_abandoned = True
     if not _registry.delivers_to(mailbox):
         return
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from . import _same_thread
 from ._arg import Arg, Args, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
+from ._checks import check_handler, check_string
 from ._delivery import Delivery, ProgressHandler, ResponseHandler
 from ._enums import Handler
 from ._errors import ApiError
@@ -45,6 +46,10 @@ def build(
 
     `response_place` rules over what args say, `usual_place` where they say nothing.
     """
+    check_string(command, "the command")
+    check_handler(handler)
+    check_handler(upload_progress, "the upload progress handler")
+    check_handler(download_progress, "the download progress handler")
     flat = flatten(args)
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)

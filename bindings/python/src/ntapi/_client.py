@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from . import _hooks, _registry, _same_thread
 from ._arg import Arg, Args, flatten
 from ._arg_list import append_args
 from ._background import background_mailbox
 from ._building import build
+from ._checks import check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._delivery import Delivery, Outcome, ProgressHandler, ResponseHandler
@@ -20,6 +22,10 @@ from ._library import lib
 from ._mailbox import Mailbox
 from ._places import Place, PlaceLike, resolve
 from ._request import Request
+
+_OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
+"""What BaseClient.__init__ sets."""
+_CREDENTIALS = re.compile(r"//[^/@]*@")
 
 
 def _scope(owner: type, instance: Any) -> Any:
@@ -43,11 +49,14 @@ class BaseClient(Hooks):
         log_flags: Optional[LogFlags] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        if base_url is not None:
+            check_string(base_url, "base_url")
         text = None if base_url is None else base_url.encode()
         pointer = lib.ntapi_client_create(class_handle(type(self), BaseClient).pointer, text)
         if not pointer:
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
+        self._base_url = base_url
         self._pending: set[Delivery] = set()
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
@@ -57,6 +66,22 @@ class BaseClient(Hooks):
             self.args = args
         if log_flags is not None:
             self.log_flags = log_flags
+
+    def __repr__(self) -> str:
+        cls = type(self)
+        module = cls.__module__.partition("._")[0]
+        name = cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
+        url = self._base_url
+        shown = 'base URL by default "baseUrl"' if url is None else _CREDENTIALS.sub("//", url)
+        return f"<{name} {shown}>"
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            cls = type(self)
+            if name in _OWN:
+                raise RuntimeError(f"{cls.__qualname__}.__init__ has to call super().__init__()")
+            raise AttributeError(f"{cls.__qualname__!r} object has no attribute {name!r}")
 
     @property
     def args(self) -> tuple[Arg, ...]:

@@ -6,6 +6,7 @@ import itertools
 from typing import Any, Callable, Optional, Protocol
 
 from . import _same_thread
+from ._checks import check_string
 from ._enums import Status
 from ._json import from_c, to_c
 from ._library import lib
@@ -48,6 +49,7 @@ _forget_provider = DestroyFunction(_drop_provider)
 
 def set_in(scope: Optional[int], key: str, value: Any) -> None:
     """Sets a default in a C scope; None removes, a callable is asked at each look-up."""
+    check_string(key, "the name of a default")
     name = key.encode()
     if value is None:
         status = lib.ntapi_defaults_set(scope, name, None)
@@ -67,6 +69,7 @@ def set_in(scope: Optional[int], key: str, value: Any) -> None:
 
 def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
     """Looks a default up, in a C scope and what it inherits from."""
+    check_string(key, "the name of a default")
     pointer = lib.ntapi_defaults_get(scope, key.encode())
     _same_thread.raise_kept()
     return from_c(pointer) if pointer else fallback

@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Callable, Optional
 
 from . import _registry
-from ._background import background_mailbox
+from ._background import adopt, background_mailbox
 from ._enums import Handler, RequestState
 from ._errors import ApiError
 from ._handles import Handle
 from ._library import lib
 from ._mailbox import Job, Mailbox
 from ._places import Place
-from ._report import call_reporting
+from ._report import call_reporting, report
 from ._response import Response
 from ._streams import forget_source, source_error
 
@@ -109,6 +109,10 @@ class Delivery:
         """From here on it is owed."""
         self.client._pending.add(self)
         _registry.pending[self.token] = self
+        for mailbox in self.place_mailboxes():
+            # It may have been created by a thread or loop that has ended since.
+            if mailbox.is_abandoned:
+                adopt(mailbox)
 
     def fail(self) -> None:
         """Delivers the failure of a request that C never saw.
@@ -181,16 +185,27 @@ class Delivery:
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
         try:
-            cause = source_error(self.source_tokens)
-            if cause is not None and response.error is not None:
-                response.error.__cause__ = cause
             outcome.runner = threading.get_ident()
             outcome.response = response
-            self.client._complete(response, self.parses)
-            call_reporting(self._handlers[Handler.RESPONSE][1], response)
+            try:
+                self._complete(response)
+            finally:
+                # Whatever happened there, Ctrl-C included, the promise of exactly one call stands.
+                call_reporting(self._handlers[Handler.RESPONSE][1], response)
         finally:
             outcome.runner = None
             self._end()
+
+    def _complete(self, response: Response) -> None:
+        """What comes before the response handler."""
+        try:
+            cause = source_error(self.source_tokens)
+            if cause is not None and response.error is not None:
+                response.error._blame_stream(cause)
+            self.client._complete(response, self.parses)
+        except Exception as error:
+            # A subclass of ApiError that refuses to be filled in, say.
+            report(error, self.client)
 
     def _end(self) -> None:
         """Nothing is owed any more."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from . import codes
 from ._enums import ErrorDomain
 from ._library import lib
+from ._typing import Self
 from .codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -22,14 +23,26 @@ class ApiError(Exception):
     """What it is; compare with `is`: `error.code is ntapi.codes.TIMEOUT`."""
     message: str
     """What happened and what to do about it, for people."""
-    http_status: int
-    """The HTTP status that came with it, or 0."""
-    transport_code: int
-    """The transport's own code, a CURLcode, or 0."""
+    http_status: Optional[int]
+    """The HTTP status that came with it; None when there was no answer."""
+    transport_code: Optional[int]
+    """The transport's own code, a CURLcode; None when the transport did not fail."""
     retryable: bool
     """Whether sending the same request again may help."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> Self:
+        # A subclass may forget super().__init__(): its errors are errors all the same.
+        self = super().__new__(cls, *arguments)
+        self.domain = ErrorDomain.SERVICE
+        self.code = codes.GENERIC
+        self.message = Exception.__str__(self) or str(codes.GENERIC)
+        self.http_status = None
+        self.transport_code = None
+        self.retryable = False
+        self.response = None
+        return self
 
     def __init__(
         self,
@@ -37,19 +50,26 @@ class ApiError(Exception):
         message: str | None = None,
         *,
         domain: ErrorDomain = ErrorDomain.SERVICE,
-        http_status: int = 0,
-        transport_code: int = 0,
+        http_status: Optional[int] = None,
+        transport_code: Optional[int] = None,
         retryable: bool = False,
         response: Response | None = None,
     ) -> None:
         super().__init__(code, message)
         self.code = ErrorCode(code)
-        self.message = str(self.code) if message is None else message
+        self.message = str(self.code) if message is None else str(message)
         self.domain = domain
         self.http_status = http_status
         self.transport_code = transport_code
         self.retryable = retryable
         self.response = response
+
+    def _blame_stream(self, cause: BaseException) -> None:
+        """Says what the body's stream raised, when that is why the request failed."""
+        self.__cause__ = cause
+        if self.domain is not ErrorDomain.CANCELLED:
+            self.message = f"the body stream failed: {cause!r}"
+            self.args = (self.code, self.message)
 
     def __str__(self) -> str:
         return self.message
@@ -72,8 +92,8 @@ def read_error(pointer: int) -> ApiError:
         codes.GENERIC if code is None else code.decode(),
         None if message is None else message.decode("utf-8", "replace"),
         domain=ErrorDomain(lib.ntapi_error_get_domain(pointer)),
-        http_status=lib.ntapi_error_http_status(pointer),
-        transport_code=lib.ntapi_error_transport_code(pointer),
+        http_status=lib.ntapi_error_http_status(pointer) or None,
+        transport_code=lib.ntapi_error_transport_code(pointer) or None,
         retryable=lib.ntapi_error_is_retryable(pointer),
     )
 

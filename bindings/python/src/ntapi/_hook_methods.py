@@ -7,6 +7,7 @@ from typing import Any, Optional
 
 from . import codes
 from ._arg import Arg, Args
+from ._checks import is_async, refuse_coroutine
 from ._enums import ErrorDomain, LogFlags
 from ._errors import ApiError
 from ._hooks import HTTPRequest
@@ -71,6 +72,9 @@ class Hooks:
         self._overridden = frozenset(
             name for name in names if getattr(cls, name) is not getattr(Hooks, name)
         )
+        for name in self._overridden:
+            if is_async(getattr(cls, name)):
+                raise TypeError(f"hooks are plain functions, not async ones: {name}")
 
     def _complete(self, response: Response, parses: bool) -> None:
         """What hooks do with a response before its handler, on the handler's thread."""
@@ -86,15 +90,20 @@ class Hooks:
 
     def _map_error(self, response: Response) -> None:
         try:
-            error = self.map_service_error(response)
+            error: object = self.map_service_error(response)
+            refuse_coroutine(error)
+            if error is None:
+                return
+            if not isinstance(error, ApiError):
+                raise TypeError(f"it has to return an ApiError or None, not {error!r}")
+            response._set_error(error)
         except ApiError as raised:
-            error = raised
+            response._set_error(raised)
         except Exception as raised:
             # A response that could not be judged must not pass for a good one.
-            error = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
-            error.__cause__ = raised
-        if error is not None:
-            response._set_error(error)
+            failure = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
+            failure.__cause__ = raised
+            response._set_error(failure)
 
 
 def _answered(response: Response) -> bool:

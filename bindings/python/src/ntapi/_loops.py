@@ -13,16 +13,31 @@ _mailboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = (
 )
 
 
+class _Reader:
+    """What a loop calls when a mailbox has something. Only the loop refers to it."""
+
+    __slots__ = ("__weakref__", "_mailbox")
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
+
+    def __call__(self) -> None:
+        self._mailbox.drain()
+
+
 def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     """The mailbox of a loop, made on first use. On the loop's thread."""
     mailbox = _mailboxes.get(loop)
     if mailbox is None:
         mailbox = _mailboxes[loop] = Mailbox()
+        mailbox.whose = "loop"
+        reader = _Reader(mailbox)
         # Two descriptors, both level-triggered: one turn of the loop takes everything that waits.
-        loop.add_reader(mailbox.event_fd, mailbox.drain)
-        loop.add_reader(mailbox.wake_fd, mailbox.drain)
-        # When the loop goes before its requests do, the background goes on with them.
-        weakref.finalize(loop, _background.adopt, mailbox).atexit = False
+        loop.add_reader(mailbox.event_fd, reader)
+        loop.add_reader(mailbox.wake_fd, reader)
+        # When the loop goes before its requests do, the background goes on with them. A loop that
+        # is closed drops its readers, though somebody may keep the loop itself for ever.
+        weakref.finalize(reader, _background.adopt, mailbox).atexit = False
     return mailbox
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Callable, Optional
 
 from . import _registry
+from ._checks import check_timeout
 from ._enums import Handler
 from ._handles import Handle
 from ._library import lib
@@ -21,6 +22,8 @@ from ._wake import Waker
 _logger = logging.getLogger("ntapi")
 
 _BATCH = 64
+_LONGEST = 1_000_000.0
+"""Seconds, less than epoll's own limit of about 24 days."""
 _Batch = Event * _BATCH
 
 Job = Callable[[], object]
@@ -59,6 +62,9 @@ class Mailbox:
         self._woken = False
         self._stopping = False
         self._is_orphan = False
+        self.is_abandoned = False
+        """Whether nobody drains it any more: its thread has ended, or its loop."""
+        self.whose = "thread"
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = threading.RLock()
@@ -147,6 +153,7 @@ class Mailbox:
         """Runs handlers until `is_over()`, asked after each and after each wake, or until the time
         is over.
         """
+        check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
         self._enter()
         try:
@@ -161,7 +168,7 @@ class Mailbox:
                 if remaining is not None and remaining <= 0:
                     return is_over()
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
-                self._epoll.poll(remaining, 1)
+                self._epoll.poll(None if remaining is None else min(remaining, _LONGEST), 1)
             return True
         finally:
             self._leave()
@@ -241,7 +248,8 @@ class Mailbox:
                 if event is not None and event.handler:
                     if self._is_orphan and event.handler == Handler.RESPONSE:
                         _logger.warning(
-                            "a thread ended before its response came; the handler runs on %s",
+                            "a %s has ended before its response came; the handler runs on %s",
+                            self.whose,
                             threading.current_thread().name,
                         )
                     _registry.dispatch(event)

@@ -77,6 +77,13 @@ class _Submitting:
         return f"executor {self._submit!r}"
 
 
+def check_place(place: object) -> None:
+    """Raises TypeError for what is no place."""
+    known = (Thread, Mailbox, concurrent.futures.Executor)
+    if not isinstance(place, known) and not callable(place):
+        raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {place!r}")
+
+
 def resolve(place: PlaceLike) -> Place:
     """What the user said, as a place. On the thread that begins the request."""
     if place is Thread.MAIN:
@@ -89,6 +96,4 @@ def resolve(place: PlaceLike) -> Place:
         return place
     if isinstance(place, concurrent.futures.Executor):
         return _Submitting(place.submit)
-    if callable(place):
-        return _Submitting(place)
-    raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {place!r}")
+    return _Submitting(place)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _deep_json, codes
+from ._checks import refuse_coroutine
 from ._enums import ErrorDomain
 from ._errors import ApiError, read_error
 from ._handles import Handle
@@ -50,7 +51,7 @@ class Response:
         self._error = error
         if error is not None:
             error.response = self
-            error.http_status = error.http_status or self.status
+            error.http_status = error.http_status or self.status or None
 
     def raise_for_error(self) -> Response:
         """Raises the error, if there is one; else returns the response itself."""
@@ -118,7 +119,9 @@ class Response:
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
         try:
-            self._parsed = parse(self.data)
+            parsed = parse(self.data)
+            refuse_coroutine(parsed)
+            self._parsed = parsed
         except Exception as error:
             # An HTTP error says more than a body that is not JSON.
             if self.error is None:

@@ -11,6 +11,7 @@ from ._background import background_mailbox
 from ._building import build
 from ._client import BaseClient
 from ._delivery import ProgressHandler
+from ._enums import LogFlags
 from ._places import Place
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
@@ -26,6 +27,16 @@ class Client(BaseClient):
     A handler of `begin` runs on the main thread by default, while that runs its mailbox
     (`ntapi.run`) or waits.
     """
+
+    def __init__(
+        self,
+        base_url: Optional[str] = None,
+        *,
+        args: Args = (),
+        log_flags: Optional[LogFlags] = None,
+    ) -> None:
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        super().__init__(base_url, args=args, log_flags=log_flags)
 
     def perform(
         self,

@@ -9,11 +9,12 @@ import json as _json
 import math
 import os
 from datetime import timedelta
-from typing import Any, Optional, Union
+from typing import Any, Literal, Optional, Union
 
 from ._arg import Arg, Args
+from ._checks import check_string, check_text, type_name
 from ._enums import CachePolicy, Clock
-from ._places import PlaceLike
+from ._places import PlaceLike, check_place
 from ._streams import Source, StreamContent
 
 __all__ = [
@@ -45,12 +46,41 @@ __all__ = [
 Scalar = Union[str, int, float, bool]
 Path = Union[str, "os.PathLike[str]"]
 BytesLike = Union[bytes, bytearray, memoryview]
+ClockName = Literal["idle", "connect", "queue", "attempt", "total"]
 _UNSET: Any = object()
 
 
 def _arg(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
     """An arg that is suppressed when one of the needed values is None."""
+    for value in needed + options:
+        if isinstance(value, str):
+            check_text(
+                value, f"the {kind} arg {needed[0]!r}" if len(needed) > 1 else f"the {kind} arg"
+            )
     return Arg(kind, needed + options, is_suppressed=any(value is None for value in needed))
+
+
+def _name(name: str, kind: str) -> str:
+    """The name in an arg, which has to be a string."""
+    check_string(name, f"the name of a {kind} arg")
+    return name
+
+
+def _string(value: Optional[str], what: str) -> Optional[str]:
+    """A value that has to be a string."""
+    if value is not None:
+        check_string(value, what)
+    return value
+
+
+def _file_path(path: Optional[Path]) -> Optional[str]:
+    return None if path is None else _string(os.fspath(path), "a file's path")
+
+
+def _place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
+    if place is not None:
+        check_place(place)
+    return place
 
 
 def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
@@ -76,12 +106,18 @@ def _bytes(content: Union[BytesLike, str, None]) -> Optional[bytes]:
     """Bytes that nobody changes any more; text as UTF-8."""
     if content is None or isinstance(content, bytes):
         return content
-    return content.encode() if isinstance(content, str) else bytes(content)
+    if isinstance(content, str):
+        check_text(content, "the text")
+        return content.encode()
+    if isinstance(content, (bytearray, memoryview)):
+        return bytes(content)
+    # bytes(5) would be five zeros.
+    raise TypeError(f"bytes or a string are expected, not {type_name(content)}")
 
 
 def url(name: str, value: Optional[Scalar]) -> Arg:
     """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
-    scalar = _scalar(value)
+    name, scalar = _name(name, "url"), _scalar(value)
     if isinstance(scalar, float) and not math.isfinite(scalar):
         return _arg("url_double", name, scalar)
     return _arg("url", name, scalar)
@@ -91,12 +127,12 @@ def path(name: str, value: Optional[Scalar]) -> Arg:
     """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
     `..`.
     """
-    return _arg("path", name, _scalar(value))
+    return _arg("path", _name(name, "path"), _scalar(value))
 
 
 def form(name: str, value: Optional[Scalar]) -> Arg:
     """An application/x-www-form-urlencoded pair; the default method becomes POST."""
-    return _arg("form", name, _scalar(value))
+    return _arg("form", _name(name, "form"), _scalar(value))
 
 
 def multipart(
@@ -112,6 +148,7 @@ def multipart(
 
     Bytes are sent as the file `filename`, by default `NAME.EXTENSION`, by default `NAME.bin`.
     """
+    _name(name, "multipart")
     is_field = isinstance(content, str) and extension is None
     if is_field and filename is None and content_type is None:
         return _arg("multipart", name, content)
@@ -131,8 +168,8 @@ def multipart_file(
     """A file as a multipart part, streamed from disk; `filename` is by default the path's last
     component.
     """
-    file_path = None if path is None else os.fspath(path)
-    return _arg("multipart_file", name, file_path, options=(filename, content_type))
+    name = _name(name, "multipart_file")
+    return _arg("multipart_file", name, _file_path(path), options=(filename, content_type))
 
 
 def data(content: Union[BytesLike, str, None], content_type: Optional[str] = None) -> Arg:
@@ -153,7 +190,7 @@ def json(value: Any) -> Arg:
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
     """A file as the body, streamed with constant memory; the default method becomes POST."""
-    return _arg("file", None if path is None else os.fspath(path), options=(content_type,))
+    return _arg("file", _file_path(path), options=(content_type,))
 
 
 def stream(
@@ -175,48 +212,57 @@ def stream(
 
 def base_url(url: Optional[str]) -> Arg:
     """Replaces the whole URL before the query, command included, for this request."""
-    return _arg("base_url", url)
+    return _arg("base_url", _string(url, "the base URL"))
 
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return _arg("header", name, _text(value))
+    return _arg("header", _name(name, "header"), _text(value))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return _arg("add_header", name, _text(value))
+    return _arg("add_header", _name(name, "add_header"), _text(value))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
     """Sets the Authorization header to HTTP Basic credentials."""
-    return _arg("basic_auth", user, password)
+    return _arg("basic_auth", _string(user, "the user"), _string(password, "the password"))
 
 
 def bearer(token: Optional[str]) -> Arg:
     """Sets the Authorization header to a bearer token."""
-    return _arg("bearer", token)
+    return _arg("bearer", _string(token, "the token"))
 
 
-def timeout(seconds: Union[float, timedelta, None], clock: Union[str, Clock] = Clock.IDLE) -> Arg:
+def timeout(
+    seconds: Union[float, timedelta, None], clock: Union[ClockName, Clock] = Clock.IDLE
+) -> Arg:
     """Sets one of the five timeouts: idle, connect, queue, attempt or total.
 
     Infinity switches it off.
     """
     if isinstance(seconds, timedelta):
         seconds = seconds.total_seconds()
+    elif seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, (int, float))
+    ):
+        raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
     return _arg("timeout", chosen, None if seconds is None else float(seconds))
 
 
 def method(name: Optional[str]) -> Arg:
     """Overrides the detected method."""
-    return _arg("method", name)
+    return _arg("method", _string(name, "the method"))
 
 
 def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
     """Sets the cache policy, `CachePolicy.RELOAD_REVALIDATING` or "reload_revalidating"."""
-    chosen = _member(CachePolicy, policy) if isinstance(policy, str) else policy
+    if policy is None or isinstance(policy, CachePolicy):
+        chosen = policy
+    else:
+        chosen = _member(CachePolicy, policy)
     return _arg("cache_policy", None if chosen is None else chosen.name.lower())
 
 
@@ -224,6 +270,7 @@ def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
     """Sets an option: "raw_data", "ignore_http_errors" and the like, or a name of your own, which
     hooks can read.
     """
+    _string(name, "the option")
     return _arg("option", name) if value is _UNSET else _arg("option", name, _text(value))
 
 
@@ -231,20 +278,21 @@ def response_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the response handler runs: a `Thread`, a `Mailbox`, an executor or a function that
     takes a job.
     """
-    return _arg("response_thread", place)
+    return _arg("response_thread", _place(place))
 
 
 def upload_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the upload progress handler runs."""
-    return _arg("upload_progress_thread", place)
+    return _arg("upload_progress_thread", _place(place))
 
 
 def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the download progress handler runs."""
-    return _arg("download_progress_thread", place)
+    return _arg("download_progress_thread", _place(place))
 
 
 def _member(members: Any, name: str) -> Any:
+    check_string(name, f"a {members.__name__}")
     try:
         return members[name.upper()]
     except KeyError:

@@ -30,6 +30,8 @@ class ErrorCode(str):
     __slots__ = ()
 
     def __new__(cls, name: str) -> ErrorCode:
+        if not isinstance(name, str):
+            raise TypeError(f"a code has to be a string, not {type(name).__name__}")
         text = str(name)
         code = _codes.get(text)
         if code is None:

@@ -1,0 +1,67 @@
+"""The example programs, run as a newcomer runs them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import ntapi
+from conftest import PATIENCE, REPOSITORY
+
+EXAMPLES = REPOSITORY / "bindings" / "python" / "examples"
+
+
+def run_example(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE,
+        check=False,
+    )
+
+
+def test_weather(servers: dict[str, str]) -> None:
+    result = run_example("weather.py", servers["weather"])
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"ntapi {ntapi.library_version()} from Python"
+    assert lines[-1] == "done: 20 requests, 2 errors as expected"
+    assert lines[2] == "1  A search: url args, and defaults that every call gets"
+    assert (
+        f"   GET {servers['weather']}/data/2.5/find?appid=demo&units=metric&q=London&cnt=5" in lines
+    )
+    assert '   the server read: "Rain & sun, 50 % each" from Zoë' in lines
+    full = "#" * 40
+    assert [line for line in lines if "[" in line] == [
+        f"   photo.png  [{full}] 100 %",
+        f"   download   [{full}] 100 %",
+    ]
+    assert '   HTTP status 200, and yet: error "404": city not found' in lines
+    assert "   executor   ran on the executor's thread" in lines
+    assert sum(" ms  " in line for line in lines) == 10
+
+
+def test_weather_gets_any_url(servers: dict[str, str]) -> None:
+    url = f"{servers['fault']}/echo?a=1"
+    result = run_example("weather.py", "--get", url)
+    assert (result.returncode, result.stderr) == (0, "")
+    first, second, *_ = result.stdout.splitlines()
+    assert first == url
+    assert second.startswith("status 200 after ")
+    assert '"method"' in result.stdout
+
+
+def test_weather_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
+    for url in ("http://127.0.0.1:1/", "no url"):
+        result = run_example("weather.py", "--get", url)
+        assert (result.returncode, result.stdout) == (1, "")
+        assert result.stderr.startswith("error: ")
+        assert len(result.stderr.splitlines()) == 1
+    assert run_example("weather.py").returncode == 2
+
+
+def test_asyncio_weather(servers: dict[str, str]) -> None:
+    result = run_example("asyncio_weather.py", servers["weather"])
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Nowhereville: city not found" in result.stdout

@@ -1,0 +1,149 @@
+"""What users get wrong is an exception where they get it wrong, with a message that helps."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any, Callable
+
+import pytest
+
+import ntapi
+
+
+async def async_handler(_: ntapi.Response) -> None: ...
+
+
+class AsyncCall:
+    async def __call__(self, _: ntapi.Response) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("begin", "says"),
+    [
+        (lambda client: client.begin("x", (), 5), "the handler has to be callable, not int"),
+        (
+            lambda client: client.begin("x", ntapi.url("a", 1), ntapi.url("b", 2)),
+            "the handler has to be callable, not Arg; args of begin go in a list",
+        ),
+        (lambda client: client.begin("x", print), "begin(command, args, handler)"),
+        (
+            lambda client: client.begin("x", upload_progress=5),
+            "the upload progress handler has to be callable, not int",
+        ),
+        (
+            lambda client: client.begin("x", download_progress="y"),
+            "the download progress handler has to be callable, not str",
+        ),
+        (lambda client: client.begin("x", (), async_handler), "handlers are plain functions"),
+        (lambda client: client.begin("x", (), AsyncCall()), "handlers are plain functions"),
+        (
+            lambda client: client.begin("x", download_progress=async_handler),
+            "handlers are plain functions, not async ones",
+        ),
+        (lambda client: client.begin(5), "the command has to be a string, not int"),
+        (lambda client: client.begin("x", 5), "an arg is expected, not 5"),
+        (lambda client: client.begin("x", [None, [5]]), "an arg is expected, not 5"),
+    ],
+)
+def test_begin(begin: Callable[[Any], object], says: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(says)):
+        begin(ntapi.Client("http://127.0.0.1"))
+
+    async def main() -> None:
+        begin(ntapi.AsyncClient("http://127.0.0.1"))
+
+    with pytest.raises(TypeError, match=re.escape(says)):
+        asyncio.run(main())
+
+
+@pytest.mark.parametrize("content", [5, [1, 2], True, 1.5, {}])
+def test_bytes_are_bytes(content: Any) -> None:
+    for make in (ntapi.data, lambda content: ntapi.multipart("p", content)):
+        expected = f"bytes or a string are expected, not {type(content).__name__}"
+        with pytest.raises(TypeError, match=expected):
+            make(content)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: ntapi.Client(5), "base_url has to be a string, not int"),
+        (lambda: ntapi.Client("http://a", args=5), "an arg is expected, not 5"),
+        (lambda: ntapi.defaults.set(5, 1), "the name of a default has to be a string, not int"),
+        (lambda: ntapi.Client.get_default(5), "the name of a default has to be a string, not int"),
+        (lambda: ntapi.run("1"), "timeout has to be a number of seconds"),
+        (lambda: ntapi.drain("1"), "timeout has to be a number of seconds"),
+        (lambda: ntapi.Client("http://a").drain(True), "timeout has to be a number of seconds"),
+        (lambda: asyncio.run(ntapi.AsyncClient().drain("1")), "timeout has to be a number"),
+        (lambda: ntapi.timeout("5"), "timeout has to be a number of seconds, not str"),
+        (lambda: ntapi.timeout(5, 5), "a Clock has to be a string, not int"),
+        (lambda: ntapi.url(1, "x"), "the name of a url arg has to be a string, not int"),
+        (lambda: ntapi.form(1, "x"), "the name of a form arg has to be a string, not int"),
+        (lambda: ntapi.header(1, "x"), "the name of a header arg has to be a string, not int"),
+        (lambda: ntapi.multipart(1, "x"), "the name of a multipart arg has to be a string"),
+        (lambda: ntapi.method(5), "the method has to be a string, not int"),
+        (lambda: ntapi.bearer(5), "the token has to be a string, not int"),
+        (lambda: ntapi.option(5), "the option has to be a string, not int"),
+        (lambda: ntapi.response_thread("main"), "executor or function is expected, not 'main'"),
+        (lambda: ntapi.register_code(5), "a code has to be a string, not int"),
+        (lambda: ntapi.ApiError(5), "a code has to be a string, not int"),
+        (lambda: ntapi.Client(1, 2), "Client.__init__()"),
+        (lambda: ntapi.AsyncClient(1, 2), "AsyncClient.__init__()"),
+    ],
+)
+def test_types(call: Callable[[], Any], says: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(says)) as caught:
+        call()
+    assert "BaseClient" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda text: ntapi.url("q", text), "the url arg 'q' cannot be sent: it has a lone"),
+        (lambda text: ntapi.url(text, "q"), "the name of a url arg cannot be sent"),
+        (lambda text: ntapi.header("X", text), "the header arg 'X' cannot be sent"),
+        (lambda text: ntapi.json({"a": text}), "the json arg cannot be sent"),
+        (lambda text: ntapi.bearer(text), "the token cannot be sent"),
+        (lambda text: ntapi.data(text), "the text cannot be sent"),
+    ],
+)
+def test_lone_surrogates(make: Callable[[str], ntapi.Arg], says: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(says)):
+        make("a\udc80")
+
+
+def test_long_timeouts(fault: ntapi.Client) -> None:
+    for timeout in (float("inf"), 1e12):
+        request = fault.begin("echo")
+        assert request.wait(timeout)
+
+
+def test_a_subclass_that_forgets_super() -> None:
+    class Forgetful(ntapi.Client):
+        def __init__(self) -> None:
+            pass
+
+    client: Any = Forgetful()
+    for use in (client.begin, lambda: client.args, client.close, lambda: repr(client)):
+        with pytest.raises(RuntimeError, match=r"__init__ has to call super\(\).__init__\(\)"):
+            use()
+    with pytest.raises(AttributeError, match="no attribute 'colour'"):
+        _ = client.colour
+
+
+def test_a_client_says_where_it_goes() -> None:
+    assert repr(ntapi.Client("http://a:b@x/y")) == "<ntapi.Client http://x/y>"
+    assert repr(ntapi.AsyncClient()) == '<ntapi.AsyncClient base URL by default "baseUrl">'
+
+
+def test_a_stream_that_fails_is_explained(fault: ntapi.Client) -> None:
+    def failing() -> Any:
+        yield b"a"
+        raise ValueError("boom")
+
+    error = fault.perform("echo", ntapi.stream(failing())).error
+    assert str(error) == "the body stream failed: ValueError('boom')"
+    assert isinstance(error, ntapi.ApiError)
+    assert isinstance(error.__cause__, ValueError)
