@@ -438,7 +438,7 @@ static void every_promise_is_kept(void **state) {
     print_message("stress: seed %s, %d requests in %.1f s: %d ok, %d cancelled, %d timeouts, %d failed; main %d, "
                   "background %d, current %d, executor %d, events %d; %d warnings, %d violations\n",
                   seed_text, total, seconds, oks, cancelled, timeouts, failed, on_place[0], on_place[1], on_place[2],
-                  on_place[3], on_place[4], warnings, violations);
+                  on_place[3], on_place[4], load(warnings), violations);
     assert_int_equal(violations, 0);
 }
 
