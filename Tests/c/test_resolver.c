@@ -1,0 +1,60 @@
+/*
+ * A look-up that hangs must hold up nobody: not other requests, not its own timeout, not a cancel, not the end of the
+ * process. Runs with slow_resolver preloaded, which never resolves "stuck.invalid".
+ */
+#include "support.h"
+
+#include <time.h>
+
+/** Far more than any of it takes when nothing waits for the look-up, and far less than the look-up. */
+static const double SOON = 5;
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void its_own_timeout_ends_it(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, "http://stuck.invalid");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_CONNECT, 0.1));
+    double begun = now();
+    ntapi_response *response = ntapi_client_perform(client, "", args);
+    assert_true(ntapi_error_code(ntapi_response_error(response)) == NTAPI_CODE_TIMEOUT);
+    assert_true(now() - begun < SOON);
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+static void others_go_on_and_cancel_ends_it(void **state) {
+    (void)state;
+    ntapi_client *stuck = ntapi_client_create(NULL, "http://stuck.invalid");
+    ntapi_client *client = client_of("fault");
+    witness seen;
+    witness_init(&seen);
+    double begun = now();
+    begin(stuck, "", NULL, &seen);
+    ntapi_response *response = perform(client, "ok", NULL);
+    assert_null(ntapi_response_error(response));
+    ntapi_response_free(response);
+    check_ok(ntapi_client_cancel_all(stuck));
+    assert_int_equal(ntapi_client_drain(stuck, SOON), 0);
+    witness_wait(&seen, 1);
+    assert_string_equal(witness_code(&seen), "request cancelled");
+    assert_true(now() - begun < SOON);
+    witness_free(&seen);
+    ntapi_client_free(client);
+    ntapi_client_free(stuck);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(its_own_timeout_ends_it),
+        cmocka_unit_test(others_go_on_and_cancel_ends_it),
+    };
+    /* That the process ends in time is for ctest to see: look-ups hang as it exits. */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
