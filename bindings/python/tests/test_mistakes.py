@@ -118,6 +118,9 @@ def test_long_timeouts(fault: ntapi.Client) -> None:
     for timeout in (float("inf"), 1e12):
         request = fault.begin("echo")
         assert request.wait(timeout)
+    wrong: Any = "1"
+    with pytest.raises(TypeError, match="timeout has to be a number of seconds, not str"):
+        request.wait(wrong)
 
 
 def test_a_subclass_that_forgets_super() -> None:

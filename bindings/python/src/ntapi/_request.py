@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _registry
+from ._checks import check_timeout
 from ._delivery import Outcome, state_of
 from ._enums import Handler, RequestState, Status
 from ._handles import Handle
@@ -55,6 +56,7 @@ class Request:
 
         Runs the calling thread's other handlers meanwhile.
         """
+        check_timeout(timeout)
         outcome = self._outcome
         delivery = outcome.delivery
         if outcome.is_done or delivery is None:
