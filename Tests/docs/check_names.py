@@ -17,7 +17,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
-NOT_OF_THE_HEADER = re.compile(r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_")
+NOT_OF_THE_HEADER = re.compile(
+    r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_"
+)
 """Variables of the tests, the other header, the name of an example, and prefixes."""
 
 
