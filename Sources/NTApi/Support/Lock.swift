@@ -67,6 +67,7 @@ package struct SharedMutex: @unchecked Sendable {
 
 /// The locks that `fork` must find free. They are created for the life of the process.
 private enum ForkSafeLocks {
+    // Safe to share: a mutex, made once and never freed.
     nonisolated(unsafe) private static let registry: UnsafeMutablePointer<pthread_mutex_t> = {
         let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(mutex, nil)
