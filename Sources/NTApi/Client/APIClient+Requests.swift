@@ -37,8 +37,8 @@ extension APIClient {
 
     /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
     public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
-        let request = begin(command, args: args)
-        request.wait()
+        let request = request(command, args: args)
+        request.perform()
         return request.response ?? request.cancelledResponse
     }
 
@@ -51,7 +51,7 @@ extension APIClient {
     ) async -> APIResponse {
         // A program that awaits need not run the main thread's mailbox.
         let request = request(
-            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.background)])
+            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {

@@ -40,7 +40,12 @@ public struct HTTPRequest: Sendable {
     }
 
     /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).
-    var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
+    var isIdempotent: Bool {
+        switch method {
+        case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+        default: false
+        }
+    }
 }
 
 /// How an exchange is to be made: what args and defaults say beside the message itself.
