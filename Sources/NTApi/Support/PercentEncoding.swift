@@ -21,8 +21,16 @@ enum PercentEncoding {
 
     /// A path that a programmer wrote: what may stand in one stays, also what is encoded already; the rest is encoded.
     static func path(_ text: String) -> String {
-        let allowed = Array("%/:@!$&'()*+,;=?".utf8)
-        return encode(text) { $0.isUnreserved || allowed.contains($0) ? $0 : nil }
+        encode(text) { byte in
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "!"),
+                UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"),
+                UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="),
+                UInt8(ascii: "?"):
+                byte
+            default: byte.isUnreserved ? byte : nil
+            }
+        }
     }
 
     /// Undoes percent-encoding; a stray % stays.
@@ -47,6 +55,7 @@ enum PercentEncoding {
     }
 
     private static func encode(_ text: String, keeping kept: (UInt8) -> UInt8?) -> String {
+        if text.withBytes({ $0.allSatisfy { kept($0) == $0 } }) { return text }
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
@@ -63,11 +72,6 @@ enum PercentEncoding {
 }
 
 extension UInt8 {
-    fileprivate var isUnreserved: Bool {
-        isASCIILetter || isASCIIDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
-            || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
-    }
-
     fileprivate var hexadecimalValue: UInt8? {
         if isASCIIDigit { return self - UInt8(ascii: "0") }
         let letter = lowercasedASCII
