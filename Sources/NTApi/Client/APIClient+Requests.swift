@@ -114,23 +114,37 @@ extension APIClient {
         guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
         var applied = AppliedArgs()
         for arg in args { try applied.apply(arg) }
-        let settings = settings()
-        var built = try RequestBuilder(settings: settings.value, baseURL: settings.baseURL).build(command, applied)
-        let url = built.http.url
+        var built = try RequestBuilder(settings: settings).build(command, applied)
+        let http = built.http
         buildRequest(&built.http, options: built.options)
-        try built.http.check(previousURL: url)
+        try built.http.check(against: http)
         return built
     }
 }
 
 extension HTTPRequest {
     /// What a hook may have put in is checked as what the args put in.
-    fileprivate func check(previousURL: String) throws(APIError) {
-        try HeaderSyntax.check(method: method)
+    ///
+    /// - Parameter checked: the request as it was before the hook.
+    fileprivate func check(against checked: HTTPRequest) throws(APIError) {
+        if method != checked.method { try HeaderSyntax.check(method: method) }
+        if !headers.isUnchanged(since: checked.headers) { try checkHeaders() }
+        if url != checked.url { _ = try URLParts(url) }
+    }
+
+    private func checkHeaders() throws(APIError) {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
-        if url != previousURL { _ = try URLParts(url) }
     }
 
     /// Whether method, headers and URL may be sent.
-    package var isValid: Bool { (try? check(previousURL: "")) != nil }
+    package var isValid: Bool {
+        do throws(APIError) {
+            try HeaderSyntax.check(method: method)
+            try checkHeaders()
+            _ = try URLParts(url)
+            return true
+        } catch {
+            return false
+        }
+    }
 }

@@ -14,19 +14,17 @@ struct BuiltRequest: Sendable {
 /// Turns a command and args into a request. Runs on the thread that begins the request; mistakes are errors, never traps.
 struct RequestBuilder {
     let settings: ResolvedSettings
-    let baseURL: String?
 
     func build(_ command: String, _ applied: AppliedArgs) throws(APIError) -> BuiltRequest {
         if let problem = settings.problem { throw problem }
         let url = try URLBuilder.url(
-            base: baseURL, replacement: applied.baseURL, command: command, path: applied.path, query: applied.query)
+            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path, query: applied.query)
         var http = HTTPRequest(method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url.text)
         http.headers = applied.headers
         http.settings = try transferSettings(applied)
         let wantsJSON = try !applied.options.isOn(.rawData)
         try setBody(of: &http, applied.body)
-        http.headers.setIfAbsent("User-Agent", settings.userAgent)
-        if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
+        http.headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
         if http.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") == true {
@@ -37,16 +35,17 @@ struct RequestBuilder {
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
-        var transfer = settings.transfer
+        let options = applied.options
+        if applied.timeouts.isEmpty, options.isEmpty, applied.cachePolicy == .protocol { return settings.transfer }
+        var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         transfer.cachePolicy = applied.cachePolicy
-        let options = applied.options
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
         if let size = try options.number(.maximumResponseSize) { transfer.maximumResponseSize = size }
         if let count = try options.number(.maximumRedirects) { transfer.maximumRedirects = Int(clamping: count) }
         if let version = options[.httpVersion] { transfer.httpVersion = try ResolvedSettings.httpVersion(version) }
         _ = try options.isOn(.ignoreHTTPErrors)
-        return transfer
+        return TransferSettings(transfer)
     }
 
     private func setBody(of http: inout HTTPRequest, _ body: AppliedArgs.Body?) throws(APIError) {
@@ -98,11 +97,5 @@ struct RequestBuilder {
             throw .invalidRequest("\(quoted(path)) is not a regular file: read it yourself and pass a stream")
         }
         return Int64(status.st_size)
-    }
-}
-
-extension HTTPHeaders {
-    fileprivate mutating func setIfAbsent(_ name: String, _ value: String) {
-        if !contains(where: { $0.name.equalsIgnoringASCIICase(name) }) { set(name, value) }
     }
 }
