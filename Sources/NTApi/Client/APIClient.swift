@@ -13,8 +13,8 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
-        /// What the defaults said when they had this version.
-        var settings: (version: Int, value: ResolvedSettings)?
+        /// What the defaults said when they had this version; nil when none of them can be relied on again.
+        var settings: (version: Int?, value: ResolvedSettings)?
     }
 
     /// The defaults of this client, which inherit from its class's.
@@ -106,9 +106,10 @@ open class APIClient: @unchecked Sendable {
     /// The defaults that have a meaning, read again only when any default has changed.
     var settings: ResolvedSettings {
         let version = Defaults.version
-        if let version, let known = state.withLock({ $0.settings }), known.version == version { return known.value }
-        let value = ResolvedSettings(defaults, environment: environment)
-        if let version { state.withLock { $0.settings = (version, value) } }
+        let known = state.withLock { $0.settings }
+        if let known, let version, known.version == version { return known.value }
+        let value = ResolvedSettings(defaults, environment: environment, previous: known?.value)
+        state.withLock { $0.settings = (version, value) }
         return value
     }
 }

@@ -1,6 +1,6 @@
 /// The defaults with a meaning, read and checked: once for all requests that are made until one of them changes.
 final class ResolvedSettings: Sendable {
-    let baseURL: String?
+    let baseURL: BaseURL?
     let logFlags: LogFlags
     let transfer: TransferSettings
     /// What every request sends unless its args say otherwise.
@@ -10,9 +10,14 @@ final class ResolvedSettings: Sendable {
     /// A default that cannot be used; it fails each request that would need it.
     let problem: APIError?
 
-    /// - Parameter environment: the proxies that the environment named when the client was made.
-    init(_ defaults: Defaults, environment: ProxySettings) {
-        baseURL = defaults["baseUrl"]?.string
+    /// - Parameters:
+    ///   - environment: the proxies that the environment named when the client was made.
+    ///   - previous: what they were before, so that a base URL that is still the same is not looked at again.
+    init(_ defaults: Defaults, environment: ProxySettings, previous: ResolvedSettings?) {
+        baseURL = defaults["baseUrl"]?.string.map { text in
+            if let known = previous?.baseURL, known.text.utf8.elementsEqual(text.utf8) { return known }
+            return BaseURL(text)
+        }
         logFlags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
         var transfer = TransferSettings.Values()
         transfer.proxy = environment

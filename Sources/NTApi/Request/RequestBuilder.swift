@@ -18,8 +18,9 @@ struct RequestBuilder {
     func build(_ command: String, _ applied: AppliedArgs) throws(APIError) -> BuiltRequest {
         if let problem = settings.problem { throw problem }
         let url = try URLBuilder.url(
-            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path, query: applied.query)
-        var http = HTTPRequest(method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url.text)
+            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
+            query: applied.query)
+        var http = HTTPRequest(method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url)
         http.headers = applied.headers
         http.settings = try transferSettings(applied)
         let wantsJSON = try !applied.options.isOn(.rawData)

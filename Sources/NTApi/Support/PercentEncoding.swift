@@ -1,6 +1,9 @@
 /// Percent-encoding after RFC 3986, and the variant of HTML forms.
 enum PercentEncoding {
-    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+    /// 0 to 15 as a digit, in capitals (RFC 3986, 2.1).
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &+ (value &- 10)
+    }
 
     /// Everything but the unreserved characters of RFC 3986, 2.3 is encoded.
     static func component(_ text: String) -> String {
@@ -63,8 +66,8 @@ enum PercentEncoding {
                 encoded.append(plain)
             } else {
                 encoded.append(UInt8(ascii: "%"))
-                encoded.append(hexadecimal[Int(byte >> 4)])
-                encoded.append(hexadecimal[Int(byte & 15)])
+                encoded.append(digit(byte >> 4))
+                encoded.append(digit(byte & 15))
             }
         }
         return String(decoding: encoded, as: UTF8.self)
