@@ -9,10 +9,11 @@
 /// A pthread mutex, not `Synchronization.Mutex`: on Linux the latter is owned by thread id and cannot be released in a
 /// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
 package final class Lock<State>: @unchecked Sendable {
-    // Safe to share: `state` is touched only between lock and unlock of `mutex`, whose address never changes.
+    // Safe to share: `state` is touched only between lock and unlock of `mutex`, whose address never changes. So nothing else
+    // can be inside of it, and it need not be checked a second time whether something is.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let ownsMutex: Bool
-    private var state: State
+    @exclusivity(unchecked) private var state: State
 
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
     ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
