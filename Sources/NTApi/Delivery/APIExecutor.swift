@@ -11,7 +11,7 @@ public struct CallbackThread: Sendable {
         case background
         case current
         case mailbox(MailboxReference)
-        case executor(any APIExecutor)
+        indirect case executor(any APIExecutor)
     }
 
     let kind: Kind
@@ -43,7 +43,7 @@ private struct MainActorExecutor: APIExecutor {
 enum Destination: Sendable {
     case mailbox(MailboxReference)
     case background
-    case executor(any APIExecutor)
+    indirect case executor(any APIExecutor)
 
     /// To be called on the thread that begins the request.
     init(_ thread: CallbackThread) {

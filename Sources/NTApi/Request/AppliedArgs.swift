@@ -115,8 +115,8 @@ struct HandlerThreads: Sendable {
     private(set) var downloadProgress = CallbackThread.main
 
     init(_ args: [APIArg]) {
-        for arg in args {
-            if case .thread(let kinds, let thread) = arg.kind { set(kinds, thread) }
+        for index in args.indices {
+            if case .thread(let kinds, let thread) = args[index].kind { set(kinds, thread) }
         }
     }
 

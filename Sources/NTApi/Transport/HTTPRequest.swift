@@ -28,15 +28,22 @@ public struct HTTPRequest: Sendable {
     public var method: String
     /// An absolute http or https URL.
     public var url: String
-    public var headers = HTTPHeaders()
-    public var body = Body.none
-    var settings = TransferSettings()
+    public var headers: HTTPHeaders
+    public var body: Body
+    var settings: TransferSettings
     /// Whether the body holds a secret, and so is not sent on to another origin.
-    var hasSecretBody = false
+    var hasSecretBody: Bool
 
-    init(method: String, url: String) {
+    init(
+        method: String, url: String, headers: HTTPHeaders = HTTPHeaders(), body: Body = .none,
+        settings: TransferSettings = TransferSettings(), hasSecretBody: Bool = false
+    ) {
         self.method = method
         self.url = url
+        self.headers = headers
+        self.body = body
+        self.settings = settings
+        self.hasSecretBody = hasSecretBody
     }
 
     /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).
