@@ -15,7 +15,8 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
-        var settings: (version: Int, value: ResolvedSettings, logFlags: LogFlags, baseURL: String?)?
+        /// What the defaults said when they had this version; nil when none of them can be relied on again.
+        var settings: (version: Int?, value: ResolvedSettings)?
     }
 
     /// The hooks that a client has of its own. Where there is none, no thread is woken to call it.
@@ -83,7 +84,7 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; warnings and errors unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { settings().logFlags }
+        get { settings.logFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 
@@ -130,15 +131,12 @@ open class APIClient: @unchecked Sendable {
     func markClosed() { state.withLock { $0.isClosed = true } }
 
     /// The defaults that have a meaning, read again only when any default has changed.
-    func settings() -> (value: ResolvedSettings, logFlags: LogFlags, baseURL: String?) {
+    var settings: ResolvedSettings {
         let version = Defaults.version
-        if let version, let known = state.withLock({ $0.settings }), known.version == version {
-            return (known.value, known.logFlags, known.baseURL)
-        }
-        let value = ResolvedSettings(defaults, environment: environment)
-        let flags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
-        let baseURL = defaults["baseUrl"]?.string
-        if let version { state.withLock { $0.settings = (version, value, flags, baseURL) } }
-        return (value, flags, baseURL)
+        let known = state.withLock { $0.settings }
+        if let known, let version, known.version == version { return known.value }
+        let value = ResolvedSettings(defaults, environment: environment, previous: known?.value)
+        state.withLock { $0.settings = (version, value) }
+        return value
     }
 }

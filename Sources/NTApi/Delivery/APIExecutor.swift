@@ -12,7 +12,7 @@ public struct CallbackThread: Sendable {
         case anywhere
         case current
         case mailbox(MailboxReference)
-        case executor(any APIExecutor)
+        indirect case executor(any APIExecutor)
     }
 
     let kind: Kind
@@ -47,7 +47,7 @@ enum Destination: Sendable {
     case mailbox(MailboxReference)
     case background
     case anywhere
-    case executor(any APIExecutor)
+    indirect case executor(any APIExecutor)
 
     /// To be called on the thread that begins the request.
     init(_ thread: CallbackThread) {

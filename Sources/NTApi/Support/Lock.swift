@@ -60,6 +60,13 @@ package struct SharedMutex: @unchecked Sendable {
         ForkSafeLocks.register(mutex)
     }
 
+    /// Calls the body while no other body runs under this mutex.
+    @inline(__always) package func withLock<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
+
     static let clients = SharedMutex()
     static let streams = SharedMutex()
     package static let args = SharedMutex()

@@ -163,7 +163,8 @@ struct HandleProfile {
 extension TransferSettings {
     /// Whether libcurl is told the same of both.
     fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
-        httpVersion == other.httpVersion && allowsInvalidCertificate == other.allowsInvalidCertificate
-            && caFile == other.caFile && proxy == other.proxy
+        isIdentical(to: other)
+            || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
+                && self.caFile == other.caFile && self.proxy == other.proxy
     }
 }
