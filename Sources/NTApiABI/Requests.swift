@@ -48,9 +48,7 @@ public func ntapi_client_perform(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
 ) -> OpaquePointer! {
     guard let request = makeRequest(client, command, args) else { return nil }
-    request.resume()
-    request.wait()
-    return request.response.flatMap { ResponseBox($0).handle }
+    return ResponseBox(request.perform()).handle
 }
 
 @_cdecl("ntapi_request_free") @implementation

@@ -43,9 +43,7 @@ extension APIClient {
 
     /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
     public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
-        let request = request(command, args: args)
-        request.perform()
-        return request.response ?? request.cancelledResponse
+        request(command, args: args).perform()
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.

@@ -130,10 +130,11 @@ public final class Mailbox: Sendable {
     /// Ends the innermost `run` after its current callback; the next one when none is running.
     public func stop() {
         guard isOfThisProcess else { return }
-        state.withLock { state in
-            state.stops += 1
-            if state.waiting > 0 { self.state.broadcast() }
-        }
+        wakeThread(
+            state.withLock { state in
+                state.stops += 1
+                return Wake(state)
+            })
     }
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
@@ -161,10 +162,11 @@ public final class Mailbox: Sendable {
     /// Makes a `runUntil` look at its condition again.
     func wake() {
         guard isOfThisProcess else { return }
-        state.withLock { state in
-            state.wakes &+= 1
-            wakeThread(&state)
-        }
+        wakeThread(
+            state.withLock { state in
+                state.wakes &+= 1
+                return Wake(state)
+            })
     }
 
     /// Lends a waker to the calling thread's mailbox while the thread waits elsewhere, too.
@@ -181,14 +183,16 @@ public final class Mailbox: Sendable {
     /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
     func post(_ callbacks: [Job], _ events: [DeliveryBatch.Event] = []) -> Bool {
         guard isOfThisProcess else { return false }
-        return state.withLock { state in
-            guard !state.isClosed else { return false }
+        let wake = state.withLock { state -> Wake? in
+            guard !state.isClosed else { return nil }
             for callback in callbacks { state.callbacks.append(callback) }
             for event in events { state.events.append(event) }
-            wakeThread(&state)
             signalIfNeeded(&state)
-            return true
+            return Wake(state)
         }
+        guard let wake else { return false }
+        wakeThread(wake)
+        return true
     }
 
     /// Takes the next event, and runs the callbacks that wait.
@@ -215,6 +219,22 @@ public final class Mailbox: Sendable {
         Runtime.adopt(left.callbacks, left.events)
     }
 
+    /// How the thread is to be woken, after the lock is released: it would only run into it.
+    private struct Wake {
+        let isWaiting: Bool
+        let waker: Waker?
+
+        init(_ state: State) {
+            isWaiting = state.waiting > 0
+            waker = state.waker
+        }
+    }
+
+    private func wakeThread(_ wake: Wake) {
+        if wake.isWaiting { state.broadcast() }
+        wake.waker?.wake()
+    }
+
     // MARK: Under the lock
 
     private func pop(_ state: inout State) -> Job? {
@@ -228,10 +248,6 @@ public final class Mailbox: Sendable {
         return true
     }
 
-    private func wakeThread(_ state: inout State) {
-        if state.waiting > 0 { self.state.broadcast() }
-        state.waker?.wake()
-    }
 
     // One write for all that arrives until the next drain.
     private func signalIfNeeded(_ state: inout State) {

@@ -12,7 +12,7 @@ extension APIRequest {
     /// Resumes the request and waits until its response stands; runs the calling thread's mailbox meanwhile.
     ///
     /// The client's hooks are called on the calling thread.
-    func perform() {
+    package func perform() -> APIResponse {
         runtime.workers.whileBlocked {
             guard let loop = directLoop(watching: -1) else {
                 resume()
@@ -32,6 +32,7 @@ extension APIRequest {
         }
         // Done by now, unless the request never came to an exchange, or it is made elsewhere.
         wait()
+        return response ?? cancelledResponse
     }
 
     /// Resumes a suspended request and drives its exchange; to be called again until it is completed, or cancelled.

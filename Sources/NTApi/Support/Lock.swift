@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-    import Glibc
+    package import Glibc
 #elseif canImport(Darwin)
-    import Darwin
+    package import Darwin
 #endif
 
 /// A value behind a mutex, together in one piece of memory.
@@ -10,7 +10,7 @@
 /// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
 ///
 /// A state that is itself a function belongs into a struct: a bare one would be wrapped anew at each access.
-package struct Lock<State>: @unchecked Sendable {
+@frozen package struct Lock<State>: @unchecked Sendable {
     // Safe to share: the state is touched only between lock and unlock of `mutex`; neither ever moves.
     private final class Storage: ManagedBuffer<State, pthread_mutex_t> {
         deinit {
@@ -18,9 +18,9 @@ package struct Lock<State>: @unchecked Sendable {
         }
     }
 
-    private let storage: ManagedBuffer<State, pthread_mutex_t>
+    @usableFromInline let storage: ManagedBuffer<State, pthread_mutex_t>
     /// In `storage`, or shared with other locks.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
     ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
@@ -38,7 +38,7 @@ package struct Lock<State>: @unchecked Sendable {
         mutex = shared.mutex
     }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -119,7 +119,7 @@ private enum HandleMessage {
     init(of request: HTTPRequest) {
         switch request.body {
         case .none where request.method == "HEAD": self = .head
-        case .none: self = EasyOptions.methodsWithBody.contains(request.method) ? .copiedBody : .get
+        case .none: self = request.announcesBody ? .copiedBody : .get
         case .bytes(let bytes): self = bytes.count <= EasyOptions.copiedBodySize ? .copiedBody : .unique
         case .multipart, .file, .stream: self = .unique
         }

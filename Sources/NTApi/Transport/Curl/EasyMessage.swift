@@ -4,6 +4,7 @@ import CCurl
 struct HeaderLines: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
     private var headers: HTTPHeaders?
+    private var announcesBody = false
     private var isMultipart = false
 
     /// None at all.
@@ -13,11 +14,12 @@ struct HeaderLines: ~Copyable {
 
     /// Whether they are those of a request: of one client's requests they nearly always are.
     func are(of request: HTTPRequest) -> Bool {
-        headers == request.headers && isMultipart == request.body.isMultipart
+        announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
     }
 
     init(of request: HTTPRequest) throws(APIError) {
         headers = request.headers
+        announcesBody = request.announcesBody
         isMultipart = request.body.isMultipart
         var hasContentType = false
         var hasExpectation = false
@@ -38,6 +40,8 @@ struct HeaderLines: ~Copyable {
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
+        // Without a body libcurl adds neither of these.
+        guard announcesBody else { return }
         // Waiting for a "100 Continue" costs a second on every server that does not send one.
         if !hasExpectation { try append("Expect:") }
         // Form encoding is what libcurl would claim of any body. A multipart body's type has the boundary: libcurl's part.
@@ -55,16 +59,13 @@ extension EasyOptions {
     /// Up to this size libcurl keeps a copy and sends it together with the headers.
     static let copiedBodySize = 65536
 
-    /// Methods for which a server expects to be told that there is no body (RFC 9110, 8.6).
-    static let methodsWithBody: Set<String> = ["POST", "PUT", "PATCH"]
-
     /// - Parameter data: the `EasyHandle`, for the callbacks that read a body.
     mutating func setBody(
         _ request: HTTPRequest, of transfer: CurlTransfer, data: UnsafeMutableRawPointer
     ) throws(APIError) {
         switch request.body {
         case .none:
-            if Self.methodsWithBody.contains(request.method) { setCopied([]) }
+            if request.announcesBody { setCopied([]) }
         case .bytes(let bytes) where bytes.count <= Self.copiedBodySize: setCopied(bytes)
         case .bytes(let bytes):
             setSource(BytesSource(bytes), length: Int64(bytes.count), of: transfer, data)

@@ -136,4 +136,13 @@ extension HTTPRequest {
         if case .none = body { return false }
         return true
     }
+
+    /// Whether the head says how long the body is: for some methods a server expects to be told that there is none
+    /// (RFC 9110, 8.6).
+    var announcesBody: Bool {
+        switch method {
+        case "POST", "PUT", "PATCH": true
+        default: hasBody
+        }
+    }
 }
