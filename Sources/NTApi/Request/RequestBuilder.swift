@@ -40,7 +40,7 @@ struct RequestBuilder {
     static func secrets(in headers: HTTPHeaders, _ applied: AppliedArgs) -> MarkedSecrets {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
-        if !applied.headers.isEmpty, let type = headers["Content-Type"] {
+        if applied.body != nil || !applied.headers.isEmpty, let type = headers["Content-Type"] {
             let isForm = type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
             secrets.isForm = secrets.isForm || isForm
         }
