@@ -24,13 +24,23 @@ final class EventBox: Sendable {
         switch event {
         case .response(let response):
             stored.handler = NTAPI_HANDLER_RESPONSE
-            stored.response = ResponseBox(response).handle
+            let box = ResponseBox(response)
+            stored.response = box.handle
+            stored.summary = box.summary
         case .progress(let kind, let progress):
             stored.handler = kind == .uploadProgress ? NTAPI_HANDLER_UPLOAD_PROGRESS : NTAPI_HANDLER_DOWNLOAD_PROGRESS
             stored.bytes = progress.bytes
             stored.total = progress.total ?? -1
         }
         destination.initialize(to: stored)
+    }
+
+    /// For a request that its caller waits for, which has no other events.
+    func store(to outcome: UnsafeMutablePointer<ntapi_outcome>) {
+        guard case .response(let response) = event else { return }
+        let box = ResponseBox(response)
+        outcome.pointee.response = box.handle
+        outcome.pointee.summary = box.summary
     }
 }
 

@@ -4,24 +4,29 @@ import NTApi
 /// What an `ntapi_request` stands for.
 final class RequestBox: Sendable {
     let request: APIRequest
+    /// Where the response comes, when `ntapi_request_wait_watching` waits for it.
+    let answers: Mailbox?
     private let texts = BorrowedTexts()
 
-    init(_ request: APIRequest) { self.request = request }
+    init(_ request: APIRequest, answers: Mailbox? = nil) {
+        self.request = request
+        self.answers = answers
+    }
 
     var description: UnsafePointer<CChar>? { texts.replace("description", request.taskDescription) }
 
     var curlCommand: UnsafePointer<CChar>? { texts.text("curl") { request.curlCommand } }
 }
 
-/// A request of C's command and args; nil for a wrong handle or text.
-private func makeRequest(
-    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?
+/// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
+func makeRequest(
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
 ) -> APIRequest? {
     guard let box = Handles.get(client, ClientBox.self) else { return nil }
     let list = Handles.get(args, ArgsBox.self)
     let text = command == nil ? "" : String(c: command)
     guard args == nil || list != nil, let text else { return nil }
-    return box.client.request(text, args: list?.args ?? [])
+    return box.client.request(text, args: (list?.args ?? []) + more)
 }
 
 @_cdecl("ntapi_client_begin") @implementation
@@ -51,6 +56,25 @@ public func ntapi_client_perform(
     request.resume()
     request.wait()
     return request.response.flatMap { ResponseBox($0).handle }
+}
+
+@_cdecl("ntapi_client_begin_event") @implementation
+public func ntapi_client_begin_event(
+    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!, _ mailbox: OpaquePointer!,
+    _ user_data: UnsafeMutableRawPointer!
+) -> OpaquePointer! {
+    guard let destination = Handles.get(mailbox, MailboxBox.self)?.mailbox,
+        let request = makeRequest(client, command, args, [.handlers(.all, on: .mailbox(destination))])
+    else { return nil }
+    let userData = UserData(user_data, nil)
+    // The request lets go of what makes its events once the response is taken, and so the handle ends.
+    let lent = HandleOwner(RequestBox(request))
+    let problem = request.setEvents(.response) { event in
+        withExtendedLifetime(lent) { EventBox(userData.pointer, event) }
+    }
+    guard problem == nil else { return nil }
+    request.resume()
+    return lent.handle
 }
 
 @_cdecl("ntapi_request_free") @implementation

@@ -14,12 +14,13 @@ from ._building import build
 from ._checks import check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._delivery import Delivery, Outcome, ProgressHandler, ResponseHandler
+from ._delivery import Delivery, ProgressHandler, ResponseHandler
 from ._enums import LogFlags, Status
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
 from ._mailbox import Mailbox
+from ._owed import Ending, Owed
 from ._places import Place, PlaceLike, resolve
 from ._request import Request
 
@@ -57,7 +58,7 @@ class BaseClient(Hooks):
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
         self._base_url = base_url
-        self._pending: set[Delivery] = set()
+        self._pending: set[Owed] = set()
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
         self._find_overridden()
@@ -192,7 +193,7 @@ class BaseClient(Hooks):
         """Cancels what runs and refuses new requests; a second time does nothing."""
         lib.ntapi_client_close(self._handle.pointer)
 
-    def _ending_by_themselves(self, own: Mailbox) -> list[Outcome]:
+    def _ending_by_themselves(self, own: Mailbox) -> list[Ending]:
         """The requests whose handlers run when this thread drains its own mailbox, or in the
         background.
 

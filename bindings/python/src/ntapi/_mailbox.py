@@ -13,18 +13,15 @@ from typing import Callable, Optional
 
 from . import _registry
 from ._checks import check_timeout
-from ._enums import Handler
+from ._events import BATCH, RESPONSE, EventTuple, new_batch
 from ._handles import Handle
 from ._library import lib
-from ._signatures import Event
 from ._wake import Waker
 
 _logger = logging.getLogger("ntapi")
 
-_BATCH = 64
 _LONGEST = 1_000_000.0
 """Seconds, less than epoll's own limit of about 24 days."""
-_Batch = Event * _BATCH
 
 Job = Callable[[], object]
 
@@ -54,7 +51,7 @@ class Mailbox:
         # Events as C stored them. The array is put here before C fills it, so that a
         # KeyboardInterrupt right after the call finds them here at the next drain, instead of
         # losing them.
-        self._batches: deque[Iterator[Event]] = deque()
+        self._batches: deque[Iterator[EventTuple]] = deque()
         self._jobs: deque[Job] = deque()
         self._waker = Waker()
         weakref.finalize(self, self._waker.close).atexit = False
@@ -189,6 +186,11 @@ class Mailbox:
         self.post(take_over)
 
     @property
+    def has_more(self) -> bool:
+        """Whether something waits here that was taken from C before."""
+        return bool(self._batches or self._jobs)
+
+    @property
     def owner(self) -> Optional[int]:
         """The identifier of the thread that it belongs to."""
         return self._owner
@@ -226,15 +228,15 @@ class Mailbox:
         self._clear_wake()
         found = False
         while True:
-            batch = _Batch()
-            self._batches.append(iter(batch))
+            room, events = new_batch()
+            self._batches.append(events)
             self._taking += 1
             try:
-                count = lib.ntapi_mailbox_take(self._handle.pointer, batch, _BATCH)
+                count = lib.ntapi_mailbox_take(self._handle.pointer, room, BATCH)
             finally:
                 self._taking -= 1
             found = found or count > 0
-            if count < _BATCH:
+            if count < BATCH:
                 return found
 
     def _step(self, take: bool) -> bool:
@@ -245,8 +247,8 @@ class Mailbox:
             while self._batches and not self._taking:
                 batch = self._batches[0]
                 event = next(batch, None)
-                if event is not None and event.handler:
-                    if self._is_orphan and event.handler == Handler.RESPONSE:
+                if event is not None and event[0]:
+                    if self._is_orphan and event[0] == RESPONSE:
                         _logger.warning(
                             "a %s has ended before its response came; the handler runs on %s",
                             self.whose,

@@ -38,6 +38,18 @@ ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 
 
+class Summary(Structure):
+    """ntapi_summary: what a response says at once."""
+
+    _fields_ = (
+        ("error", c_void_p),
+        ("data", c_void_p),
+        ("length", c_size_t),
+        ("status", c_int),
+        ("contents", c_int),
+    )
+
+
 class Event(Structure):
     """ntapi_event: what a mailbox hands over in the pull style."""
 
@@ -47,6 +59,17 @@ class Event(Structure):
         ("response", c_void_p),
         ("bytes", c_int64),
         ("total", c_int64),
+        ("summary", Summary),
+    )
+
+
+class Outcome(Structure):
+    """ntapi_outcome: what a request has come to whose caller waits for it."""
+
+    _fields_ = (
+        ("response", c_void_p),
+        ("summary", Summary),
+        ("request", c_void_p),
     )
 
 
@@ -174,6 +197,12 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
+    "ntapi_client_perform_watching": (
+        c_int,
+        (c_void_p, c_char_p, c_void_p, c_double, c_int, POINTER(Outcome)),
+    ),
+    "ntapi_request_wait_watching": (c_int, (c_void_p, c_double, c_int, POINTER(Outcome))),
     "ntapi_request_free": (None, (c_void_p,)),
     "ntapi_request_set_handler": (c_int, (c_void_p, ResponseFunction, c_void_p, DestroyFunction)),
     "ntapi_request_set_upload_progress": (
