@@ -1216,12 +1216,14 @@ ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, 
 ntapi_request *ntapi_client_begin_event(ntapi_client *client, const char *command, const ntapi_args *args,
                                         ntapi_mailbox *mailbox, void *user_data);
 
-/** What ntapi_client_perform_watching has got so far. */
-typedef struct ntapi_outcome {
+/** A wait that looks up: what it is to watch, which the caller sets, and what has come of it, which the call sets. */
+typedef struct ntapi_watch {
+    double timeout;           /* seconds at most; negative for ever */
+    int descriptor;           /* looks up when this is readable; -1 watches none */
+    ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel it, and free it; else NULL */
     ntapi_response *response; /* new, when the request is done; else NULL */
     ntapi_summary summary;    /* of the response; zeros without one */
-    ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel and free it; else NULL */
-} ntapi_outcome;
+} ntapi_watch;
 
 /** Performs a request and waits for its response, but looks up when something else wants the calling thread.
  *  For interpreters, whose own signal handlers run only between calls, and for threads that have a loop of their own.
@@ -1229,28 +1231,24 @@ typedef struct ntapi_outcome {
  *  @param client the client.
  *  @param command the path below the base URL, copied; NULL is "".
  *  @param args the args; NULL is none.
- *  @param timeout seconds at most; negative for ever.
- *  @param descriptor looks up when this is readable; -1 watches none. Also when a signal handler ran on this thread.
- *  @param outcome where to put the response, or the request when it goes on; zeros in error cases.
- *  @returns NTAPI_STATUS_OK with a response, NTAPI_STATUS_TIMED_OUT or NTAPI_STATUS_INTERRUPTED with a request to be
- * given to ntapi_request_wait_watching, or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @param watch what to watch, and where to put the response, or the request when it goes on.
+ *  @returns NTAPI_STATUS_OK with a response; with a request, to be given to ntapi_request_wait_watching,
+ * NTAPI_STATUS_TIMED_OUT, or NTAPI_STATUS_INTERRUPTED by the descriptor or by a signal that this thread has handled; or
+ * NTAPI_STATUS_INVALID_ARGUMENT, with neither.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
-                                           double timeout, int descriptor, ntapi_outcome *outcome);
+                                           ntapi_watch *watch);
 
 /** Goes on waiting for a request of ntapi_client_perform_watching.
  *  @param request the request; free it when it is done, or when nobody is to wait for it any more.
- *  @param timeout seconds at most; negative for ever.
- *  @param descriptor looks up when this is readable; -1 watches none. Also when a signal handler ran on this thread.
- *  @param outcome where to put the response; its request is NULL.
+ *  @param watch what to watch, and where to put the response; its request is set to NULL.
  *  @returns NTAPI_STATUS_OK with a response, NTAPI_STATUS_TIMED_OUT, NTAPI_STATUS_INTERRUPTED,
  * NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when the request was begun otherwise or by the process
  * that forked this one.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_status ntapi_request_wait_watching(ntapi_request *request, double timeout, int descriptor,
-                                         ntapi_outcome *outcome);
+ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);
 
 /** Frees a handle to a request; a begun request goes on and calls its handler. One never resumed ends without a call.
  *  @param request takes; NULL does nothing.

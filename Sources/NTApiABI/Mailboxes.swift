@@ -36,11 +36,11 @@ final class EventBox: Sendable {
     }
 
     /// For a request that its caller waits for, which has no other events.
-    func store(to outcome: UnsafeMutablePointer<ntapi_outcome>) {
+    func store(to watch: UnsafeMutablePointer<ntapi_watch>) {
         guard case .response(let response) = event else { return }
         let box = ResponseBox(response)
-        outcome.pointee.response = box.handle
-        outcome.pointee.summary = box.summary
+        watch.pointee.response = box.handle
+        watch.pointee.summary = box.summary
     }
 }
 

@@ -18,7 +18,7 @@ struct inputs {
     ntapi_error **error;
     size_t *length;
     ntapi_event *events;
-    ntapi_outcome *outcome;
+    ntapi_watch *watch;
 };
 
 enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
@@ -125,12 +125,12 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     size_t length = 0;
     ntapi_error *error = NULL;
     ntapi_event event = {0};
-    ntapi_outcome outcome = {0};
-    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &outcome};
+    ntapi_watch watch = {.descriptor = -1};
+    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch};
     int before = destroys;
     int result = export->call(handles, &in);
-    ntapi_response_free(outcome.response);
-    ntapi_request_free(outcome.request);
+    ntapi_response_free(watch.response);
+    ntapi_request_free(watch.request);
     ntapi_error_free(error);
     calls++;
     if (wrong == NULL && export->nullable[place])

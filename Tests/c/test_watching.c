@@ -6,6 +6,19 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+static ntapi_status perform_watching(ntapi_client *client, const char *command, double timeout, int descriptor,
+                                     ntapi_watch *watch) {
+    watch->timeout = timeout;
+    watch->descriptor = descriptor;
+    return ntapi_client_perform_watching(client, command, NULL, watch);
+}
+
+static ntapi_status wait_watching(ntapi_request *request, double timeout, int descriptor, ntapi_watch *watch) {
+    watch->timeout = timeout;
+    watch->descriptor = descriptor;
+    return ntapi_request_wait_watching(request, watch);
+}
+
 static void check_summary(const ntapi_response *response, const ntapi_summary *summary) {
     size_t length = 0;
     assert_ptr_equal(summary->data, ntapi_response_data(response, &length));
@@ -17,7 +30,7 @@ static void check_summary(const ntapi_response *response, const ntapi_summary *s
                      ntapi_response_prefix_text(response) != NULL);
 }
 
-static void the_outcome_is_the_response_and_its_summary(void **state) {
+static void what_comes_is_the_response_and_its_summary(void **state) {
     (void)state;
     static const struct {
         const char *server, *command;
@@ -29,31 +42,31 @@ static void the_outcome_is_the_response_and_its_summary(void **state) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ntapi_client *client = client_of(cases[i].server);
-        ntapi_outcome outcome;
-        check_ok(ntapi_client_perform_watching(client, cases[i].command, NULL, PATIENCE, -1, &outcome));
-        assert_non_null(outcome.response);
-        assert_null(outcome.request);
-        check_summary(outcome.response, &outcome.summary);
-        assert_int_equal(outcome.summary.status, cases[i].status);
+        ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+        check_ok(perform_watching(client, cases[i].command, PATIENCE, -1, &watch));
+        assert_non_null(watch.response);
+        assert_null(watch.request);
+        check_summary(watch.response, &watch.summary);
+        assert_int_equal(watch.summary.status, cases[i].status);
         if (cases[i].status == 200)
-            assert_int_equal(outcome.summary.contents, cases[i].contents);
+            assert_int_equal(watch.summary.contents, cases[i].contents);
         else
-            assert_ptr_equal(ntapi_error_code(outcome.summary.error), NTAPI_CODE_HTTP_ERROR);
-        ntapi_response_free(outcome.response);
+            assert_ptr_equal(ntapi_error_code(watch.summary.error), NTAPI_CODE_HTTP_ERROR);
+        ntapi_response_free(watch.response);
         ntapi_client_free(client);
     }
 }
 
-static void what_cannot_be_built_has_an_outcome(void **state) {
+static void what_cannot_be_built_has_a_response(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_header(args, "X", "\n"));
-    ntapi_outcome outcome;
-    check_ok(ntapi_client_perform_watching(client, "ok", args, PATIENCE, -1, &outcome));
-    check_summary(outcome.response, &outcome.summary);
-    assert_int_equal(outcome.summary.length, 0);
-    check_error(outcome.response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    check_ok(ntapi_client_perform_watching(client, "ok", args, &watch));
+    check_summary(watch.response, &watch.summary);
+    assert_int_equal(watch.summary.length, 0);
+    check_error(watch.response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
     ntapi_args_free(args);
     ntapi_client_free(client);
 }
@@ -61,17 +74,17 @@ static void what_cannot_be_built_has_an_outcome(void **state) {
 static void the_time_runs_out_and_the_request_goes_on(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
-    ntapi_outcome outcome;
-    assert_int_equal(ntapi_client_perform_watching(client, "hold", NULL, 0, -1, &outcome), NTAPI_STATUS_TIMED_OUT);
-    assert_null(outcome.response);
-    ntapi_request *request = outcome.request;
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_null(watch.response);
+    ntapi_request *request = watch.request;
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_RUNNING);
-    assert_int_equal(ntapi_request_wait_watching(request, 0.001, -1, &outcome), NTAPI_STATUS_TIMED_OUT);
-    assert_null(outcome.request);
+    assert_int_equal(wait_watching(request, 0.001, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_null(watch.request);
     check_ok(ntapi_request_cancel(request));
-    check_ok(ntapi_request_wait_watching(request, PATIENCE, -1, &outcome));
-    check_summary(outcome.response, &outcome.summary);
-    check_error(outcome.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
+    check_ok(wait_watching(request, PATIENCE, -1, &watch));
+    check_summary(watch.response, &watch.summary);
+    check_error(watch.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
     ntapi_request_free(request);
     ntapi_client_free(client);
 }
@@ -79,12 +92,12 @@ static void the_time_runs_out_and_the_request_goes_on(void **state) {
 static void a_response_comes_after_a_look_up(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
-    ntapi_outcome outcome;
-    assert_int_equal(ntapi_client_perform_watching(client, "ok", NULL, 0, -1, &outcome), NTAPI_STATUS_TIMED_OUT);
-    ntapi_request *request = outcome.request;
-    check_ok(ntapi_request_wait_watching(request, PATIENCE, -1, &outcome));
-    assert_int_equal(outcome.summary.status, 200);
-    ntapi_response_free(outcome.response);
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    assert_int_equal(perform_watching(client, "ok", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    ntapi_request *request = watch.request;
+    check_ok(wait_watching(request, PATIENCE, -1, &watch));
+    assert_int_equal(watch.summary.status, 200);
+    ntapi_response_free(watch.response);
     ntapi_request_free(request);
     ntapi_client_free(client);
 }
@@ -95,11 +108,10 @@ static void a_readable_descriptor_interrupts(void **state) {
     int ends[2];
     check_ok(pipe(ends));
     assert_int_equal(write(ends[1], "!", 1), 1);
-    ntapi_outcome outcome;
-    assert_int_equal(ntapi_client_perform_watching(client, "hold", NULL, -1, ends[0], &outcome),
-                     NTAPI_STATUS_INTERRUPTED);
-    ntapi_request *request = outcome.request;
-    assert_int_equal(ntapi_request_wait_watching(request, -1, ends[0], &outcome), NTAPI_STATUS_INTERRUPTED);
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    assert_int_equal(perform_watching(client, "hold", -1, ends[0], &watch), NTAPI_STATUS_INTERRUPTED);
+    ntapi_request *request = watch.request;
+    assert_int_equal(wait_watching(request, -1, ends[0], &watch), NTAPI_STATUS_INTERRUPTED);
     ntapi_request_cancel(request);
     ntapi_request_free(request); /* nobody waits for it any more */
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
@@ -135,11 +147,10 @@ static void a_signal_interrupts(void **state) {
     struct shooting shooting = {.target = pthread_self()};
     pthread_t thread;
     pthread_create(&thread, NULL, shoot, &shooting);
-    ntapi_outcome outcome;
-    assert_int_equal(ntapi_client_perform_watching(client, "hold", NULL, PATIENCE, -1, &outcome),
-                     NTAPI_STATUS_INTERRUPTED);
-    ntapi_request *request = outcome.request;
-    assert_int_equal(ntapi_request_wait_watching(request, PATIENCE, -1, &outcome), NTAPI_STATUS_INTERRUPTED);
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    assert_int_equal(perform_watching(client, "hold", PATIENCE, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    ntapi_request *request = watch.request;
+    assert_int_equal(wait_watching(request, PATIENCE, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     atomic_store(&shooting.hit, true);
     pthread_join(thread, NULL);
     ntapi_request_cancel(request);
@@ -154,15 +165,15 @@ static void *close_it(void *client) {
 }
 
 static void *perform_until_closed(void *client) {
-    ntapi_outcome outcome;
-    assert_int_equal(ntapi_client_perform_watching(client, "hold", NULL, 0, -1, &outcome), NTAPI_STATUS_TIMED_OUT);
-    ntapi_request *request = outcome.request;
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    ntapi_request *request = watch.request;
     pthread_t thread;
     pthread_create(&thread, NULL, close_it, client);
-    check_ok(ntapi_request_wait_watching(request, PATIENCE, -1, &outcome));
+    check_ok(wait_watching(request, PATIENCE, -1, &watch));
     pthread_join(thread, NULL);
     ntapi_request_free(request);
-    check_error(outcome.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
+    check_error(watch.response, NTAPI_ERROR_DOMAIN_CANCELLED, NTAPI_CODE_CANCELLED);
     return NULL;
 }
 
@@ -176,12 +187,12 @@ static void close_on_another_thread_ends_the_wait(void **state) {
 static void other_requests_cannot_be_waited_for_so(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
-    ntapi_outcome outcome;
+    ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
     ntapi_request *request = ntapi_client_begin(client, "ok", NULL, NULL, NULL, NULL);
-    check_too_late(ntapi_request_wait_watching(request, 0, -1, &outcome));
-    assert_null(outcome.response);
-    check_invalid(ntapi_request_wait_watching(request, 0, -1, NULL));
-    check_invalid(ntapi_client_perform_watching(client, "ok", NULL, 0, -1, NULL));
+    check_too_late(wait_watching(request, 0, -1, &watch));
+    assert_null(watch.response);
+    check_invalid(ntapi_request_wait_watching(request, NULL));
+    check_invalid(ntapi_client_perform_watching(client, "ok", NULL, NULL));
     check_ok(ntapi_request_wait(request, PATIENCE));
     ntapi_request_free(request);
     ntapi_client_free(client);
@@ -226,8 +237,8 @@ static void a_request_of_an_event_can_be_cancelled(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_outcome_is_the_response_and_its_summary),
-        cmocka_unit_test(what_cannot_be_built_has_an_outcome),
+        cmocka_unit_test(what_comes_is_the_response_and_its_summary),
+        cmocka_unit_test(what_cannot_be_built_has_a_response),
         cmocka_unit_test(the_time_runs_out_and_the_request_goes_on),
         cmocka_unit_test(a_response_comes_after_a_look_up),
         cmocka_unit_test(a_readable_descriptor_interrupts),

@@ -8,15 +8,12 @@ from types import TracebackType
 from typing import Callable, Optional
 
 from . import _registry
-from ._arg import Arg, Args, flatten
-from ._arg_list import c_text
-from ._building import build, c_args, can_be_called
-from ._checks import check_string, check_timeout
+from ._arg import Args
+from ._building import build
+from ._checks import check_timeout
 from ._client import BaseClient
 from ._delivery import ProgressHandler
 from ._enums import LogFlags, Thread
-from ._errors import ApiError
-from ._library import lib
 from ._loop_call import LoopCall
 from ._loops import loop_mailbox, running_mailbox
 from ._places import Place, PlaceLike
@@ -72,12 +69,32 @@ class AsyncClient(BaseClient):
         is raised.
         """
         loop = asyncio.get_running_loop()
+        if self._may_be_short and upload_progress is None and download_progress is None:
+            call = LoopCall(self, loop_mailbox(loop), loop.create_future())
+            if call.begin(command, args):
+                try:
+                    return await call.waiter
+                except asyncio.CancelledError:
+                    if not call.is_done:
+                        call.waiter = loop.create_future()
+                        call.cancel()
+                        await _uninterrupted(call.waiter)
+                    raise
+                except BaseException:
+                    # The coroutine is thrown away: there is no loop to wait on.
+                    call.cancel()
+                    raise
+        return await self._perform_long(command, args, upload_progress, download_progress)
+
+    async def _perform_long(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        upload_progress: Optional[ProgressHandler],
+        download_progress: Optional[ProgressHandler],
+    ) -> Response:
+        loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
-        if upload_progress is None and download_progress is None:
-            check_string(command, "the command")
-            flat = flatten(args)
-            if can_be_called(self, flat):
-                return await self._call(command, flat, loop)
 
         def resolve(response: Response) -> None:
             # The waiter may be done, cancelled with its task. A loop that is closed has no one to
@@ -85,7 +102,7 @@ class AsyncClient(BaseClient):
             if not waiter.done() and not loop.is_closed():
                 waiter.set_result(response)
 
-        mailbox = running_mailbox()
+        mailbox = loop_mailbox(loop)
         request = build(
             self,
             command,
@@ -108,34 +125,6 @@ class AsyncClient(BaseClient):
         except BaseException:
             # The coroutine is thrown away: there is no loop to wait on.
             request.cancel()
-            raise
-
-    async def _call(
-        self, command: str, args: list[Arg], loop: asyncio.AbstractEventLoop
-    ) -> Response:
-        waiter: asyncio.Future[Response] = loop.create_future()
-        call = LoopCall(self, loop_mailbox(loop), waiter)
-        try:
-            text = c_text(command)
-            pointer = c_args(args)
-        except ApiError as error:
-            return Response._failed(error)
-        try:
-            call.begin(text, pointer)
-        finally:
-            if pointer:
-                lib.ntapi_args_free(pointer)
-        try:
-            return await waiter
-        except asyncio.CancelledError:
-            if not call.is_done:
-                call.waiter = waiter = loop.create_future()
-                call.cancel()
-                await _uninterrupted(waiter)
-            raise
-        except BaseException:
-            # The coroutine is thrown away: there is no loop to wait on.
-            call.cancel()
             raise
 
     async def send(

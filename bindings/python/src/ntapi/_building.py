@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from . import _registry, _same_thread
+from . import _same_thread
 from ._arg import Arg, Args, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
@@ -106,28 +106,6 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     # without a call.
     _same_thread.raise_kept()
     lib.ntapi_request_set_events(request, events, delivery.token)
-
-
-def can_be_called(client: BaseClient, args: list[Arg]) -> bool:
-    """Whether a request whose caller waits for it can go the short way, with nothing but a
-    response.
-    """
-    if client._overridden or _registry.is_exiting:
-        return False
-    return not any(arg.kind == "stream" for arg in args)
-
-
-def c_args(args: list[Arg]) -> Optional[int]:
-    """A new C list of args; None, which C reads as none, for an empty one."""
-    if not args:
-        return None
-    pointer: int = lib.ntapi_args_create()
-    try:
-        append_args(pointer, args, [])
-    except BaseException:
-        lib.ntapi_args_free(pointer)
-        raise
-    return pointer
 
 
 def _is_raw(arg: Arg) -> bool:

@@ -14,7 +14,7 @@ from . import _registry
 from ._background import adopt, background_mailbox
 from ._enums import Handler, RequestState
 from ._errors import ApiError
-from ._events import EventTuple
+from ._events import Facts
 from ._handles import Handle
 from ._library import lib
 from ._mailbox import Job, Mailbox
@@ -138,9 +138,9 @@ class Delivery:
         known = None if total < 0 else total
         self._submit(handler, partial(self._call, function, count, known), is_start=count == 0)
 
-    def take_response(self, event: EventTuple) -> None:
+    def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
-        response = Response(event[2], *event[5:], self.handle)
+        response = Response(event[2], event, self.handle)
         self._submit(Handler.RESPONSE, partial(self._finish, response), is_start=False)
 
     def _submit(self, handler: Handler, job: Job, is_start: bool) -> None:

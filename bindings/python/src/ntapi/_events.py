@@ -6,47 +6,46 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from functools import partial
 from struct import Struct
 from typing import Any
 
 from ._enums import Handler
-from ._signatures import Event, Outcome
+from ._signatures import Event, Watch
 
-OutcomeTuple = tuple[int, int, int, int, int, int, int]
-"""response, error, data, length, status, contents, request."""
-EventTuple = tuple[int, int, int, int, int, int, int, int, int, int]
-"""handler, user_data, response, bytes, total, and of the summary: error, data, length, status,
-contents.
+Facts = tuple[int, ...]
+"""A C struct that ends with an ntapi_summary: error, data, length, status and contents are the last
+five.
 """
 
 RESPONSE = int(Handler.RESPONSE)
 """A plain number: an enum's operators are calls."""
 
 _EVENT = Struct("@iPPqqPPNii")
-_OUTCOME = Struct("@PPPNiiP")
+_WATCH = Struct("@diPPPPNii")
 BATCH = 64
 _Batch = Event * BATCH
 
 
-def new_batch() -> tuple[Any, Iterator[EventTuple]]:
-    """Room for a batch of events, and the events that will be there: each is read when asked for,
-    and a handler of 0 is the end.
+def new_batch() -> tuple[Any, Iterator[Facts]]:
+    """Room for a batch of ntapi_event, and what will be there: handler, user_data, response, bytes,
+    total and the summary. Each is read when asked for, and a handler of 0 is the end.
     """
     room = _Batch()
-    events: Any = _EVENT.iter_unpack(room)
-    return room, events
+    return room, _EVENT.iter_unpack(room)
 
 
-class OutcomeRoom:
-    """Room for the outcome of one request at a time."""
+class Watching:
+    """An ntapi_watch, for one wait at a time."""
 
-    __slots__ = ("_room", "pointer")
+    __slots__ = ("_watch", "address", "read")
 
-    def __init__(self) -> None:
-        self._room = Outcome()
-        self.pointer = ctypes.pointer(self._room)
+    def __init__(self, descriptor: int, timeout: float) -> None:
+        self._watch = Watch(timeout, descriptor)
+        self.address = ctypes.addressof(self._watch)
+        self.read = partial(_WATCH.unpack, self._watch)
+        """Gives timeout, descriptor, request, response and the summary."""
 
-    def take(self) -> OutcomeTuple:
-        """What C has put there; now the caller's."""
-        outcome: OutcomeTuple = _OUTCOME.unpack_from(self._room)
-        return outcome
+    def set_timeout(self, seconds: float) -> None:
+        """Negative is for ever."""
+        self._watch.timeout = seconds

@@ -5,15 +5,20 @@ the response is owed, to nobody but the coroutine.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Optional
 
 from . import _registry, _same_thread
+from ._arg import Args
 from ._enums import Handler
-from ._events import EventTuple
+from ._errors import ApiError
+from ._events import Facts
 from ._library import lib
 from ._response import Response
+from ._short import c_args, c_command, short_args
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from ._client import BaseClient
     from ._mailbox import Mailbox
 
@@ -25,7 +30,7 @@ class LoopCall:
 
     __slots__ = ("_pointer", "_token", "client", "is_done", "mailbox", "runner", "waiter")
 
-    def __init__(self, client: BaseClient, mailbox: Mailbox, waiter: Any) -> None:
+    def __init__(self, client: BaseClient, mailbox: Mailbox, waiter: Future[Response]) -> None:
         self.client = client
         self.mailbox = mailbox
         self.waiter = waiter
@@ -35,14 +40,25 @@ class LoopCall:
         self.is_done = False
         self.runner: Optional[int] = None
 
-    def begin(self, command: Optional[bytes], args: Optional[int]) -> None:
-        """From here on the response is owed. Takes nothing over."""
+    def begin(self, command: str, args: tuple[Args, ...]) -> bool:
+        """From here on the response is owed; False when the request has to go the long way."""
+        flat = short_args(args)
+        if flat is None or _registry.is_exiting:
+            return False
+        try:
+            text = c_command(command)
+            pointer = c_args(flat)
+        except ApiError as error:
+            self.is_done = True
+            self.waiter.set_result(Response._failed(error))
+            return True
         client = self.client
-        _registry.pending[self._token] = self
+        token = self._token
+        _registry.pending[token] = self
         client._pending.add(self)
         try:
             self._pointer = _begin_event(
-                client._handle.pointer, command, args, self.mailbox.pointer, self._token
+                client._handle.pointer, text, pointer, self.mailbox.pointer, token
             )
             if not self._pointer:
                 raise ValueError(f"{command!r} cannot be a command")
@@ -52,6 +68,10 @@ class LoopCall:
             self.cancel()
             self._end()
             raise
+        finally:
+            if pointer:
+                lib.ntapi_args_free(pointer)
+        return True
 
     @property
     def outcome(self) -> LoopCall:
@@ -66,9 +86,9 @@ class LoopCall:
     def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
         return self.mailbox in mailboxes
 
-    def take_response(self, event: EventTuple) -> None:
+    def take_response(self, event: Facts) -> None:
         """On the loop's thread; in the background when the loop has ended."""
-        response = Response(event[2], *event[5:], None)
+        response = Response(event[2], event)
         self._end()
         # The waiter may be done, cancelled with its task.
         waiter = self.waiter

@@ -13,7 +13,7 @@ from typing import Callable, Optional
 
 from . import _registry
 from ._checks import check_timeout
-from ._events import BATCH, RESPONSE, EventTuple, new_batch
+from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
 from ._wake import Waker
@@ -51,7 +51,7 @@ class Mailbox:
         # Events as C stored them. The array is put here before C fills it, so that a
         # KeyboardInterrupt right after the call finds them here at the next drain, instead of
         # losing them.
-        self._batches: deque[Iterator[EventTuple]] = deque()
+        self._batches: deque[Iterator[Facts]] = deque()
         self._jobs: deque[Job] = deque()
         self._waker = Waker()
         weakref.finalize(self, self._waker.close).atexit = False
@@ -65,6 +65,8 @@ class Mailbox:
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = threading.RLock()
+        self.leave = self._draining.release
+        """Ends what `enter` began."""
         self._epoll = select.epoll()
         self._epoll.register(self.event_fd, select.EPOLLIN)
         self._epoll.register(self._waker.fileno(), select.EPOLLIN)
@@ -117,15 +119,15 @@ class Mailbox:
         Returns how many ran.
         """
         count = 0
-        self._enter()
+        self.enter()
         try:
             # What arrives meanwhile leaves the descriptor readable; a loop that drains on it is not
             # starved.
             self._take()
-            while self._step(take=False):
+            while self.step(take=False):
                 count += 1
         finally:
-            self._leave()
+            self.leave()
         return count
 
     def run(self, timeout: Optional[float] = None) -> bool:
@@ -152,10 +154,10 @@ class Mailbox:
         """
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        self._enter()
+        self.enter()
         try:
             while not is_over():
-                if self._step(take=True):
+                if self.step(take=True):
                     continue
                 # Another thread may have made it over after we asked, and woken us before that step
                 # cleared the wake: without a second look we would sleep for ever.
@@ -168,7 +170,7 @@ class Mailbox:
                 self._epoll.poll(None if remaining is None else min(remaining, _LONGEST), 1)
             return True
         finally:
-            self._leave()
+            self.leave()
 
     def adopt(self, other: Mailbox) -> None:
         """From now on whoever drains this one drains the other too, whose own thread has ended.
@@ -203,15 +205,12 @@ class Mailbox:
         self._draining.release()
         return False
 
-    def _enter(self) -> None:
-        """Checks that this thread may drain, and keeps other threads out until `_leave`."""
+    def enter(self) -> None:
+        """Checks that this thread may drain, and keeps other threads out until `leave`."""
         if self._owner is not None and self._owner != threading.get_ident():
             raise RuntimeError("this mailbox belongs to another thread")
-        if not self._draining.acquire(blocking=False):
+        if not self._draining.acquire(False):
             raise RuntimeError("another thread is draining this mailbox")
-
-    def _leave(self) -> None:
-        self._draining.release()
 
     def _clear_wake(self) -> None:
         """Only when woken: a system call for each drain is worth saving.
@@ -239,7 +238,7 @@ class Mailbox:
             if count < BATCH:
                 return found
 
-    def _step(self, take: bool) -> bool:
+    def step(self, take: bool) -> bool:
         """Runs one event or job; False when none waits."""
         while True:
             # While C fills a batch it may run a C program's callback that comes back here: the

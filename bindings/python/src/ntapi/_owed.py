@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Optional, Protocol
 
 from ._enums import Handler
-from ._events import EventTuple
+from ._events import Facts
 
 if TYPE_CHECKING:
     from ._mailbox import Mailbox
@@ -35,7 +35,7 @@ class Owed(Protocol):
     def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
         """Whether all of its handlers run when these are drained."""
 
-    def take_response(self, event: EventTuple) -> None:
+    def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
 
     def take_progress(self, handler: Handler, count: int, total: int) -> None:

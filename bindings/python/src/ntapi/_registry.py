@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from ._enums import Handler
-from ._events import RESPONSE, EventTuple
+from ._events import RESPONSE, Facts
 from ._library import lib
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def new_token() -> int:
     return next(_tokens)
 
 
-def dispatch(event: EventTuple) -> None:
+def dispatch(event: Facts) -> None:
     """Hands an event that was taken from a mailbox to its request. On the thread that took it."""
     owed = pending.get(event[1])
     if event[0] == RESPONSE:

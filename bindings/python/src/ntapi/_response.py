@@ -11,6 +11,7 @@ from . import _deep_json, codes
 from ._checks import refuse_coroutine
 from ._enums import Content, ErrorDomain
 from ._errors import ApiError, read_error
+from ._events import Facts
 from ._handles import Handle, is_over
 from ._headers import Headers
 from ._library import lib
@@ -23,6 +24,7 @@ _UNSET: Any = object()
 # Plain numbers: an enum's operators are calls.
 _JSON = int(Content.JSON)
 _PREFIX_TEXT = int(Content.PREFIX_TEXT)
+_NOTHING = (0, 0, 0, 0, 0)
 _free = lib.ntapi_response_free
 
 
@@ -31,17 +33,14 @@ class Response:
 
     __slots__ = (
         "__weakref__",
-        "_address",
-        "_contents",
         "_data",
         "_error",
+        "_facts",
         "_headers",
-        "_length",
         "_metrics",
         "_parsed",
         "_pointer",
         "_request",
-        "_status",
     )
 
     _error: Optional[ApiError]
@@ -50,31 +49,21 @@ class Response:
     _metrics: Metrics
 
     def __init__(
-        self,
-        pointer: Optional[int],
-        error: int,
-        address: int,
-        length: int,
-        status: int,
-        contents: int,
-        request: Optional[Handle],
+        self, pointer: Optional[int], facts: Facts, request: Optional[Handle] = None
     ) -> None:
-        """Owns a C response; what follows its pointer is its ntapi_summary."""
+        """Owns a C response."""
         self._pointer = pointer
-        self._address = address
-        self._length = length
-        self._status = status
-        self._contents = contents
+        self._facts = facts
         self._request = request
         self._parsed: Any = _UNSET
         self._error = None
-        if error:
-            self._set_error(read_error(error))
+        if facts[-5]:
+            self._set_error(read_error(facts[-5]))
 
     @classmethod
     def _failed(cls, error: ApiError) -> Response:
         """The response to a request that could not be built: C answers NULL with nothing."""
-        response = cls(None, 0, 0, 0, 0, 0, None)
+        response = cls(None, _NOTHING)
         response._error = error
         error.response = response
         return response
@@ -106,7 +95,8 @@ class Response:
         try:
             return self._data
         except AttributeError:
-            self._data = ctypes.string_at(self._address, self._length) if self._length else b""
+            facts = self._facts
+            self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
             return self._data
 
     @property
@@ -124,7 +114,7 @@ class Response:
     @property
     def has_json(self) -> bool:
         """Whether the body is JSON; tells a JSON null from no JSON."""
-        return self._contents & _JSON != 0 or self._parsed is not _UNSET
+        return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
     @property
     def json(self) -> Any:
@@ -135,7 +125,7 @@ class Response:
         parser, so that integers of any size are exact.
         """
         if self._parsed is _UNSET:
-            if not self._contents & _JSON:
+            if not self._facts[-1] & _JSON:
                 return None
             self._parsed = self._parse()
         return self._parsed
@@ -154,7 +144,7 @@ class Response:
     def _json_text(self) -> str:
         """The JSON as it was received, without what came before it."""
         prefix = b""
-        if self._contents & _PREFIX_TEXT:
+        if self._facts[-1] & _PREFIX_TEXT:
             prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
         if not prefix:
             return self.data.decode("utf-8-sig")
@@ -203,7 +193,7 @@ class Response:
     @property
     def status(self) -> int:
         """The HTTP status; 0 when there was no answer."""
-        return self._status
+        return self._facts[-2]
 
     @property
     def url(self) -> str:

@@ -63,13 +63,15 @@ class Event(Structure):
     )
 
 
-class Outcome(Structure):
-    """ntapi_outcome: what a request has come to whose caller waits for it."""
+class Watch(Structure):
+    """ntapi_watch: a wait that looks up, and what has come of it."""
 
     _fields_ = (
+        ("timeout", c_double),
+        ("descriptor", c_int),
+        ("request", c_void_p),
         ("response", c_void_p),
         ("summary", Summary),
-        ("request", c_void_p),
     )
 
 
@@ -198,11 +200,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
-    "ntapi_client_perform_watching": (
-        c_int,
-        (c_void_p, c_char_p, c_void_p, c_double, c_int, POINTER(Outcome)),
-    ),
-    "ntapi_request_wait_watching": (c_int, (c_void_p, c_double, c_int, POINTER(Outcome))),
+    "ntapi_client_perform_watching": (c_int, (c_void_p, c_char_p, c_void_p, c_void_p)),
+    "ntapi_request_wait_watching": (c_int, (c_void_p, c_void_p)),
     "ntapi_request_free": (None, (c_void_p,)),
     "ntapi_request_set_handler": (c_int, (c_void_p, ResponseFunction, c_void_p, DestroyFunction)),
     "ntapi_request_set_upload_progress": (

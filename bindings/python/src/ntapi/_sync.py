@@ -6,16 +6,12 @@ from types import TracebackType
 from typing import Optional
 
 from . import _registry, _thread_call
-from ._arg import Arg, Args, flatten
-from ._arg_list import c_text
+from ._arg import Args
 from ._background import background_mailbox
-from ._building import build, c_args, can_be_called
-from ._checks import check_string
+from ._building import build
 from ._client import BaseClient
 from ._delivery import ProgressHandler
 from ._enums import LogFlags
-from ._errors import ApiError
-from ._library import lib
 from ._places import Place
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
@@ -55,11 +51,10 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
-        if upload_progress is None and download_progress is None:
-            check_string(command, "the command")
-            flat = flatten(args)
-            if can_be_called(self, flat):
-                return self._call(command, flat)
+        if self._may_be_short and upload_progress is None and download_progress is None:
+            response = _thread_call.perform(self, command, args)
+            if response is not None:
+                return response
         mailbox = current_mailbox()
         request = build(
             self,
@@ -80,18 +75,6 @@ class Client(BaseClient):
             raise
         assert outcome.response is not None
         return outcome.response
-
-    def _call(self, command: str, args: list[Arg]) -> Response:
-        try:
-            text = c_text(command)
-            pointer = c_args(args)
-        except ApiError as error:
-            return Response._failed(error)
-        try:
-            return _thread_call.perform(self, text, pointer)
-        finally:
-            if pointer:
-                lib.ntapi_args_free(pointer)
 
     def send(
         self,

@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import Optional
 
-from ._events import OutcomeRoom
+from ._events import Watching
 from ._library import lib
 from ._mailbox import Mailbox
 
@@ -23,15 +23,14 @@ class Owner:
     mailbox may outlive both.
     """
 
-    __slots__ = ("__weakref__", "descriptor", "first_wait", "mailbox", "room", "thread")
+    __slots__ = ("__weakref__", "first_wait", "mailbox", "thread", "watching")
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
-        self.descriptor = mailbox.fileno()
-        self.room = OutcomeRoom()
         self.thread = threading.get_ident()
         is_main = self.thread == threading.main_thread().ident
         self.first_wait = _FIRST_WAIT if is_main else -1.0
+        self.watching = Watching(mailbox.fileno(), self.first_wait)
 
 
 class _Mailboxes:
