@@ -146,10 +146,9 @@ class Response:
         prefix = b""
         if self._facts[-1] & _PREFIX_TEXT:
             prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
-        if not prefix:
-            return self.data.decode("utf-8-sig")
         if self.data.startswith(prefix):
-            return self.data[len(prefix) :].decode("utf-8-sig")
+            text = self.data[len(prefix) :] if prefix else self.data
+            return text.decode().removeprefix("\ufeff")
         # The core had to mend the prefix to make it UTF-8, so that its length says nothing.
         return self._core_text()
 

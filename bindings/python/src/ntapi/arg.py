@@ -57,7 +57,15 @@ def _arg(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
             check_text(
                 value, f"the {kind} arg {needed[0]!r}" if len(needed) > 1 else f"the {kind} arg"
             )
-    return Arg(kind, needed + options, is_suppressed=any(value is None for value in needed))
+    return Arg(kind, needed + options, False, any(value is None for value in needed))
+
+
+def _pair(kind: str, name: str, value: Optional[Scalar]) -> Arg:
+    """An arg of a name and a value."""
+    if type(name) is str and type(value) is str and name.isascii() and value.isascii():
+        # The usual, which needs no check.
+        return Arg(kind, (name, value))
+    return _arg(kind, _name(name, kind), _scalar(value))
 
 
 def _name(name: str, kind: str) -> str:
@@ -96,6 +104,8 @@ def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
 
 def _text(value: Optional[Scalar]) -> Optional[str]:
     """The text of a value."""
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     scalar = _scalar(value)
@@ -117,22 +127,21 @@ def _bytes(content: Union[BytesLike, str, None]) -> Optional[bytes]:
 
 def url(name: str, value: Optional[Scalar]) -> Arg:
     """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
-    name, scalar = _name(name, "url"), _scalar(value)
-    if isinstance(scalar, float) and not math.isfinite(scalar):
-        return _arg("url_double", name, scalar)
-    return _arg("url", name, scalar)
+    if isinstance(value, float) and not math.isfinite(value):
+        return _arg("url_double", _name(name, "url"), value)
+    return _pair("url", name, value)
 
 
 def path(name: str, value: Optional[Scalar]) -> Arg:
     """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
     `..`.
     """
-    return _arg("path", _name(name, "path"), _scalar(value))
+    return _pair("path", name, value)
 
 
 def form(name: str, value: Optional[Scalar]) -> Arg:
     """An application/x-www-form-urlencoded pair; the default method becomes POST."""
-    return _arg("form", _name(name, "form"), _scalar(value))
+    return _pair("form", name, value)
 
 
 def multipart(
@@ -217,12 +226,12 @@ def base_url(url: Optional[str]) -> Arg:
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return _arg("header", _name(name, "header"), _text(value))
+    return _pair("header", name, _text(value))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return _arg("add_header", _name(name, "add_header"), _text(value))
+    return _pair("add_header", name, _text(value))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
