@@ -54,7 +54,7 @@ typedef enum ntapi_status {
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: mend the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
     NTAPI_STATUS_TIMED_OUT = 3,        /* the time given to a wait ran out: call again */
-    NTAPI_STATUS_INTERRUPTED = 4       /* a wait looked up, for a signal or a descriptor: call again */
+    NTAPI_STATUS_INTERRUPTED = 4       /* a wait looked up: see what it was for, and call again */
 } ntapi_status;
 
 typedef struct ntapi_json ntapi_json;
@@ -1233,8 +1233,8 @@ typedef struct ntapi_watch {
  *  @param args the args; NULL is none.
  *  @param watch what to watch, and where to put the response, or the request when it goes on.
  *  @returns NTAPI_STATUS_OK with a response; with a request, to be given to ntapi_request_wait_watching,
- * NTAPI_STATUS_TIMED_OUT, or NTAPI_STATUS_INTERRUPTED by the descriptor or by a signal that this thread has handled; or
- * NTAPI_STATUS_INVALID_ARGUMENT, with neither.
+ * NTAPI_STATUS_INTERRUPTED: by the descriptor, by a signal that this thread has handled, or because the time is over;
+ * NTAPI_STATUS_INVALID_ARGUMENT with neither.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
@@ -1243,9 +1243,8 @@ ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *com
 /** Goes on waiting for a request of ntapi_client_perform_watching.
  *  @param request the request; free it when it is done, or when nobody is to wait for it any more.
  *  @param watch what to watch, and where to put the response; its request is set to NULL.
- *  @returns NTAPI_STATUS_OK with a response, NTAPI_STATUS_TIMED_OUT, NTAPI_STATUS_INTERRUPTED,
- * NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when the request was begun otherwise or by the process
- * that forked this one.
+ *  @returns NTAPI_STATUS_OK with a response, NTAPI_STATUS_INTERRUPTED, NTAPI_STATUS_INVALID_ARGUMENT, or
+ * NTAPI_STATUS_INVALID_STATE when the request was begun otherwise or by the process that forked this one.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);

@@ -11,6 +11,16 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+
+    var kinds: APIClient.HookKinds {
+        var kinds: APIClient.HookKinds = []
+        if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
+        if started != nil { kinds.insert(.requestStarted) }
+        if completed != nil { kinds.insert(.requestCompleted) }
+        if parseJSON != nil { kinds.insert(.parseJSON) }
+        if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        return kinds
+    }
 }
 
 /// What an `ntapi_hooks` stands for.
@@ -46,6 +56,7 @@ final class CClient: APIClient, @unchecked Sendable {
         // What is replaced may run a C destroy as it goes, so it must outlive the lock.
         let replaced = hooks.withLock { hooks in
             defer { hooks = new }
+            hookKinds = new?.kinds ?? []
             return hooks
         }
         withExtendedLifetime(replaced) {}

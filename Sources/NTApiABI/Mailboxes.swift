@@ -34,14 +34,6 @@ final class EventBox: Sendable {
         }
         destination.initialize(to: stored)
     }
-
-    /// For a request that its caller waits for, which has no other events.
-    func store(to watch: UnsafeMutablePointer<ntapi_watch>) {
-        guard case .response(let response) = event else { return }
-        let box = ResponseBox(response)
-        watch.pointee.response = box.handle
-        watch.pointee.summary = box.summary
-    }
 }
 
 @_cdecl("ntapi_mailbox_create") @implementation

@@ -2,20 +2,20 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_request` stands for.
-final class RequestBox: Sendable {
+final class RequestBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
     let request: APIRequest
-    /// Where the response comes, when `ntapi_request_wait_watching` waits for it.
-    let answers: Mailbox?
-    private let texts = BorrowedTexts()
+    /// What `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
+    let answer: Answer?
 
-    init(_ request: APIRequest, answers: Mailbox? = nil) {
+    init(_ request: APIRequest, answer: Answer? = nil) {
         self.request = request
-        self.answers = answers
+        self.answer = answer
     }
 
-    var description: UnsafePointer<CChar>? { texts.replace("description", request.taskDescription) }
+    var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
-    var curlCommand: UnsafePointer<CChar>? { texts.text("curl") { request.curlCommand } }
+    var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
 /// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
@@ -26,7 +26,8 @@ func makeRequest(
     let list = Handles.get(args, ArgsBox.self)
     let text = command == nil ? "" : String(c: command)
     guard args == nil || list != nil, let text else { return nil }
-    return box.client.request(text, args: (list?.args ?? []) + more)
+    guard let list else { return box.client.request(text, args: more) }
+    return box.client.request(text, args: more.isEmpty ? list.args : list.args + more)
 }
 
 @_cdecl("ntapi_client_begin") @implementation
@@ -53,9 +54,7 @@ public func ntapi_client_perform(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
 ) -> OpaquePointer! {
     guard let request = makeRequest(client, command, args) else { return nil }
-    request.resume()
-    request.wait()
-    return request.response.flatMap { ResponseBox($0).handle }
+    return ResponseBox(request.perform()).handle
 }
 
 @_cdecl("ntapi_client_begin_event") @implementation

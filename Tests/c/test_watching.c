@@ -75,11 +75,11 @@ static void the_time_runs_out_and_the_request_goes_on(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     assert_null(watch.response);
     ntapi_request *request = watch.request;
     assert_int_equal(ntapi_request_get_state(request), NTAPI_REQUEST_STATE_RUNNING);
-    assert_int_equal(wait_watching(request, 0.001, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_int_equal(wait_watching(request, 0.001, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     assert_null(watch.request);
     check_ok(ntapi_request_cancel(request));
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
@@ -93,7 +93,7 @@ static void a_response_comes_after_a_look_up(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "ok", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_int_equal(perform_watching(client, "ok", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     ntapi_request *request = watch.request;
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
     assert_int_equal(watch.summary.status, 200);
@@ -166,7 +166,7 @@ static void *close_it(void *client) {
 
 static void *perform_until_closed(void *client) {
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_TIMED_OUT);
+    assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     ntapi_request *request = watch.request;
     pthread_t thread;
     pthread_create(&thread, NULL, close_it, client);
