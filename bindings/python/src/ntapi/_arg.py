@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Union
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._aliases import Args
 
 
 class Arg:
@@ -73,9 +78,6 @@ _set_kind = Arg.__dict__["kind"].__set__
 _set_values = Arg.__dict__["values"].__set__
 _set_secret = Arg.__dict__["is_secret"].__set__
 _set_suppressed = Arg.__dict__["is_suppressed"].__set__
-
-Args = Union[Arg, None, Iterable["Args"]]
-"""What methods accept as args: an arg, None, or any nesting of lists of them."""
 
 
 def flatten(args: Iterable[Args]) -> list[Arg]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import math
-import re
 from collections.abc import Iterable
-from typing import Any, Callable
 
 from ._arg import Arg
 from ._enums import Status
@@ -15,9 +12,11 @@ from ._errors import ApiError, take_error
 from ._library import lib
 from ._streams import NO_DESTROY, NO_REWIND, read_function, register_source, rewind_function
 
-_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
 _OK = int(Status.OK)
-_LARGE_INTEGER = re.compile(r"\d{19}")
 
 THREAD_KINDS = frozenset({"response_thread", "upload_progress_thread", "download_progress_thread"})
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
@@ -89,7 +88,9 @@ def _append_batch(pointer: int, batch: list[list[Any]]) -> None:
     """Appends and empties the batch, in one call."""
     if not batch:
         return
-    text = _encode(batch).encode()
+    from ._json import encode
+
+    text = encode(batch).encode()
     error = ctypes.c_void_p()
     status = lib.ntapi_args_append_json(pointer, text, len(text), ctypes.byref(error))
     if status != Status.OK:
@@ -136,7 +137,9 @@ def _append_multipart_named_data(
 
 def _append_json(pointer: int, _: list[int], text: str) -> int:
     content = text.encode("utf-8", "surrogatepass")
-    if _LARGE_INTEGER.search(text):
+    import re
+
+    if re.search(r"\d{19}", text):
         # Beyond 64 bits the core's integers become doubles; Python's are exact and stay so.
         return int(lib.ntapi_args_data(pointer, content, len(content), b"application/json"))
     error = ctypes.c_void_p()

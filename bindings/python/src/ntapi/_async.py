@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import threading
 from types import TracebackType
-from typing import Callable, Optional
 
 from . import _registry
-from ._arg import Args
 from ._building import build
 from ._checks import check_timeout
 from ._client import BaseClient
-from ._delivery import ProgressHandler
 from ._enums import LogFlags, Thread
 from ._loop_call import LoopCall
 from ._loops import loop_mailbox, running_mailbox
-from ._places import Place, PlaceLike
 from ._response import Response
-from ._typing import Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Optional
+
+    from ._aliases import Args, PlaceLike, ProgressHandler
+    from ._protocols import Place
+    from ._typing import Self
 
 
 class _LoopObserver:

@@ -8,7 +8,6 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Optional
 
 from . import _registry
 from ._background import adopt, background_mailbox
@@ -17,17 +16,18 @@ from ._errors import ApiError
 from ._events import Facts
 from ._handles import Handle
 from ._library import lib
-from ._mailbox import Job, Mailbox
-from ._places import Place
+from ._mailbox import Mailbox
 from ._report import call_reporting, report
 from ._response import Response
 from ._streams import forget_source, source_error
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._client import BaseClient
+    from typing import Callable, Optional
 
-ResponseHandler = Callable[[Response], object]
-ProgressHandler = Callable[[int, Optional[int]], object]
+    from ._aliases import Job
+    from ._client import BaseClient
+    from ._protocols import Place
 
 
 class Outcome:

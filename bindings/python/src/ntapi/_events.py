@@ -8,10 +8,13 @@ import ctypes
 from collections.abc import Iterator
 from functools import partial
 from struct import Struct
-from typing import Any
 
 from ._enums import Handler
 from ._signatures import Event, Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Facts = tuple[int, ...]
 """A C struct that ends with an ntapi_summary: error, data, length, status and contents are the last

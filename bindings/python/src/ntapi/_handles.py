@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
 
 is_over: list[bool] = []
 """Not empty once the process has ended all requests. It takes its memory back, so that nothing is

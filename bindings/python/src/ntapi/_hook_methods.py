@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Optional
 
 from . import codes
-from ._arg import Arg, Args
+from ._arg import Arg
 from ._checks import is_async, refuse_coroutine
 from ._enums import ErrorDomain, LogFlags
 from ._errors import ApiError
@@ -15,6 +14,12 @@ from ._logging import log_line
 from ._report import call_reporting
 from ._request import Request
 from ._response import Response
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ._aliases import Args
 
 
 class Hooks:

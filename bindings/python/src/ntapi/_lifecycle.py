@@ -6,13 +6,17 @@ import atexit
 import os
 import threading
 import time
-from typing import Optional
 
 from . import _background, _classes, _handles, _loops, _registry, _streams, _threads, codes
 from ._library import lib
 from ._logging import use_standard_error
 from ._mailbox import Mailbox
-from ._owed import Owed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._protocols import Owed
 
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for handlers, at most."""

@@ -5,10 +5,8 @@ the response is owed, to nobody but the coroutine.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Optional
 
 from . import _registry, _same_thread
-from ._arg import Args
 from ._enums import Handler
 from ._errors import ApiError
 from ._events import Facts
@@ -16,9 +14,12 @@ from ._library import lib
 from ._response import Response
 from ._short import c_args, c_command, short_args
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
+    from typing import Optional
 
+    from ._aliases import Args
     from ._client import BaseClient
     from ._mailbox import Mailbox
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
-from typing import Callable, Optional
 
 from . import _background
 from ._mailbox import Mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Callable, Optional
 
 _mailboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = (
     weakref.WeakKeyDictionary()
@@ -62,11 +65,17 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
 
 def running_mailbox() -> Mailbox:
     """The mailbox of the loop that runs on this thread."""
+    import asyncio
+
     return loop_mailbox(asyncio.get_running_loop())
 
 
 def is_loop_mailbox_here(mailbox: Mailbox) -> bool:
     """Whether the loop that runs on this thread drains this mailbox."""
+    if not _mailboxes:
+        return False
+    import asyncio
+
     try:
         return _mailboxes.get(asyncio.get_running_loop()) is mailbox
     except RuntimeError:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import select
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from typing import Callable, Optional
 
 from . import _registry
 from ._checks import check_timeout
 from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
+from ._logging import warn
 from ._wake import Waker
 
-_logger = logging.getLogger("ntapi")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Optional
+
+    from ._aliases import Job
 
 _LONGEST = 1_000_000.0
 """Seconds, less than epoll's own limit of about 24 days."""
-
-Job = Callable[[], object]
 
 
 class Mailbox:
@@ -248,7 +249,7 @@ class Mailbox:
                 event = next(batch, None)
                 if event is not None and event[0]:
                     if self._is_orphan and event[0] == RESPONSE:
-                        _logger.warning(
+                        warn(
                             "a %s has ended before its response came; the handler runs on %s",
                             self.whose,
                             threading.current_thread().name,

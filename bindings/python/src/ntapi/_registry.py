@@ -5,21 +5,15 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
 
 from ._enums import Handler
 from ._events import RESPONSE, Facts
 from ._library import lib
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._mailbox import Mailbox
-    from ._owed import Owed
-
-
-class Observer(Protocol):
-    """Somebody who waits for requests that end on another thread."""
-
-    def wake(self) -> None: ...
+    from ._protocols import Observer, Owed
 
 
 # Single operations on these are atomic, and nothing here reads first and writes later on what it

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import json
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from . import _deep_json, codes
+from . import codes
 from ._checks import refuse_coroutine
 from ._enums import Content, ErrorDomain
 from ._errors import ApiError, read_error
@@ -15,9 +12,13 @@ from ._events import Facts
 from ._handles import Handle, is_over
 from ._headers import Headers
 from ._library import lib
-from ._metrics import Metrics, read_metrics
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any, Callable, Optional
+
+    from ._metrics import Metrics
     from ._request import Request
 
 _UNSET: Any = object()
@@ -131,10 +132,14 @@ class Response:
         return self._parsed
 
     def _parse(self) -> Any:
+        import json
+
         text = self._json_text()
         try:
             return json.loads(text)
         except RecursionError:
+            from . import _deep_json
+
             return _deep_json.parse(text)
         except ValueError:
             # The two parsers disagree about this document; the core's reading is the one that
@@ -208,12 +213,12 @@ class Response:
     @property
     def start(self) -> datetime:
         """When the request started, in UTC."""
-        return datetime.fromtimestamp(lib.ntapi_response_start_time(self._pointer), timezone.utc)
+        return _moment(lib.ntapi_response_start_time(self._pointer))
 
     @property
     def end(self) -> datetime:
         """When the request ended, in UTC."""
-        return datetime.fromtimestamp(lib.ntapi_response_end_time(self._pointer), timezone.utc)
+        return _moment(lib.ntapi_response_end_time(self._pointer))
 
     @property
     def elapsed(self) -> float:
@@ -226,6 +231,8 @@ class Response:
         try:
             return self._metrics
         except AttributeError:
+            from ._metrics import read_metrics
+
             self._metrics = read_metrics(self._pointer)
             return self._metrics
 
@@ -244,3 +251,9 @@ class Response:
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.Response {self.status} {self.url}, {len(self.data)} bytes{problem}>"
+
+
+def _moment(seconds: float) -> datetime:
+    from datetime import datetime, timezone
+
+    return datetime.fromtimestamp(seconds, timezone.utc)

@@ -7,12 +7,16 @@ Hooks, progress handlers and streams need more than that, and go the long way: `
 
 from __future__ import annotations
 
-from typing import Optional
-
-from ._arg import Arg, Args, flatten
+from ._arg import Arg, flatten
 from ._arg_list import append_args, c_text
 from ._checks import check_string
 from ._library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._aliases import Args
 
 _TEXTS = 256
 _texts: dict[str, bytes] = {}

@@ -18,7 +18,10 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Callbacks. An instance made without arguments, DestroyFunction(), is the NULL pointer.
 DestroyFunction = CFUNCTYPE(None, c_void_p)
@@ -249,3 +252,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
+
+LATEST = "ntapi_request_wait_watching"
+"""The function that was added last."""

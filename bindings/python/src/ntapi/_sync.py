@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Optional
 
 from . import _registry, _thread_call
-from ._arg import Args
 from ._background import background_mailbox
 from ._building import build
 from ._client import BaseClient
-from ._delivery import ProgressHandler
 from ._enums import LogFlags
-from ._places import Place
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
-from ._typing import Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._aliases import Args, ProgressHandler
+    from ._protocols import Place
+    from ._typing import Self
 
 
 class Client(BaseClient):

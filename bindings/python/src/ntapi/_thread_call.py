@@ -6,10 +6,8 @@ The thread looks up from it for signals, and for what waits in its mailbox.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Optional
 
 from . import _registry, _same_thread
-from ._arg import Args
 from ._enums import Handler
 from ._errors import ApiError
 from ._events import Facts
@@ -18,7 +16,11 @@ from ._response import Response
 from ._short import c_args, c_command, short_args
 from ._threads import Owner, current_owner
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._aliases import Args
     from ._client import BaseClient
     from ._mailbox import Mailbox
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Optional
 
 from ._events import Watching
 from ._library import lib
 from ._mailbox import Mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
 
 _FIRST_WAIT = 0.05
 """Seconds until the main thread looks up for the first time from a request that it waits for.

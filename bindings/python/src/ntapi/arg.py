@@ -5,17 +5,21 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
-import json as _json
 import math
 import os
-from datetime import timedelta
-from typing import Any, Literal, Optional, Union
 
-from ._arg import Arg, Args
+from ._arg import Arg
 from ._checks import check_string, check_text, type_name
 from ._enums import CachePolicy, Clock
-from ._places import PlaceLike, check_place
-from ._streams import Source, StreamContent
+from ._places import check_place
+from ._streams import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Any, Optional, Union
+
+    from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
 
 __all__ = [
     "Arg",
@@ -43,10 +47,6 @@ __all__ = [
     "url",
 ]
 
-Scalar = Union[str, int, float, bool]
-Path = Union[str, "os.PathLike[str]"]
-BytesLike = Union[bytes, bytearray, memoryview]
-ClockName = Literal["idle", "connect", "queue", "attempt", "total"]
 _UNSET: Any = object()
 
 
@@ -193,8 +193,11 @@ def json(value: Any) -> Arg:
 
     It is written now, not later.
     """
-    text = None if value is None else _json.dumps(value, allow_nan=False, ensure_ascii=False)
-    return _arg("json", text)
+    if value is None:
+        return _arg("json", None)
+    from json import dumps
+
+    return _arg("json", dumps(value, allow_nan=False, ensure_ascii=False))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
@@ -251,12 +254,12 @@ def timeout(
 
     Infinity switches it off.
     """
-    if isinstance(seconds, timedelta):
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
+        from datetime import timedelta
+
+        if not isinstance(seconds, timedelta):
+            raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
         seconds = seconds.total_seconds()
-    elif seconds is not None and (
-        isinstance(seconds, bool) or not isinstance(seconds, (int, float))
-    ):
-        raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
     return _arg("timeout", chosen, None if seconds is None else float(seconds))
 
@@ -307,3 +310,11 @@ def _member(members: Any, name: str) -> Any:
     except KeyError:
         known = ", ".join(repr(member.name.lower()) for member in members)
         raise ValueError(f"{name!r} is none of {known}") from None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Args":
+        from ._aliases import Args
+
+        return Args
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
