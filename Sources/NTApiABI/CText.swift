@@ -8,6 +8,15 @@ extension String {
     }
 }
 
+extension SharedMutex {
+    /// Calls the body while no other body runs under this mutex.
+    @inline(__always) func withLock<Result>(_ body: () -> Result) -> Result {
+        lock()
+        defer { unlock() }
+        return body()
+    }
+}
+
 /// What a handle stands for when C may borrow texts from it: they are kept until the handle's last owner has gone.
 class TextLender: @unchecked Sendable {
     // Safe to share: touched only under `SharedMutex.texts`, by nothing that could come back here.

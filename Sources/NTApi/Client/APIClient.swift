@@ -30,8 +30,9 @@ open class APIClient: @unchecked Sendable {
         package static let requestCompleted = HookKinds(rawValue: 4)
         package static let parseJSON = HookKinds(rawValue: 8)
         package static let mapServiceError = HookKinds(rawValue: 16)
+        package static let writeLog = HookKinds(rawValue: 32)
         static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError]
-        static let all: HookKinds = [.building, .requestStarted, .ofResponses]
+        static let all: HookKinds = [.building, .requestStarted, .writeLog, .ofResponses]
     }
 
     private let ownHooks: Atomic<Int>

@@ -14,8 +14,8 @@ struct Job: Sendable {
 ///
 /// Belongs to one thread.
 final class DeliveryBatch {
-    private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
-    private var jobs: [Job] = []
+    @exclusivity(unchecked) private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
+    @exclusivity(unchecked) private var jobs: [Job] = []
 
     /// What is taken from a mailbox in the pull style.
     struct Event: Sendable {

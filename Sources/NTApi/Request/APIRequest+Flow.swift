@@ -203,8 +203,8 @@ extension APIRequest.Shared {
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
 
-    /// Whether there is a handler or event for the response, and nothing else.
-    fileprivate var isPlain: Bool { !wantsProgress && (response != nil || eventKinds.contains(.response)) }
+    /// Whether there is nothing to be told but the response, or nothing at all.
+    fileprivate var isPlain: Bool { !wantsProgress }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

@@ -41,8 +41,8 @@ struct RequestBuilder {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
         if !applied.headers.isEmpty, let type = headers["Content-Type"] {
-            secrets.isForm =
-                secrets.isForm || type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
+            let isForm = type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
+            secrets.isForm = secrets.isForm || isForm
         }
         return secrets
     }

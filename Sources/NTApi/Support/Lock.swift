@@ -60,12 +60,11 @@ package struct SharedMutex: @unchecked Sendable {
         ForkSafeLocks.register(mutex)
     }
 
-    /// Calls the body while no other body runs under this mutex.
-    @inline(__always) package func withLock<Result>(_ body: () -> Result) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        return body()
-    }
+    /// For objects of other modules that guard fields of their own: a generic function of this one, called for any type from
+    /// there, would cost more than the lock.
+    package func lock() { pthread_mutex_lock(mutex) }
+
+    package func unlock() { pthread_mutex_unlock(mutex) }
 
     static let clients = SharedMutex()
     static let streams = SharedMutex()

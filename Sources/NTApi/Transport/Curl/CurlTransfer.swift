@@ -14,29 +14,29 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let clock: LoopClock
-    var clocks: ExchangeClocks
-    var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+    @exclusivity(unchecked) var clocks: ExchangeClocks
+    @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
-    var ticket: HostQueue<CurlTransfer>.Ticket?
+    @exclusivity(unchecked) var ticket: HostQueue<CurlTransfer>.Ticket?
 
     /// Nil while it waits in the queue, and after its end.
-    private(set) var handle: EasyHandle?
-    var mime: OpaquePointer?
-    var parts: [MimePart] = []
-    var source: (any UploadSource)?
+    @exclusivity(unchecked) private(set) var handle: EasyHandle?
+    @exclusivity(unchecked) var mime: OpaquePointer?
+    @exclusivity(unchecked) var parts: [MimePart] = []
+    @exclusivity(unchecked) var source: (any UploadSource)?
     /// How much of the source libcurl has.
-    var bytesTaken: Int64 = 0
+    @exclusivity(unchecked) var bytesTaken: Int64 = 0
 
     /// Why we made libcurl stop; says more than its "failed writing".
-    var failure: APIError?
+    @exclusivity(unchecked) var failure: APIError?
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
-    private var endsWithHead = false
+    @exclusivity(unchecked) private var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
-    var refusal = StreamRefusal()
-    private var assembler = HeaderAssembler()
+    @exclusivity(unchecked) var refusal = StreamRefusal()
+    @exclusivity(unchecked) private var assembler = HeaderAssembler()
     private let body = Bytes()
-    private var connectionsUsed = 0
-    private var progress = ProgressReporter()
+    @exclusivity(unchecked) private var connectionsUsed = 0
+    @exclusivity(unchecked) private var progress = ProgressReporter()
 
     init(_ exchange: Exchange, to origin: Origin, url: String, clock: LoopClock) {
         self.exchange = exchange

@@ -4,15 +4,18 @@ import CCurl
 ///
 /// To set everything again for each request would cost a third of what libcurl itself does for it. What belongs to one
 /// transfer alone (a body that is read piece by piece, a new connection) is taken back by a reset.
+///
+/// Of this and the other classes that belong to the loop's thread, exclusive access is not checked at run time: nobody
+/// else can be in them, and it would be checked a hundred times for a request.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
-    private(set) unowned(unsafe) var transfer: CurlTransfer?
+    @exclusivity(unchecked) private(set) unowned(unsafe) var transfer: CurlTransfer?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    private var profile: HandleProfile?
-    private var headers = HeaderLines()
-    private var message = HandleMessage.get
-    private var customMethod: String?
+    @exclusivity(unchecked) private var profile: HandleProfile?
+    @exclusivity(unchecked) private var headers = HeaderLines()
+    @exclusivity(unchecked) private var message = HandleMessage.get
+    @exclusivity(unchecked) private var customMethod: String?
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -90,6 +93,7 @@ final class EasyHandle {
         if !headers.are(of: request) {
             headers = try HeaderLines(of: request)
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
+            options.set(CURLOPT_USERAGENT, headers.userAgent)
         }
         let kind = HandleMessage(of: request)
         if kind == .get, message == .copiedBody { options.removeBody() }

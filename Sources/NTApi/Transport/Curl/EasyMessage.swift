@@ -3,6 +3,8 @@ import CCurl
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
 struct HeaderLines: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
+    /// Given to libcurl by itself: each line of the list costs it a comparison with every header that it knows.
+    private(set) var userAgent: String?
     private var headers: HTTPHeaders?
     private var announcesBody = false
     private var isMultipart = false
@@ -38,6 +40,10 @@ struct HeaderLines: ~Copyable {
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
             // With a colon and nothing behind it, libcurl would take the header away instead.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            if !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+                userAgent = field.value
+                continue
+            }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
         // Without a body libcurl adds neither of these.

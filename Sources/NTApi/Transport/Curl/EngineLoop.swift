@@ -21,16 +21,16 @@ final class EngineLoop {
     private let poller: SystemPoller
     private let multi: CurlMulti
     private let clock = LoopClock()
-    private var handles = HandlePool()
-    private var transferCount = 0
+    @exclusivity(unchecked) private var handles = HandlePool()
+    @exclusivity(unchecked) private var transferCount = 0
     /// Over, but the caller's body stream is still being read.
-    private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
-    private var hosts = HostQueue<CurlTransfer>()
-    private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
-    private var suspects = SuspectConnections()
-    private var origins = OriginCache()
-    private var taken: [EngineCommand] = []
-    private var isStopping = false
+    @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
+    @exclusivity(unchecked) private var hosts = HostQueue<CurlTransfer>()
+    @exclusivity(unchecked) private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
+    @exclusivity(unchecked) private var suspects = SuspectConnections()
+    @exclusivity(unchecked) private var origins = OriginCache()
+    @exclusivity(unchecked) private var taken: [EngineCommand] = []
+    @exclusivity(unchecked) private var isStopping = false
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
     init?(commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole) {

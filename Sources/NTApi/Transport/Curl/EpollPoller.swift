@@ -22,9 +22,9 @@
         let waker: Waker
         private let epoll: Int32
         /// By socket: the system gives the lowest free number, so the array stays dense.
-        private var registrations: [Registration] = []
-        private var events = [epoll_event](repeating: epoll_event(), count: 256)
-        private var watched: Int32 = -1
+        @exclusivity(unchecked) private var registrations: [Registration] = []
+        @exclusivity(unchecked) private var events = [epoll_event](repeating: epoll_event(), count: 256)
+        @exclusivity(unchecked) private var watched: Int32 = -1
 
         init?() {
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
