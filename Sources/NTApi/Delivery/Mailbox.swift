@@ -245,7 +245,6 @@ public final class Mailbox: Sendable {
         return true
     }
 
-
     // One write for all that arrives until the next drain.
     private func signalIfNeeded(_ state: inout State) {
         guard state.descriptor >= 0, !state.isSignalled, !(state.callbacks.isEmpty && state.events.isEmpty) else {
