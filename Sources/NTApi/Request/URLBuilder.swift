@@ -40,7 +40,7 @@ enum URLBuilder {
     }
 
     private static func hasHost(_ url: String) -> Bool {
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasASCIIPrefix("://") else {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
             // No scheme: the URL's parser says so.
             return true
         }
