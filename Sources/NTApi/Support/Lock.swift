@@ -38,6 +38,9 @@
         mutex = shared.mutex
     }
 
+    /// Keeps the state for ever: in a forked child, where it may be held, and what is in it is the parent's.
+    func leak() { _ = Unmanaged.passRetained(storage) }
+
     @inlinable @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
