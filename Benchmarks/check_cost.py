@@ -8,9 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kit import callgrind, programs
+from kit import building, callgrind
 from kit.documents import SMALL, TOTAL
-from kit.servers import ROOT, Addresses, Servers
+from kit.places import BUILD, ROOT
+from kit.servers import Addresses, Servers
 
 FEW, MANY = 1000, 3000
 CASES = [
@@ -31,7 +32,7 @@ def cost(
     found = []
     environment = os.environ | {"LD_LIBRARY_PATH": str(options.library.resolve())}
     for count in (FEW, MANY):
-        command = [str(programs.BUILD / program), mode, where.plain, str(count), str(at_once)]
+        command = [str(BUILD / program), mode, where.plain, str(count), str(at_once)]
         command += ["path=small.json", f"bytes={SMALL}", f"expect={TOTAL}"]
         name = f"{program}-{mode}-{at_once}-{count}.callgrind"
         folder = options.keep or Path(where.ca).parent
@@ -47,11 +48,11 @@ def main() -> int:
     )
     parser.add_argument("--only", default="", help="programs that begin with this")
     options = parser.parse_args()
-    programs.build_c(options.library.resolve())
+    building.build_c(options.library.resolve())
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ntapi-bench-") as home:
-        servers = Servers(Path(home), sorted(os.sched_getaffinity(0))[0])
+        servers = Servers(Path(home))
         try:
             where = servers.start()
             for program, mode, at_once in CASES:

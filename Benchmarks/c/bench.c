@@ -38,27 +38,26 @@ static long number(const char *text) {
 }
 
 static void read_option(options *options, const char *argument) {
-    const char *value;
-    if ((value = value_of(argument, "path")) != NULL)
-        options->path = value;
-    else if ((value = value_of(argument, "ca")) != NULL)
-        options->ca = value;
-    else if ((value = value_of(argument, "file")) != NULL)
-        options->file = value;
-    else if ((value = value_of(argument, "slow")) != NULL)
-        options->slow = value;
-    else if ((value = value_of(argument, "http")) != NULL)
-        options->http = value;
-    else if ((value = value_of(argument, "warmup")) != NULL)
-        options->warmup = number(value);
-    else if ((value = value_of(argument, "hanging")) != NULL)
-        options->hanging = number(value);
-    else if ((value = value_of(argument, "bytes")) != NULL)
-        options->bytes = (size_t)number(value);
-    else if ((value = value_of(argument, "expect")) != NULL)
-        options->expect = number(value);
-    else
-        fail("unknown option: %s", argument);
+    struct {
+        const char *name, **text;
+        long *number;
+    } known[] = {
+        {"path", &options->path, NULL},     {"warm", &options->warm, NULL},       {"ca", &options->ca, NULL},
+        {"file", &options->file, NULL},     {"slow", &options->slow, NULL},       {"http", &options->http, NULL},
+        {"warmup", NULL, &options->warmup}, {"hanging", NULL, &options->hanging}, {"bytes", NULL, &options->bytes},
+        {"expect", NULL, &options->expect},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const char *value = value_of(argument, known[i].name);
+        if (value == NULL)
+            continue;
+        if (known[i].text != NULL)
+            *known[i].text = value;
+        else
+            *known[i].number = number(value);
+        return;
+    }
+    fail("unknown option: %s", argument);
 }
 
 options options_read(int argc, char **argv) {
@@ -78,15 +77,19 @@ options options_read(int argc, char **argv) {
 }
 
 bool options_parsed(const options *options) {
-    return strcmp(options->workload, "raw") != 0;
+    return !options_are(options, "raw");
 }
 
-const char *options_url(const options *options) {
-    size_t room = strlen(options->base) + strlen(options->path) + 2;
+bool options_are(const options *options, const char *workload) {
+    return strcmp(options->workload, workload) == 0;
+}
+
+const char *join_url(const char *base, const char *path) {
+    size_t room = strlen(base) + strlen(path) + 2;
     char *url = malloc(room);
     if (url == NULL)
         fail("out of memory");
-    snprintf(url, room, "%s/%s", options->base, options->path);
+    snprintf(url, room, "%s/%s", base, path);
     return url;
 }
 

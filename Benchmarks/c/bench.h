@@ -12,11 +12,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Size of each answer of bench_server. */
+#define SLOW_BYTES 23
+
 /** What the command line asks for. */
 typedef struct options {
     const char *workload; /* "parsed": parse JSON and read one field; "raw": count the bytes; more in some clients */
     const char *base;     /* the server, without a slash at the end */
     const char *path;     /* path=   of the resource, without a slash at the start */
+    const char *warm;     /* warm=   path of a small resource for the warm-up of the clients that move files */
     const char *ca;       /* ca=     the CA file to trust, for https */
     const char *file;     /* file=   what is uploaded, or where a download is put */
     const char *slow;     /* slow=   the server that does not answer */
@@ -25,8 +29,8 @@ typedef struct options {
     long concurrency;     /* how many of them at once */
     long warmup;          /* warmup= requests made before the meters run */
     long hanging;         /* hanging= requests that stay unanswered meanwhile */
-    size_t bytes;         /* bytes=  size of each body */
-    long long expect;     /* expect= the number that the JSON holds at meta.total */
+    long bytes;           /* bytes=  size of each body */
+    long expect;          /* expect= the number that the JSON holds at meta.total */
 } options;
 
 /** Reads the command line, or says how it should be and ends the process. */
@@ -35,8 +39,11 @@ options options_read(int argc, char **argv);
 /** Whether the bodies are parsed. */
 bool options_parsed(const options *options);
 
-/** Base URL and path together. The text lives until the process ends. */
-const char *options_url(const options *options);
+/** A base URL and a path together. The text lives until the process ends. */
+const char *join_url(const char *base, const char *path);
+
+/** Whether the workload has that name. */
+bool options_are(const options *options, const char *workload);
 
 /** Starts the meters; call it when the warm-up is over. */
 void meters_start(void);

@@ -12,7 +12,7 @@ static void run(slot *slot, const options *options, const char *url, long count)
 
 int main(int argc, char **argv) {
     options options = options_read(argc, argv);
-    const char *url = options_url(&options);
+    const char *url = join_url(options.base, options.path);
     curl_global_init(CURL_GLOBAL_DEFAULT);
     slot slot;
     slot_create(&slot);

@@ -57,7 +57,7 @@ static void run(work *work, long count) {
 int main(int argc, char **argv) {
     options options = options_read(argc, argv);
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    work work = {.multi = curl_multi_init(), .options = &options, .url = options_url(&options)};
+    work work = {.multi = curl_multi_init(), .options = &options, .url = join_url(options.base, options.path)};
     work.slots = calloc((size_t)options.concurrency, sizeof *work.slots);
     if (work.slots == NULL)
         fail("out of memory");

@@ -42,6 +42,7 @@ int main(int argc, char **argv) {
     work work = {.options = &options, .client = client_create(&options), .args = args_create(&options)};
     work.mailbox = ntapi_mailbox_main();
 
+    hang(&options);
     run(&work, options.warmup);
     meters_start();
     run(&work, options.count);

@@ -3,7 +3,7 @@
  */
 #include "ntapi_common.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 ntapi_client *client_create(const options *options) {
     ntapi_client *client = ntapi_client_create(NULL, options->base);
@@ -12,7 +12,26 @@ ntapi_client *client_create(const options *options) {
         ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, options->ca);
         ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_HTTP_VERSION, options->http);
     }
+    long more = options->hanging + options->count;
+    if (options->hanging > 0 || options_are(options, "hold") || options_are(options, "cancel"))
+        ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, (double)more + 2);
     return client;
+}
+
+void hang(const options *options) {
+    if (options->hanging == 0)
+        return;
+    struct options slow = *options;
+    slow.base = options->slow;
+    ntapi_client *hanging = client_create(&slow);
+    for (long i = 0; i < options->hanging; i++)
+        ntapi_request_free(ntapi_client_begin(hanging, "hang", NULL, NULL, NULL, NULL));
+    char path[64];
+    snprintf(path, sizeof path, "arrived/%ld", options->hanging);
+    ntapi_response *response = ntapi_client_perform(hanging, path, NULL);
+    response_check(response, options);
+    ntapi_response_free(response);
+    ntapi_client_free(hanging);
 }
 
 ntapi_args *args_create(const options *options) {
@@ -32,11 +51,11 @@ void response_check(const ntapi_response *response, const options *options) {
         fail("status %d", status);
     if (options_parsed(options)) {
         if (ntapi_json_int(ntapi_response_json(response), "meta.total", -1) != options->expect)
-            fail("meta.total is not %lld", options->expect);
+            fail("meta.total is not %ld", options->expect);
         return;
     }
     size_t length = 0;
     ntapi_response_data(response, &length);
-    if (length != options->bytes)
-        fail("%zu bytes instead of %zu", length, options->bytes);
+    if (length != (size_t)options->bytes)
+        fail("%zu bytes instead of %ld", length, options->bytes);
 }

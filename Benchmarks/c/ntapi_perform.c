@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
     ntapi_client *client = client_create(&options);
     ntapi_args *args = args_create(&options);
 
+    hang(&options);
     run(client, args, &options, options.warmup);
     meters_start();
     run(client, args, &options, options.count);

@@ -1,4 +1,4 @@
-"""The servers that the clients talk to: nginx with one worker, on a core of its own, plain and with TLS."""
+"""The servers that the clients talk to: nginx with one worker, plain and with TLS."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit.documents import write_documents
+from kit.places import BUILD, ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests/servers"))
 
 from nginx import listening  # noqa: E402
@@ -59,7 +59,9 @@ class Addresses:
 
     plain: str
     tls: str
+    slow: str
     ca: Path
+    file: Path
 
 
 def openssl(*arguments: str) -> None:
@@ -90,15 +92,27 @@ def write_certificates(folder: Path) -> None:
 
 
 class Servers:
-    """Starts the servers on one core; `stop` ends them, and so does the end of this process."""
+    """Starts the servers; `stop` ends them, and so does the end of this process."""
 
-    def __init__(self, home: Path, core: int) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self.pin = ["taskset", "-c", str(core)]
         self.processes = Processes(home / "servers.log")
 
     def start(self) -> Addresses:
         """Writes what is served, starts the servers and returns when they answer."""
+        plain, tls, ca = self.start_nginx()
+        return Addresses(plain, tls, self.start_slow(), ca, self.home / "root/file.bin")
+
+    def start_slow(self) -> str:
+        """The server that leaves requests unanswered and throws uploads away."""
+        listener = listening()
+        port = listener.getsockname()[1]
+        command = [str(BUILD / "bench_server"), str(listener.fileno())]
+        self.processes.wait_for_answer(port, self.processes.start(command, [listener]))
+        return f"http://127.0.0.1:{port}"
+
+    def start_nginx(self) -> tuple[str, str, Path]:
+        """nginx, plain and with TLS, and the CA to trust."""
         certs, root = self.home / "certs", self.home / "root"
         write_certificates(certs)
         write_documents(root)
@@ -114,14 +128,12 @@ class Servers:
         )
         (self.home / "nginx.conf").write_text(conf, encoding="utf-8")
         nginx = shutil.which("nginx") or "/usr/sbin/nginx"
-        command = [*self.pin, nginx, "-p", str(self.home), "-c", str(self.home / "nginx.conf")]
+        command = [nginx, "-p", str(self.home), "-c", str(self.home / "nginx.conf")]
         command += ["-e", str(self.home / "error.log")]
         inherited = f"{plain.fileno()};{tls.fileno()};"
         process = self.processes.start(command, [plain, tls], variables={"NGINX": inherited})
         self.processes.wait_for_answer(port, process)
-        return Addresses(
-            f"http://127.0.0.1:{port}", f"https://localhost:{tls_port}", certs / "ca.pem"
-        )
+        return f"http://127.0.0.1:{port}", f"https://localhost:{tls_port}", certs / "ca.pem"
 
     def stop(self) -> None:
         """Ends the servers."""
