@@ -12,9 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Size of each answer of bench_server. */
-#define SLOW_BYTES 23
-
 /** What the command line asks for. */
 typedef struct options {
     const char *workload; /* "parsed": parse JSON and read one field; "raw": count the bytes; more in some clients */

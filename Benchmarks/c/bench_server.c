@@ -2,7 +2,7 @@
  * bench_server.c - a server for what nginx cannot do: requests that stay unanswered until they are released, and
  * uploads that are counted and thrown away. One thread, epoll.
  *
- *   bench_server LISTENING_DESCRIPTOR
+ *   bench_server LISTENING_DESCRIPTOR FILE
  *
  *   GET  /hang        never answered
  *   GET  /hold        answered after /release
@@ -10,6 +10,8 @@
  *   GET  /release     answers all of /hold, then itself
  *   POST /upload      answered when the body, whose length must be given, has arrived
  *   GET  /anything    answered at once
+ *
+ * Each answer is the JSON of FILE.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +24,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { HEAD_ROOM = 4096, EVENTS = 512, DISCARD = 1 << 20 };
+enum { HEAD_ROOM = 4096, ANSWER_ROOM = 8192, EVENTS = 512, DISCARD = 1 << 20 };
 
 typedef enum phase { READING, HANGING, HELD, COUNTING, UPLOADING } phase;
 
@@ -41,8 +43,8 @@ static peer all = {.next = &all, .previous = &all};
 static long waiting; /* how many peers are HANGING or HELD */
 static int poller;
 
-static const char ANSWER[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 23\r\n\r\n"
-                             "{\"meta\":{\"total\":4711}}";
+static char answer_text[ANSWER_ROOM];
+static size_t answer_length;
 static const char GO_ON[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 static void close_peer(peer *peer) {
@@ -54,7 +56,7 @@ static void close_peer(peer *peer) {
     free(peer);
 }
 
-/** A few hundred bytes always fit into the buffer of a socket whose peer waits for them. */
+/** A few thousand bytes always fit into the buffer of a socket whose peer waits for them. */
 static void say(const peer *peer, const char *text, size_t length) {
     if (send(peer->descriptor, text, length, MSG_NOSIGNAL) != (ssize_t)length && errno != EPIPE && errno != ECONNRESET)
         perror("send");
@@ -63,7 +65,7 @@ static void say(const peer *peer, const char *text, size_t length) {
 static void answer(peer *peer) {
     waiting -= peer->phase == HANGING || peer->phase == HELD;
     peer->phase = READING;
-    say(peer, ANSWER, sizeof ANSWER - 1);
+    say(peer, answer_text, answer_length);
 }
 
 /** Answers those who asked to be told when enough are waiting. */
@@ -170,9 +172,24 @@ static void accept_all(int listener) {
     }
 }
 
+/** Makes the one answer from the file. */
+static bool read_answer(const char *path) {
+    char body[ANSWER_ROOM / 2];
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return false;
+    size_t length = fread(body, 1, sizeof body - 1, file);
+    fclose(file);
+    body[length] = '\0';
+    answer_length = (size_t)snprintf(
+        answer_text, sizeof answer_text,
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n%s", length, body);
+    return true;
+}
+
 int main(int argc, char **argv) {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s LISTENING_DESCRIPTOR\n", argv[0]);
+    if (argc != 3 || !read_answer(argv[2])) {
+        fprintf(stderr, "usage: %s LISTENING_DESCRIPTOR FILE\n", argv[0]);
         return 2;
     }
     int listener = (int)strtol(argv[1], NULL, 10);

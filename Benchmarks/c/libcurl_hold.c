@@ -44,7 +44,6 @@ int main(int argc, char **argv) {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     work.multi = curl_multi_init();
     long count = work.options.count;
-    work.options.bytes = SLOW_BYTES;
     slot *slots = calloc((size_t)count, sizeof *slots);
     slot control;
     if (slots == NULL)

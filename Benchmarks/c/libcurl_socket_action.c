@@ -119,12 +119,7 @@ static void hang(work *work) {
     char path[64];
     snprintf(path, sizeof path, "arrived/%ld", options->hanging);
     work->url = join_url(options->slow, path);
-    struct options arrived = *options;
-    arrived.bytes = SLOW_BYTES;
-    arrived.concurrency = 1;
-    work->options = &arrived;
     run(work, 1);
-    work->options = options;
 }
 
 int main(int argc, char **argv) {

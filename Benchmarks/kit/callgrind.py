@@ -52,6 +52,7 @@ def run(command: list[str], profile: Path, environment: dict[str, str]) -> Cost:
         capture_output=True,
         text=True,
         timeout=300,
+        check=False,
     )
     if ended.returncode != 0:
         raise SystemExit(f"{' '.join(command)}: {ended.stderr}")

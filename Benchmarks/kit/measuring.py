@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import time
+from collections import Counter
 from pathlib import Path
 
 from kit import syscalls
@@ -76,14 +77,15 @@ class Bench:
 
     def count_calls(self, workload: Workload, client: Client, count: int) -> Figures:
         """System calls per request: the difference of two runs, so that the start does not count."""
-        counts = []
         trace = self.home / "strace.txt"
-        for requests in (count, 2 * count):
+
+        def traced(requests: int) -> Counter[str]:
             strace = ["strace", "-f", "-qq", "-s", "8", "-o", str(trace)]
             self.run(strace + self.words(workload, client, requests))
             with trace.open(encoding="utf-8", errors="replace") as lines:
-                counts.append(syscalls.count(lines))
-        return syscalls.per_request(*counts, count)
+                return syscalls.count(lines)
+
+        return syscalls.per_request(traced(count), traced(2 * count), count)
 
 
 def figures(report: dict[str, float], count: int, wall: float) -> Figures:

@@ -14,8 +14,8 @@ from kit.places import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "Tests/servers"))
 
-from nginx import listening  # noqa: E402
-from processes import Processes  # noqa: E402
+from nginx import listening
+from processes import Processes
 
 CONF = """\
 daemon off;
@@ -108,6 +108,7 @@ class Servers:
         listener = listening()
         port = listener.getsockname()[1]
         command = [str(BUILD / "bench_server"), str(listener.fileno())]
+        command.append(str(self.home / "root/small.json"))
         self.processes.wait_for_answer(port, self.processes.start(command, [listener]))
         return f"http://127.0.0.1:{port}"
 

@@ -45,7 +45,7 @@ def workload_lines(workload: Workload, results: Results) -> list[str]:
 
 def notes(workload: Workload, client: str, results: Results) -> str:
     """What else a workload tells."""
-    if workload.metric == "cpu_ms":
+    if workload.mode.endswith("-file"):
         found = results.spread(workload.name, client, "growth_kb")
         return f"   grew by {found.most / 1024:.1f} MB" if found else ""
     if workload.metric == "calls":

@@ -21,13 +21,13 @@ def run_alone(get: Get, count: int) -> None:
 def run_threads(gets: list[Get], count: int) -> None:
     """Each thread performs one request after the other until all are done."""
     numbers = itertools.count()
-    failures: list[BaseException] = []
+    failures: list[Exception] = []
 
     def work(get: Get) -> None:
         try:
             while next(numbers) < count and not failures:
                 get()
-        except BaseException as error:
+        except Exception as error:  # noqa: BLE001 (raised again by the main thread)
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(get,)) for get in gets]

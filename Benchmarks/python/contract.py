@@ -84,6 +84,6 @@ class Task:
 
 def read_task() -> Task:
     """Reads the command line."""
-    workload, base, count, at_once, *options = sys.argv[1:]
-    pairs = dict(option.split("=", 1) for option in options)
-    return Task(workload, base, int(count), int(at_once), pairs)
+    options = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
+    workload, base, count, at_once = (word for word in sys.argv[1:] if "=" not in word)
+    return Task(workload, base, int(count), int(at_once), options)

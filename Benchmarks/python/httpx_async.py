@@ -9,9 +9,9 @@ from contract import Task, read_task
 
 
 async def main(task: Task) -> None:
-    """One client whose limits are no limits."""
+    """One client with a connection for each request at once."""
     context = ssl.create_default_context(cafile=task.ca) if task.ca else False
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=None)
+    limits = httpx.Limits(max_connections=task.at_once, max_keepalive_connections=task.at_once)
     async with httpx.AsyncClient(limits=limits, timeout=None, verify=context) as client:
 
         async def get(url: str) -> None:

@@ -39,6 +39,7 @@ class Multi:
     def take(self) -> list[pycurl.Curl]:
         """Lets libcurl work, and checks and returns what has finished; waits when nothing has."""
         self.multi.perform()
+        good: list[pycurl.Curl]
         _, good, bad = self.multi.info_read()
         assert not bad, bad
         for easy in good:

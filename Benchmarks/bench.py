@@ -1,8 +1,8 @@
 """Measures NTApi and its peers in turn, and prints medians, spreads and ratios within the rounds.
 
-python3 run.py                   the workloads of `make bench`
-python3 run.py --full            all workloads, more rounds
-python3 run.py --only parsed-64 --clients ntapi,libcurl --library ../build
+python3 bench.py                   the workloads of `make bench`
+python3 bench.py --full            all workloads, more rounds
+python3 bench.py --only parsed-64 --clients ntapi,libcurl --library ../build
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kit import building, table
+from kit import building, plot, table
 from kit.clients import CLIENTS
 from kit.measuring import Bench, ClientFailed
-from kit.places import BUILD, RESULTS, ROOT, VENV
+from kit.places import RESULTS, ROOT, VENV
 from kit.results import Results
 from kit.servers import Servers
 from kit.targets import all_targets
@@ -39,6 +39,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of requests")
     parser.add_argument("--no-build", action="store_true", help="the clients in Swift are built")
     parser.add_argument("--output", type=Path, default=RESULTS / "last.json")
+    parser.add_argument("--plot", type=Path, default=RESULTS / "last.svg")
     return parser.parse_args()
 
 
@@ -113,6 +114,8 @@ def main() -> int:
             servers.stop()
     print("\n".join(table.target_lines(all_targets(), results, not options.only)))
     results.save(options.output)
+    options.plot.parent.mkdir(parents=True, exist_ok=True)
+    options.plot.write_text(plot.draw(results), encoding="utf-8")
     for key, why in results.failures.items():
         print(f"FAILED {key}: {why}", file=sys.stderr)
     return 1 if results.failures else 0
