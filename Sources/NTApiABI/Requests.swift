@@ -2,15 +2,15 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_request` stands for.
-final class RequestBox: Sendable {
+final class RequestBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
     let request: APIRequest
-    private let texts = BorrowedTexts()
 
     init(_ request: APIRequest) { self.request = request }
 
-    var description: UnsafePointer<CChar>? { texts.replace("description", request.taskDescription) }
+    var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
-    var curlCommand: UnsafePointer<CChar>? { texts.text("curl") { request.curlCommand } }
+    var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
 /// A request of C's command and args; nil for a wrong handle or text.
@@ -48,9 +48,7 @@ public func ntapi_client_perform(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
 ) -> OpaquePointer! {
     guard let request = makeRequest(client, command, args) else { return nil }
-    request.resume()
-    request.wait()
-    return request.response.flatMap { ResponseBox($0).handle }
+    return ResponseBox(request.perform()).handle
 }
 
 @_cdecl("ntapi_request_free") @implementation

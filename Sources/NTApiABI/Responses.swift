@@ -2,10 +2,10 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_response` stands for; several handles may stand for one.
-final class ResponseBox: Sendable {
+final class ResponseBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant, but for what is touched only under `SharedMutex.texts`.
     let response: APIResponse
-    let texts = BorrowedTexts()
-    private let lent = Lock(Lent(), sharing: .texts)
+    @exclusivity(unchecked) private var lent = Lent()
 
     /// Handles that are lent until the response is freed, made when they are asked for.
     private struct Lent {
@@ -34,9 +34,9 @@ final class ResponseBox: Sendable {
     private func lend<Box: AnyObject>(
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
     ) -> OpaquePointer? {
-        if let owner = lent.withLock({ $0[keyPath: place] }) { return owner.handle }
+        if let owner = SharedMutex.texts.withLock({ lent[keyPath: place] }) { return owner.handle }
         let made = HandleOwner(make())
-        return lent.withLock { lent in
+        return SharedMutex.texts.withLock {
             if let owner = lent[keyPath: place] { return owner.handle }
             lent[keyPath: place] = made
             return made.handle
@@ -65,7 +65,7 @@ public func ntapi_response_data(
     length?.pointee = data.count
     // The bytes belong to the response, and stay where they are as long as it does.
     let bytes = data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-    return bytes ?? box.texts.text("empty") { "" }
+    return bytes ?? box.text(.noBytes) { "" }
 }
 
 @_cdecl("ntapi_response_json") @implementation
@@ -73,7 +73,7 @@ public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { 
 
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("prefix text") { box.response.prefixText } }
+    box(response).flatMap { box in box.text(.prefixText) { box.response.prefixText } }
 }
 
 @_cdecl("ntapi_response_status") @implementation
@@ -83,7 +83,7 @@ public func ntapi_response_status(_ response: OpaquePointer!) -> CInt {
 
 @_cdecl("ntapi_response_url") @implementation
 public func ntapi_response_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("url") { box.response.url } }
+    box(response).flatMap { box in box.text(.url) { box.response.url } }
 }
 
 @_cdecl("ntapi_response_header") @implementation
@@ -91,7 +91,7 @@ public func ntapi_response_header(
     _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(response), let name = String(c: name) else { return nil }
-    return box.texts.text("header \(name)") { box.response.headers[name] }
+    return box.text(.header(name)) { box.response.headers[name] }
 }
 
 @_cdecl("ntapi_response_header_count") @implementation
@@ -101,12 +101,12 @@ public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int {
 
 @_cdecl("ntapi_response_header_name") @implementation
 public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("name \(index)") { box.field(index)?.name } }
+    box(response).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
 }
 
 @_cdecl("ntapi_response_header_value") @implementation
 public func ntapi_response_header_value(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("value \(index)") { box.field(index)?.value } }
+    box(response).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
 }
 
 @_cdecl("ntapi_response_start_time") @implementation

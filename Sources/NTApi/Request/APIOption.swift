@@ -26,6 +26,8 @@ public struct APIOptions: Sendable {
 
     init() {}
 
+    var isEmpty: Bool { values.isEmpty }
+
     /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
     public subscript(option: APIOption) -> String? { values[option.name] }
 

@@ -22,7 +22,7 @@ struct AppliedArgs {
     }
 
     private(set) var query: [(name: String, value: String)] = []
-    private(set) var path: [String: String] = [:]
+    private(set) var path: [(name: String, value: String)] = []
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
@@ -37,7 +37,7 @@ struct AppliedArgs {
         switch arg.kind {
         case .suppressed: break
         case .url(let name, let value): query.append((name, value))
-        case .path(let name, let value): path[name] = value
+        case .path(let name, let value): path.append((name, value))
         case .form(let name, let value): try add((name, value))
         case .multipart(let part): try add(part)
         case .data(let bytes, let type): try set(.data(bytes, contentType: type))
@@ -115,8 +115,8 @@ struct HandlerThreads: Sendable {
     private(set) var downloadProgress = CallbackThread.main
 
     init(_ args: [APIArg]) {
-        for arg in args {
-            if case .thread(let kinds, let thread) = arg.kind { set(kinds, thread) }
+        for index in args.indices {
+            if case .thread(let kinds, let thread) = args[index].kind { set(kinds, thread) }
         }
     }
 

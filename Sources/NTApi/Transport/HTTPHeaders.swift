@@ -12,6 +12,8 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self.value = value
             self.isSecret = isSecret || Secrets.isSecretHeader(name)
         }
+
+        fileprivate func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
     private var fields: [Field] = []
@@ -28,20 +30,22 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
 
     /// The value of a header; several of a name are joined with ", " (RFC 9110, 5.3), of Set-Cookie it is the first.
     public subscript(name: String) -> String? {
-        let values = all(name)
-        guard let first = values.first else { return nil }
-        return values.count == 1 || name.equalsIgnoringASCIICase("set-cookie") ? first : values.joined(separator: ", ")
+        guard let first = fields.firstIndex(where: { $0.isNamed(name) }) else { return nil }
+        let value = fields[first].value
+        let others = fields[(first + 1)...].filter { $0.isNamed(name) }
+        if others.isEmpty || name.equalsIgnoringASCIICase("set-cookie") { return value }
+        return others.reduce(value) { $0 + ", " + $1.value }
     }
 
     /// Every value of a header, in order.
     public func all(_ name: String) -> [String] {
-        fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+        fields.filter { $0.isNamed(name) }.map(\.value)
     }
 
     /// Sets a header, in the place of those of the same name.
     public mutating func set(_ name: String, _ value: String, isSecret: Bool = false) {
         let field = Field(name: name, value: value, isSecret: isSecret)
-        guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
+        guard let index = fields.firstIndex(where: { $0.isNamed(name) }) else {
             fields.append(field)
             return
         }
@@ -49,7 +53,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         var position = 0
         fields.removeAll { other in
             defer { position += 1 }
-            return position > index && other.name.equalsIgnoringASCIICase(name)
+            return position > index && other.isNamed(name)
         }
     }
 
@@ -58,8 +62,21 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         fields.append(Field(name: name, value: value, isSecret: isSecret))
     }
 
+    mutating func setIfAbsent(_ name: String, _ value: String) {
+        if !fields.contains(where: { $0.isNamed(name) }) { add(name, value) }
+    }
+
+    /// Adds those of other headers whose names are not here.
+    mutating func addMissing(from others: HTTPHeaders) {
+        if fields.isEmpty {
+            self = others
+        } else {
+            for field in others where !fields.contains(where: { $0.isNamed(field.name) }) { fields.append(field) }
+        }
+    }
+
     public mutating func remove(_ name: String) {
-        fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+        fields.removeAll { $0.isNamed(name) }
     }
 
     /// Appends to the value added last, after a space: a folded line of a response.
@@ -71,6 +88,13 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     mutating func removeSecrets() { fields.removeAll(where: \.isSecret) }
 
     mutating func removeAll() { fields.removeAll() }
+
+    /// Whether these are the very same fields as those of a copy that was kept: nothing was changed.
+    func isUnchanged(since copy: HTTPHeaders) -> Bool {
+        fields.withUnsafeBufferPointer { mine in
+            copy.fields.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
+        }
+    }
 
     /// The lines as they are sent, secrets redacted.
     public var description: String {

@@ -4,25 +4,41 @@
 /// always the same. So what stands before the path is remembered.
 struct OriginCache {
     private static let capacity = 256
-    private var origins: [Substring: HostQueue.Key] = [:]
+    private var origins: [Substring: Origin] = [:]
+    /// What stood before the path of the last URL, and its server.
+    private var last: (prefix: [UInt8], origin: Origin)?
 
     /// - Returns: the server, and the URL as libcurl is to be given it: in ASCII.
-    mutating func origin(of url: String) throws(APIError) -> (key: HostQueue.Key, url: String) {
+    mutating func origin(of url: String) throws(APIError) -> (key: Origin, url: String) {
         let bytes = url.utf8
         // Anything unusual goes the long way, and gets its error there.
-        if bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7f }), let end = Self.endOfAuthority(bytes),
-            let known = origins[url[..<end]]
-        {
+        let isPlain = bytes.withContiguousStorageIfAvailable(Self.isPlain) ?? bytes.allSatisfy(Self.isPlain)
+        if isPlain, let last, isBehind(last.prefix, url) { return (last.origin, url) }
+        let end = Self.endOfAuthority(bytes)
+        if isPlain, let end, let known = origins[url[..<end]] {
+            last = (Array(bytes[..<end]), known)
             return (known, url)
         }
         let parts = try URLParts(url)
-        let key = HostQueue.Key(scheme: parts.scheme, host: parts.host, port: parts.port)
-        if let end = Self.endOfAuthority(bytes) {
+        let origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
+        if let end {
             if origins.count >= Self.capacity { origins = [:] }
             // A copy, or a slice would keep the whole URL in memory.
-            origins[Substring(String(url[..<end]))] = key
+            origins[Substring(String(url[..<end]))] = origin
         }
-        return (key, parts.text)
+        return (origin, parts.text)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
+
+    private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool { bytes.allSatisfy(isPlain) }
+
+    /// Whether a URL begins with this prefix and its authority ends there.
+    private func isBehind(_ prefix: [UInt8], _ url: String) -> Bool {
+        url.utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.count > prefix.count && Self.endsAuthority(bytes[prefix.count])
+                && prefix.elementsEqual(bytes[..<prefix.count])
+        } ?? false
     }
 
     private static func endOfAuthority(_ bytes: String.UTF8View) -> String.Index? {
@@ -30,8 +46,10 @@ struct OriginCache {
             return nil
         }
         let start = bytes.index(colon, offsetBy: 3)
-        return bytes[start...].firstIndex {
-            $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
-        }
+        return bytes[start...].firstIndex(where: endsAuthority)
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
     }
 }
