@@ -22,7 +22,6 @@ public final class Mailbox: Sendable {
         var callbacks = Queue<Job>()
         var events = Queue<DeliveryBatch.Event>()
         var stops = 0
-        var wakes = 0
         var waiting = 0
         var isClosed = false
         var descriptor: Int32 = -1
@@ -41,7 +40,9 @@ public final class Mailbox: Sendable {
     private let owner: Owner
     private let generation = Fork.generation
 
-    private let state = Monitor(State())
+    private let state = Lock(State())
+    /// Where the thread waits.
+    private let parker = Parker()
     /// How others refer to it: weakly.
     let reference = MailboxReference()
 
@@ -60,8 +61,7 @@ public final class Mailbox: Sendable {
     deinit {
         guard isOfThisProcess else {
             // The parent's callbacks are the parent's to run, and to end: not even released here.
-            _ = Unmanaged.passRetained(state)
-            return
+            return state.leak()
         }
         close()
         ntapi_system_close_wakeup(state.withLock { $0.descriptor })
@@ -163,10 +163,7 @@ public final class Mailbox: Sendable {
     func wake() {
         guard isOfThisProcess else { return }
         wakeThread(
-            state.withLock { state in
-                state.wakes &+= 1
-                return Wake(state)
-            })
+            state.withLock { Wake($0) })
     }
 
     /// Lends a waker to the calling thread's mailbox while the thread waits elsewhere, too.
@@ -231,7 +228,7 @@ public final class Mailbox: Sendable {
     }
 
     private func wakeThread(_ wake: Wake) {
-        if wake.isWaiting { state.broadcast() }
+        if wake.isWaiting { parker.unpark() }
         wake.waker?.wake()
     }
 
@@ -247,7 +244,6 @@ public final class Mailbox: Sendable {
         state.stops -= 1
         return true
     }
-
 
     // One write for all that arrives until the next drain.
     private func signalIfNeeded(_ state: inout State) {
@@ -265,16 +261,15 @@ public final class Mailbox: Sendable {
     }
 
     private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
-        let before = state.withLock { state in
+        // From here on whoever posts, wakes; the ticket remembers one that comes before the thread sleeps.
+        let ticket = state.withLock { state -> UInt32? in
+            guard state.callbacks.isEmpty, ignoresStop || state.stops == 0 else { return nil }
             state.waiting += 1
-            return state.wakes
+            return parker.ticket
         }
-        defer { state.withLock { $0.waiting -= 1 } }
-        // The condition takes locks of its own, so it is asked outside; a wake in between shows in `wakes`.
-        if isDone() { return }
-        _ = state.wait(until: deadline) { state -> Bool? in
-            let isOver = !state.callbacks.isEmpty || state.wakes != before || (!ignoresStop && state.stops > 0)
-            return isOver ? true : nil
-        }
+        guard let ticket else { return }
+        // The condition takes locks of its own, so it is asked outside.
+        if !isDone() { parker.park(ticket, until: deadline) }
+        state.withLock { $0.waiting -= 1 }
     }
 }

@@ -13,7 +13,7 @@ struct ResponseClassifier {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
         if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return (nil, ()) }
         guard result.body.count <= plainSize else { return nil }
-        switch JSONParser.parseResponse(result.body.buffer) {
+        switch JSONParser.parseResponse(result.body) {
         case .none: return (nil, ())
         case .json(let json, nil): return (json, ())
         case .json, .failure: return nil

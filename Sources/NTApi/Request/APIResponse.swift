@@ -89,7 +89,7 @@ public struct ParsedJSON: Sendable {
 
     /// What the library makes of a body: JSON, perhaps after stray text, or nothing but white space.
     init?(body data: ResponseData) throws(JSONParseError) {
-        switch JSONParser.parseResponse(data.bytes.buffer) {
+        switch JSONParser.parseResponse(data.bytes) {
         case .none: return nil
         case .json(let json, let prefix): self.init(json, prefixText: prefix)
         case .failure(let error): throw error

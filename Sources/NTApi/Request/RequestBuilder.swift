@@ -40,7 +40,7 @@ struct RequestBuilder {
     static func secrets(in headers: HTTPHeaders, _ applied: AppliedArgs) -> MarkedSecrets {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
-        if !applied.headers.isEmpty, let type = headers["Content-Type"] {
+        if applied.body != nil || !applied.headers.isEmpty, let type = headers["Content-Type"] {
             let isForm = type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
             secrets.isForm = secrets.isForm || isForm
         }
@@ -49,7 +49,10 @@ struct RequestBuilder {
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
         let options = applied.options
-        if applied.timeouts.isEmpty, options.isEmpty, applied.cachePolicy == .protocol { return settings.transfer }
+        if applied.timeouts.isEmpty, applied.cachePolicy == .protocol, !options.concernTransfer {
+            _ = try options.isOn(.ignoreHTTPErrors)
+            return settings.transfer
+        }
         var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         transfer.cachePolicy = applied.cachePolicy

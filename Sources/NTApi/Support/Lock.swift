@@ -38,6 +38,9 @@
         mutex = shared.mutex
     }
 
+    /// Keeps the state for ever: in a forked child, where it may be held, and what is in it is the parent's.
+    func leak() { _ = Unmanaged.passRetained(storage) }
+
     @inlinable @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
@@ -70,6 +73,15 @@ package struct SharedMutex: @unchecked Sendable {
     static let streams = SharedMutex()
     package static let args = SharedMutex()
     package static let texts = SharedMutex()
+    static let documents = SharedMutex()
+
+    /// For state that is too small to have a `Lock` of its own.
+    @inline(__always)
+    func withLock<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
 }
 
 /// The locks that `fork` must find free. They are created for the life of the process.

@@ -69,7 +69,7 @@ final class EngineLoop {
     /// - Returns: why it woke, when that was none of these.
     @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
         var moment = limit
-        if let timer = timers.first?.key { moment = min(moment, timer) }
+        if let timer = timers.firstKey { moment = min(moment, timer) }
         if let timer = multi.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
         let isDue = moment <= now
@@ -231,7 +231,7 @@ final class EngineLoop {
     }
 
     private func expireTimers() {
-        while let (moment, timer) = timers.first, moment <= clock.now {
+        while let moment = timers.firstKey, moment <= clock.now, let (_, timer) = timers.first {
             switch timer {
             case .job(let job):
                 _ = timers.popFirst()
