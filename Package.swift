@@ -25,7 +25,7 @@ let package = Package(
         .systemLibrary(name: "CSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
         .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CSystem"], swiftSettings: strict),
-        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson"], swiftSettings: strict),
+        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CSystem"], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),

@@ -2,51 +2,55 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_args` stands for.
-final class ArgsBox: Sendable {
-    private struct List {
-        var args: [APIArg]
-        /// The arg appended last disappeared, because its value was NULL.
-        var lastWasSuppressed = false
+final class ArgsBox: TextLender, @unchecked Sendable {
+    // Safe to share: touched only under `SharedMutex.args`, by nothing that could come back here.
+    @exclusivity(unchecked) private var list: [APIArg]
+    /// The arg appended last disappeared, because its value was NULL.
+    @exclusivity(unchecked) private var lastWasSuppressed = false
+
+    init(_ args: [APIArg] = []) { list = args }
+
+    var args: [APIArg] { SharedMutex.args.withLock { list } }
+
+    func append(_ arg: APIArg) {
+        SharedMutex.args.withLock {
+            lastWasSuppressed = arg.isSuppressed
+            if !lastWasSuppressed { list.append(arg) }
+        }
     }
 
-    private let list: Lock<List>
-    private let texts = BorrowedTexts()
-
-    init(_ args: [APIArg] = []) { list = Lock(List(args: args), sharing: .args) }
-
-    var args: [APIArg] { list.withLock { $0.args } }
-
-    func append(_ args: [APIArg]) {
+    func append(contentsOf args: [APIArg]) {
         guard let last = args.last else { return }
-        list.withLock { list in
-            list.args += args.filter { !$0.isSuppressed }
-            list.lastWasSuppressed = last.isSuppressed
+        let wanted = args.filter { !$0.isSuppressed }
+        SharedMutex.args.withLock {
+            list += wanted
+            lastWasSuppressed = last.isSuppressed
         }
     }
 
     /// - Returns: false when there is none.
     func markLastSecret() -> Bool {
-        list.withLock { list in
-            if list.lastWasSuppressed { return true }
-            guard let last = list.args.last else { return false }
-            list.args[list.args.count - 1] = last.secret
+        SharedMutex.args.withLock {
+            if lastWasSuppressed { return true }
+            guard let last = list.popLast() else { return false }
+            list.append(last.secret)
             return true
         }
     }
 
     var description: UnsafePointer<CChar>? {
-        texts.replace("description", args.map(\.description).joined(separator: "\n"))
+        replace(.description, args.map(\.description).joined(separator: "\n"))
     }
 
     func option(_ name: String) -> UnsafePointer<CChar>? {
-        texts.replace("option", args.last { $0.optionName == name }?.optionValue)
+        replace(.option, args.last { $0.optionName == name }?.optionValue)
     }
 }
 
 /// Appends an arg, unless the handle is wrong or the arg could not be made of C's values.
 func append(_ args: OpaquePointer?, _ make: () -> APIArg?) -> ntapi_status {
     guard let box = Handles.get(args, ArgsBox.self), let arg = make() else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.append([arg])
+    box.append(arg)
     return NTAPI_STATUS_OK
 }
 
@@ -96,7 +100,7 @@ public func ntapi_args_append_json(
         guard let box = Handles.get(args, ArgsBox.self) else { throw .invalidArgument("args is no list of args") }
         guard let text else { throw .invalidArgument("text is NULL") }
         let bytes = UnsafeRawBufferPointer(start: text, count: max(0, length))
-        box.append(try APIArg.list(parsing: bytes))
+        box.append(contentsOf: try APIArg.list(parsing: bytes))
         return NTAPI_STATUS_OK
     } catch let problem {
         error?.pointee = problem.handle
@@ -109,7 +113,7 @@ public func ntapi_args_append(_ args: OpaquePointer!, _ other: OpaquePointer!) -
     guard let box = Handles.get(args, ArgsBox.self), let from = Handles.get(other, ArgsBox.self) else {
         return NTAPI_STATUS_INVALID_ARGUMENT
     }
-    box.append(from.args)
+    box.append(contentsOf: from.args)
     return NTAPI_STATUS_OK
 }
 

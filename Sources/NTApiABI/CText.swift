@@ -8,41 +8,64 @@ extension String {
     }
 }
 
-/// Texts that were handed out to C, kept as long as this object: borrowed, in the words of the header.
-final class BorrowedTexts: Sendable {
-    private let texts = Lock<[String: Text]>([:], sharing: .texts)
+extension SharedMutex {
+    /// Calls the body while no other body runs under this mutex.
+    @inline(__always) func withLock<Result>(_ body: () -> Result) -> Result {
+        lock()
+        defer { unlock() }
+        return body()
+    }
+}
 
-    /// One copy in C's memory.
-    private final class Text: @unchecked Sendable {
-        // Safe to share: written once, before anyone else has it.
-        let pointer: UnsafeMutablePointer<CChar>
+/// What a handle stands for when C may borrow texts from it: they are kept until the handle's last owner has gone.
+class TextLender: @unchecked Sendable {
+    // Safe to share: touched only under `SharedMutex.texts`, by nothing that could come back here.
+    @exclusivity(unchecked) private var texts: [LentText: UnsafeMutablePointer<CChar>] = [:]
 
-        init(_ text: String) {
-            let bytes = text.utf8CString
-            pointer = .allocate(capacity: bytes.count)
-            for (index, byte) in bytes.enumerated() { pointer[index] = byte }
-        }
-
-        deinit { pointer.deallocate() }
+    deinit {
+        for text in texts.values { text.deallocate() }
     }
 
-    /// The text known by this name, made when it is asked for first; nil stays NULL.
-    func text(_ name: String, _ make: () -> String?) -> UnsafePointer<CChar>? {
-        if let known = texts.withLock({ $0[name] }) { return UnsafePointer(known.pointer) }
-        guard let made = make().map(Text.init) else { return nil }
-        return texts.withLock { texts in
-            if let known = texts[name] { return UnsafePointer(known.pointer) }
+    /// The text as it was when it was asked for first; nil is NULL.
+    final func text(_ name: LentText, _ make: () -> String?) -> UnsafePointer<CChar>? {
+        if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
+        guard let made = make().map(Self.copy) else { return nil }
+        let first = SharedMutex.texts.withLock {
+            if let known = texts[name] { return known }
             texts[name] = made
-            return UnsafePointer(made.pointer)
+            return made
         }
+        if first != made { made.deallocate() }
+        return UnsafePointer(first)
     }
 
-    /// The text as it is now; the one handed out before under this name is gone.
-    func replace(_ name: String, _ text: String?) -> UnsafePointer<CChar>? {
-        let made = text.map(Text.init)
-        texts.withLock { $0[name] = made }
-        return made.map { UnsafePointer($0.pointer) }
+    /// The text as it is now; the one lent before under this name is gone.
+    final func replace(_ name: LentText, _ text: String?) -> UnsafePointer<CChar>? {
+        let made = text.map(Self.copy)
+        let old = SharedMutex.texts.withLock {
+            let old = texts[name]
+            texts[name] = made
+            return old
+        }
+        old?.deallocate()
+        return made.map { UnsafePointer($0) }
     }
+
+    // A text's own NUL bytes are copied with the rest.
+    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
+        let count = text.utf8.count + 1
+        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: count)
+        text.withCString { copy.initialize(from: $0, count: count) }
+        return copy
+    }
+}
+
+/// Which of its texts an object has lent.
+enum LentText: Hashable {
+    case version, description, curlCommand, option, message, jsonText, method, url, prefixText, noBytes
+    case header(String)
+    case headerName(Int)
+    case headerValue(Int)
 }
 
 /// What a C callback was registered with: its destroy function runs once, when the last call is over.

@@ -52,7 +52,7 @@ public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) 
 public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
     let box = Handles.get(hooks, HooksBox.self)
     guard hooks == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(client) { $0.setHooks(box?.frozen()) }
+    return with(client) { $0.setHooks(box) }
 }
 
 private func with(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {

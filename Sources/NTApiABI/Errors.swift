@@ -2,13 +2,13 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_error` stands for.
-final class ErrorBox: Sendable {
+final class ErrorBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
     let error: APIError
-    private let texts = BorrowedTexts()
 
     init(_ error: APIError) { self.error = error }
 
-    var message: UnsafePointer<CChar>? { texts.text("message") { error.message } }
+    var message: UnsafePointer<CChar>? { text(.message) { error.message } }
 }
 
 extension APIError {

@@ -2,9 +2,9 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_http_request` stands for: a built request while its hook runs.
-final class HTTPRequestBox: Sendable {
+final class HTTPRequestBox: TextLender, @unchecked Sendable {
+    // Safe to share: a lock guards it.
     private let state: Lock<HTTPRequest>
-    private let texts = BorrowedTexts()
 
     init(_ request: HTTPRequest) { state = Lock(request) }
 
@@ -18,13 +18,11 @@ final class HTTPRequestBox: Sendable {
         state.withLock { $0 = changed }
         return true
     }
-
-    func text(_ name: String, _ text: String?) -> UnsafePointer<CChar>? { texts.replace(name, text) }
 }
 
 @_cdecl("ntapi_http_request_method") @implementation
 public func ntapi_http_request_method(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text("method", $0.request.method) }
+    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.replace(.method, $0.request.method) }
 }
 
 @_cdecl("ntapi_http_request_set_method") @implementation
@@ -34,7 +32,7 @@ public func ntapi_http_request_set_method(
 
 @_cdecl("ntapi_http_request_url") @implementation
 public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text("url", $0.request.url) }
+    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.replace(.url, $0.request.url) }
 }
 
 @_cdecl("ntapi_http_request_set_url") @implementation
@@ -47,7 +45,7 @@ public func ntapi_http_request_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = Handles.get(http_request, HTTPRequestBox.self), let name = String(c: name) else { return nil }
-    return box.text("header \(name)", box.request.headers[name])
+    return box.replace(.header(name), box.request.headers[name])
 }
 
 @_cdecl("ntapi_http_request_set_header") @implementation

@@ -1,75 +1,57 @@
-import NTApi
-
 /// The table behind every opaque pointer of the header.
 ///
 /// A pointer is a slot number and a generation, not an address: NULL, a handle of another type and one that was freed
 /// are told from a good one, so that a mistake in C is a status and never a crash.
 enum Handles {
-    private struct Slot {
-        var object: AnyObject?
-        var type: ObjectIdentifier?
-        var generation: UInt = 0
-    }
-
-    private struct Table {
-        var slots: [Slot] = []
-        var free: [Int] = []
-    }
-
-    private static let table = Lock(Table(), survivesFork: true)
-
     private static let half = UInt.bitWidth / 2
-    private static let mask: UInt = (1 << UInt(half)) - 1
 
     /// Makes a handle. Several handles of one object are several handles: each is freed for itself.
+    ///
+    /// - Returns: nil when there is no memory for more.
     static func make<Object: AnyObject>(_ object: Object) -> OpaquePointer? {
-        let bits = table.withLock { table -> UInt in
-            let index = table.free.popLast() ?? table.slots.count
-            if index == table.slots.count { table.slots.append(Slot()) }
-            table.slots[index].object = object
-            table.slots[index].type = ObjectIdentifier(Object.self)
-            // An odd value is no address of anything, so a debugger shows at once what it is.
-            return (table.slots[index].generation & mask) << UInt(half) | (UInt(index) << 1 | 1)
-        }
-        return OpaquePointer(bitPattern: bits)
+        guard let (index, slot) = HandleSlots.take() else { return nil }
+        let generation = slot.pointee.fill(Unmanaged.passRetained(object).toOpaque(), ObjectIdentifier(Object.self))
+        // An odd value is no address of anything, so a debugger shows at once what it is.
+        return OpaquePointer(bitPattern: UInt(generation) << UInt(half) | (UInt(index) << 1 | 1))
     }
 
     /// The object behind a handle; nil for NULL, another type's, or a freed one.
     static func get<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) -> Object? {
-        guard let handle, let (index, generation) = parts(handle) else { return nil }
-        let object = table.withLock { table -> AnyObject? in
-            guard isCurrent(table, index, generation, type) else { return nil }
-            return table.slots[index].object
-        }
-        return object.map { unsafeDowncast($0, to: type) }
+        guard let (index, slot, generation) = parts(handle) else { return nil }
+        let pointer = slot.pointee.pin(generation, ObjectIdentifier(type))
+        let object = pointer.map { Unmanaged<Object>.fromOpaque($0).takeUnretainedValue() }
+        unpin(index, slot)
+        return object
     }
 
     /// Ends a handle.
     ///
     /// - Returns: the object it stood for; nil, and nothing happens, for NULL, another type's, or a freed one.
     @discardableResult static func free<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) -> Object? {
-        guard let handle, let (index, generation) = parts(handle) else { return nil }
-        let object = table.withLock { table -> AnyObject? in
-            guard isCurrent(table, index, generation, type) else { return nil }
-            let object = table.slots[index].object
-            table.slots[index].object = nil
-            table.slots[index].type = nil
-            table.slots[index].generation &+= 1
-            table.free.append(index)
-            return object
+        guard let (index, slot, generation) = parts(handle) else { return nil }
+        var object: Object?
+        if let pointer = slot.pointee.pin(generation, ObjectIdentifier(type)), slot.pointee.retire(generation) {
+            object = Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
         }
-        // The object may go here, outside the lock, and run the user's code as it does.
-        return object.map { unsafeDowncast($0, to: type) }
+        unpin(index, slot)
+        // The object may go when the caller lets go of it, and run the user's code as it does.
+        return object
     }
 
-    private static func parts(_ handle: OpaquePointer) -> (index: Int, generation: UInt)? {
+    private static func parts(
+        _ handle: OpaquePointer?
+    ) -> (index: Int, slot: UnsafeMutablePointer<HandleSlot>, generation: HandleSlot.Generation)? {
         let bits = UInt(bitPattern: handle)
         guard bits & 1 == 1 else { return nil }
-        return (Int(bits & mask) >> 1, bits >> UInt(half))
+        let index = Int((bits & ((1 << UInt(half)) - 1)) >> 1)
+        guard let slot = HandleSlots.slot(index) else { return nil }
+        return (index, slot, HandleSlot.Generation(bits >> UInt(half)))
     }
 
-    private static func isCurrent(_ table: Table, _ index: Int, _ generation: UInt, _ type: AnyObject.Type) -> Bool {
-        table.slots.indices.contains(index) && table.slots[index].generation & mask == generation
-            && table.slots[index].type == ObjectIdentifier(type)
+    // Whoever leaves a retired slot last empties it.
+    private static func unpin(_ index: Int, _ slot: UnsafeMutablePointer<HandleSlot>) {
+        guard let pointer = slot.pointee.unpin() else { return }
+        HandleSlots.giveBack(index, slot)
+        Unmanaged<AnyObject>.fromOpaque(pointer).release()
     }
 }

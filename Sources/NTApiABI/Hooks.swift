@@ -1,9 +1,8 @@
 public import CNTApi
 import NTApi
 
-/// The hooks of a C client.
+/// The functions of a C client's hooks.
 struct Hooks: Sendable {
-    let userData: UserData
     var buildArgs: ntapi_build_args_fn?
     var buildRequest: ntapi_build_request_fn?
     var started: ntapi_started_fn?
@@ -11,50 +10,62 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+
+    var kinds: APIClient.HookKinds {
+        var kinds: APIClient.HookKinds = []
+        if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
+        if started != nil { kinds.insert(.requestStarted) }
+        if completed != nil { kinds.insert(.requestCompleted) }
+        if parseJSON != nil { kinds.insert(.parseJSON) }
+        if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        if writeLog != nil { kinds.insert(.writeLog) }
+        return kinds
+    }
 }
 
 /// What an `ntapi_hooks` stands for.
-final class HooksBox: Sendable {
-    private let state: Lock<(hooks: Hooks, isFrozen: Bool)>
+final class HooksBox: @unchecked Sendable {
+    // Safe to share: touched only under `SharedMutex.args`, until it is frozen; from then on constant.
+    @exclusivity(unchecked) private(set) var functions = Hooks()
+    @exclusivity(unchecked) private var isFrozen = false
+    let userData: UserData
 
-    init(_ userData: UserData) { state = Lock((Hooks(userData: userData), false), sharing: .args) }
+    init(_ userData: UserData) { self.userData = userData }
 
     /// The hooks as a client is to use them; they change no more.
-    func frozen() -> Hooks {
-        state.withLock { state in
-            state.isFrozen = true
-            return state.hooks
-        }
-    }
+    func freeze() { SharedMutex.args.withLock { isFrozen = true } }
 
     /// - Returns: false once a client uses the hooks.
     func change(_ change: (inout Hooks) -> Void) -> Bool {
-        state.withLock { state in
-            guard !state.isFrozen else { return false }
-            change(&state.hooks)
-            return true
+        SharedMutex.args.withLock {
+            if !isFrozen { change(&functions) }
+            return !isFrozen
         }
     }
 }
 
 /// A client whose hooks are functions of C.
 final class CClient: APIClient, @unchecked Sendable {
-    // Safe to share: a lock guards what this class adds.
-    private let hooks = Lock<Hooks?>(nil, sharing: .args)
+    // Safe to share: touched only under `SharedMutex.args`.
+    @exclusivity(unchecked) private var hooks: HooksBox?
 
-    func setHooks(_ new: Hooks?) {
+    func setHooks(_ new: HooksBox?) {
+        new?.freeze()
         // What is replaced may run a C destroy as it goes, so it must outlive the lock.
-        let replaced = hooks.withLock { hooks in
-            defer { hooks = new }
-            return hooks
+        let replaced = SharedMutex.args.withLock {
+            let old = hooks
+            hooks = new
+            hookKinds = new?.functions.kinds ?? []
+            return old
         }
         withExtendedLifetime(replaced) {}
     }
 
-    private var current: Hooks? { hooks.withLock { $0 } }
+    // As a rule there is none, which is known without the lock.
+    private var current: HooksBox? { hookKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks } }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
-        guard let hooks = current, let hook = hooks.buildArgs else { return }
+        guard let hooks = current, let hook = hooks.functions.buildArgs else { return }
         let box = ArgsBox(args)
         let handle = Handles.make(box)
         command.withCString { hook(hooks.userData.pointer, $0, handle) }
@@ -63,7 +74,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {
-        guard let hooks = current, let hook = hooks.buildRequest else { return }
+        guard let hooks = current, let hook = hooks.functions.buildRequest else { return }
         let box = HTTPRequestBox(request)
         let handle = Handles.make(box)
         hook(hooks.userData.pointer, handle)
@@ -72,14 +83,14 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func requestStarted(_ request: APIRequest) {
-        guard let hooks = current, let hook = hooks.started else { return }
+        guard let hooks = current, let hook = hooks.functions.started else { return }
         let handle = Handles.make(RequestBox(request))
         hook(hooks.userData.pointer, handle)
         Handles.free(handle, RequestBox.self)
     }
 
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
-        guard let hooks = current, let hook = hooks.completed else { return }
+        guard let hooks = current, let hook = hooks.functions.completed else { return }
         let requestHandle = Handles.make(RequestBox(request))
         let handle = ResponseBox(response).handle
         hook(hooks.userData.pointer, requestHandle, handle)
@@ -88,7 +99,7 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
-        guard let hooks = current, let hook = hooks.parseJSON else { return try super.parseJSON(data) }
+        guard let hooks = current, let hook = hooks.functions.parseJSON else { return try super.parseJSON(data) }
         var error: OpaquePointer?
         let handle = data.withUnsafeBytes { hook(hooks.userData.pointer, $0.baseAddress, $0.count, &error) }
         if let error = Handles.free(error, ErrorBox.self)?.error { throw error }
@@ -96,12 +107,12 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     override func writeLog(_ level: LogLevel, _ message: String) {
-        guard let hooks = current, let hook = hooks.writeLog else { return super.writeLog(level, message) }
+        guard let hooks = current, let hook = hooks.functions.writeLog else { return super.writeLog(level, message) }
         message.withCString { hook(hooks.userData.pointer, level.c, $0) }
     }
 
     override func mapServiceError(_ response: APIResponse) -> APIError? {
-        guard let hooks = current, let hook = hooks.mapServiceError else { return nil }
+        guard let hooks = current, let hook = hooks.functions.mapServiceError else { return nil }
         let handle = ResponseBox(response).handle
         defer { Handles.free(handle, ResponseBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error

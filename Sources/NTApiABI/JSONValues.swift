@@ -8,13 +8,13 @@ import NTApi
 #endif
 
 /// What an `ntapi_json` stands for.
-final class JSONBox: Sendable {
+final class JSONBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
     let json: JSON
-    private let texts = BorrowedTexts()
 
     init(_ json: JSON) { self.json = json }
 
-    var text: UnsafePointer<CChar>? { texts.text("text") { json.text } }
+    var text: UnsafePointer<CChar>? { text(.jsonText) { json.text } }
 }
 
 /// The value at a path of a document.

@@ -1,10 +1,10 @@
 import CNTApi
 import NTApi
 
-private let versionText = BorrowedTexts()
+private let library = TextLender()
 
 @_cdecl("ntapi_version") @implementation
-public func ntapi_version() -> UnsafePointer<CChar>! { versionText.text("version") { ntapiVersion } }
+public func ntapi_version() -> UnsafePointer<CChar>! { library.text(.version) { ntapiVersion } }
 
 @_cdecl("ntapi_drain") @implementation
 public func ntapi_drain(_ timeout: Double) -> Int { APIClient.drainAll(timeout: seconds(timeout)) }

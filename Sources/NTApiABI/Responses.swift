@@ -2,16 +2,17 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_response` stands for; several handles may stand for one.
-final class ResponseBox: Sendable {
+final class ResponseBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant, but for what is touched only under `SharedMutex.texts`.
     let response: APIResponse
-    let texts = BorrowedTexts()
-    private let lent = Lock(Lent(), sharing: .texts)
+    @exclusivity(unchecked) private var lent = Lent()
 
     /// Handles that are lent until the response is freed, made when they are asked for.
     private struct Lent {
         var error: HandleOwner<ErrorBox>?
         var json: HandleOwner<JSONBox>?
         var request: HandleOwner<RequestBox>?
+        var pickle: JSONPickle?
     }
 
     init(_ response: APIResponse) { self.response = response }
@@ -31,12 +32,39 @@ final class ResponseBox: Sendable {
 
     var request: OpaquePointer? { lend(\.request) { RequestBox(response.request) } }
 
+    /// The bytes belong to the response, and stay where they are as long as it does.
+    var data: UnsafePointer<CChar>? {
+        let bytes = response.data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+        return bytes ?? text(.noBytes) { "" }
+    }
+
+    var summary: ntapi_summary {
+        var summary = ntapi_summary()
+        summary.error = error
+        summary.data = data
+        summary.length = response.data.count
+        summary.status = CInt(clamping: response.status)
+        if response.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
+        if response.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
+        return summary
+    }
+
+    var pickle: JSONPickle? {
+        if let known = SharedMutex.texts.withLock({ lent.pickle }) { return known }
+        guard let made = response.json.flatMap(JSONPickle.init) else { return nil }
+        return SharedMutex.texts.withLock {
+            if let known = lent.pickle { return known }
+            lent.pickle = made
+            return made
+        }
+    }
+
     private func lend<Box: AnyObject>(
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
     ) -> OpaquePointer? {
-        if let owner = lent.withLock({ $0[keyPath: place] }) { return owner.handle }
+        if let owner = SharedMutex.texts.withLock({ lent[keyPath: place] }) { return owner.handle }
         let made = HandleOwner(make())
-        return lent.withLock { lent in
+        return SharedMutex.texts.withLock {
             if let owner = lent[keyPath: place] { return owner.handle }
             lent[keyPath: place] = made
             return made.handle
@@ -61,19 +89,28 @@ public func ntapi_response_data(
         length?.pointee = 0
         return nil
     }
-    let data = box.response.data
-    length?.pointee = data.count
-    // The bytes belong to the response, and stay where they are as long as it does.
-    let bytes = data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-    return bytes ?? box.texts.text("empty") { "" }
+    length?.pointee = box.response.data.count
+    return box.data
 }
 
 @_cdecl("ntapi_response_json") @implementation
 public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.json }
 
+@_cdecl("ntapi_response_json_pickle") @implementation
+public func ntapi_response_json_pickle(
+    _ response: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
+) -> UnsafePointer<CChar>! {
+    guard let pickle = box(response)?.pickle else {
+        length?.pointee = 0
+        return nil
+    }
+    length?.pointee = pickle.count
+    return UnsafePointer(UnsafeMutableRawPointer(pickle.bytes).assumingMemoryBound(to: CChar.self))
+}
+
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("prefix text") { box.response.prefixText } }
+    box(response).flatMap { box in box.text(.prefixText) { box.response.prefixText } }
 }
 
 @_cdecl("ntapi_response_status") @implementation
@@ -83,7 +120,7 @@ public func ntapi_response_status(_ response: OpaquePointer!) -> CInt {
 
 @_cdecl("ntapi_response_url") @implementation
 public func ntapi_response_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("url") { box.response.url } }
+    box(response).flatMap { box in box.text(.url) { box.response.url } }
 }
 
 @_cdecl("ntapi_response_header") @implementation
@@ -91,7 +128,7 @@ public func ntapi_response_header(
     _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(response), let name = String(c: name) else { return nil }
-    return box.texts.text("header \(name)") { box.response.headers[name] }
+    return box.text(.header(name)) { box.response.headers[name] }
 }
 
 @_cdecl("ntapi_response_header_count") @implementation
@@ -101,12 +138,12 @@ public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int {
 
 @_cdecl("ntapi_response_header_name") @implementation
 public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("name \(index)") { box.field(index)?.name } }
+    box(response).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
 }
 
 @_cdecl("ntapi_response_header_value") @implementation
 public func ntapi_response_header_value(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.texts.text("value \(index)") { box.field(index)?.value } }
+    box(response).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
 }
 
 @_cdecl("ntapi_response_start_time") @implementation

@@ -263,6 +263,68 @@ static void freeing_from_two_threads_frees_once(void **state) {
     }
 }
 
+/* Handles that some threads use while others free them and make new ones in their place. */
+enum { SHARED = 4, USERS = 4, ROUNDS = 20000 };
+static ntapi_args *shared[SHARED];
+
+static ntapi_args *list_with_destroy(void) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_stream(args, read_nothing, NULL, 0, NULL, &destroys, count_destroy));
+    return args;
+}
+
+static void *use_and_replace(void *argument) {
+    unsigned random = (unsigned)(uintptr_t)argument;
+    size_t *made = calloc(1, sizeof *made);
+    for (int round = 0; round < ROUNDS; round++) {
+        random = random * 1103515245u + 12345u;
+        ntapi_args **place = &shared[(random >> 16) % SHARED];
+        ntapi_args *args = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+        switch ((random >> 20) % 8) {
+        case 0:
+            ntapi_args_free(__atomic_exchange_n(place, list_with_destroy(), __ATOMIC_ACQ_REL));
+            ++*made;
+            break;
+        case 1: /* Perhaps the one that is freed in the same moment: once is enough. */
+            ntapi_args_free(args);
+            break;
+        case 2:
+            ntapi_args_free(ntapi_args_copy(args));
+            break;
+        case 3:
+            ntapi_request_free((ntapi_request *)args);
+            break;
+        default:
+            /* A list, or nothing; never another thread's half-made one. */
+            assert_true(ntapi_args_count(args) <= 1);
+        }
+    }
+    return made;
+}
+
+static void handles_are_used_while_others_free_them(void **state) {
+    (void)state;
+    destroys = 0;
+    for (int i = 0; i < SHARED; i++) {
+        shared[i] = list_with_destroy();
+    }
+    pthread_t threads[USERS];
+    for (uintptr_t i = 0; i < USERS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, use_and_replace, (void *)(i * 7919 + 1)), 0);
+    }
+    size_t made = SHARED;
+    for (int i = 0; i < USERS; i++) {
+        void *count = NULL;
+        pthread_join(threads[i], &count);
+        made += *(size_t *)count;
+        free(count);
+    }
+    for (int i = 0; i < SHARED; i++) {
+        ntapi_args_free(shared[i]);
+    }
+    assert_int_equal(destroys, made);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(destroy_runs_once_when_a_registration_fails),
@@ -273,6 +335,7 @@ int main(void) {
         cmocka_unit_test(freed_handles_answer),
         cmocka_unit_test(handles_of_another_type_are_refused_and_kept),
         cmocka_unit_test(freeing_from_two_threads_frees_once),
+        cmocka_unit_test(handles_are_used_while_others_free_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

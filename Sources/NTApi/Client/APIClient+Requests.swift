@@ -9,11 +9,23 @@ extension APIClient {
     }
 
     private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
-        var args = defaultArgs + self.args + args
-        buildArgs(command, &args)
+        var all = Self.joined(defaultArgs, Self.joined(self.args, args))
+        buildArgs(command, &all)
+        let (identifier, isClosed) = countRequest()
+        let built: Result<BuiltRequest, APIError>
+        do throws(APIError) {
+            guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
+            built = .success(try build(command, all))
+        } catch {
+            built = .failure(error)
+        }
         return APIRequest(
-            client: self, identifier: nextIdentifier(), command: command, threads: HandlerThreads(args),
-            built: Result { () throws(APIError) in try build(command, args) })
+            client: self, identifier: identifier, command: command, threads: HandlerThreads(all), built: built)
+    }
+
+    // Most often one of the two is empty, and nothing need be copied.
+    private static func joined(_ first: [APIArg], _ second: [APIArg]) -> [APIArg] {
+        first.isEmpty ? second : second.isEmpty ? first : first + second
     }
 
     /// Begins a request.
@@ -37,9 +49,7 @@ extension APIClient {
 
     /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
     public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
-        let request = begin(command, args: args)
-        request.wait()
-        return request.response ?? request.cancelledResponse
+        request(command, args: args).perform()
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
@@ -51,7 +61,7 @@ extension APIClient {
     ) async -> APIResponse {
         // A program that awaits need not run the main thread's mailbox.
         let request = request(
-            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.background)])
+            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {
@@ -111,26 +121,33 @@ extension APIClient {
     }
 
     private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
-        guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-        var applied = AppliedArgs()
-        for arg in args { try applied.apply(arg) }
-        let settings = settings()
-        var built = try RequestBuilder(settings: settings.value, baseURL: settings.baseURL).build(command, applied)
-        let url = built.http.url
-        buildRequest(&built.http, options: built.options)
-        try built.http.check(previousURL: url)
-        return built
+        let applied = try AppliedArgs(args)
+        var http = try RequestBuilder(settings: settings).build(command, applied)
+        let secrets = RequestBuilder.secrets(in: http.headers, applied)
+        let checked = (method: http.method, url: http.url, headers: http.headers)
+        buildRequest(&http, options: applied.options)
+        // What a hook may have put in is checked as what the args put in.
+        if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
+        if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
+        if http.url != checked.url { _ = try URLParts(http.url) }
+        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets)
     }
 }
 
 extension HTTPRequest {
-    /// What a hook may have put in is checked as what the args put in.
-    fileprivate func check(previousURL: String) throws(APIError) {
-        try HeaderSyntax.check(method: method)
+    fileprivate func checkHeaders() throws(APIError) {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
-        if url != previousURL { _ = try URLParts(url) }
     }
 
     /// Whether method, headers and URL may be sent.
-    package var isValid: Bool { (try? check(previousURL: "")) != nil }
+    package var isValid: Bool {
+        do throws(APIError) {
+            try HeaderSyntax.check(method: method)
+            try checkHeaders()
+            _ = try URLParts(url)
+            return true
+        } catch {
+            return false
+        }
+    }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A client of one web API: a base URL, defaults, and args that every request gets. Made to be subclassed.
 ///
 ///     final class Weather: APIClient, @unchecked Sendable {
@@ -13,7 +15,32 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
-        var settings: (version: Int, value: ResolvedSettings, logFlags: LogFlags, baseURL: String?)?
+        /// What the defaults said when they had this version; nil when none of them can be relied on again.
+        var settings: (version: Int?, value: ResolvedSettings)?
+    }
+
+    /// The hooks that a client has of its own. Where there is none, no thread is woken to call it.
+    package struct HookKinds: OptionSet, Sendable {
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let building = HookKinds(rawValue: 1)
+        package static let requestStarted = HookKinds(rawValue: 2)
+        package static let requestCompleted = HookKinds(rawValue: 4)
+        package static let parseJSON = HookKinds(rawValue: 8)
+        package static let mapServiceError = HookKinds(rawValue: 16)
+        package static let writeLog = HookKinds(rawValue: 32)
+        static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError]
+        static let all: HookKinds = [.building, .requestStarted, .writeLog, .ofResponses]
+    }
+
+    private let ownHooks: Atomic<Int>
+
+    /// All, of a subclass: it does not say which methods it overrides.
+    package var hookKinds: HookKinds {
+        get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
+        set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
     }
 
     /// The defaults of this client, which inherit from its class's.
@@ -29,6 +56,7 @@ open class APIClient: @unchecked Sendable {
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
     ///   - args: the client's own args, which come before those of each request.
     public init(baseURL: String? = nil, args: [APIArg] = []) {
+        ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
         defaults = Defaults(name: "client", parent: ClassDefaults.of(type(of: self)))
         state = Lock(State(args: args), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
@@ -36,6 +64,7 @@ open class APIClient: @unchecked Sendable {
 
     /// For C, whose classes are named places for defaults.
     package init(inheriting place: Defaults?, baseURL: String?) {
+        ownHooks = Atomic(0)
         defaults = Defaults(name: "client", parent: place ?? ClassDefaults.of(APIClient.self))
         state = Lock(State(args: []), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
@@ -56,7 +85,7 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; warnings and errors unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { settings().logFlags }
+        get { settings.logFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 
@@ -93,25 +122,23 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: For the other files of the client
 
-    func nextIdentifier() -> UInt64 {
+    /// One more request: its identifier, and whether it comes too late.
+    func countRequest() -> (identifier: UInt64, isClosed: Bool) {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return state.lastIdentifier
+            return (state.lastIdentifier, state.isClosed)
         }
     }
 
     func markClosed() { state.withLock { $0.isClosed = true } }
 
     /// The defaults that have a meaning, read again only when any default has changed.
-    func settings() -> (value: ResolvedSettings, logFlags: LogFlags, baseURL: String?) {
+    var settings: ResolvedSettings {
         let version = Defaults.version
-        if let version, let known = state.withLock({ $0.settings }), known.version == version {
-            return (known.value, known.logFlags, known.baseURL)
-        }
-        let value = ResolvedSettings(defaults, environment: environment)
-        let flags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
-        let baseURL = defaults["baseUrl"]?.string
-        if let version { state.withLock { $0.settings = (version, value, flags, baseURL) } }
-        return (value, flags, baseURL)
+        let known = state.withLock { $0.settings }
+        if let known, let version, known.version == version { return known.value }
+        let value = ResolvedSettings(defaults, environment: environment, previous: known?.value)
+        state.withLock { $0.settings = (version, value) }
+        return value
     }
 }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Named values for a place: the process, a client class, or one client.
 ///
 /// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once.
@@ -43,6 +45,7 @@ public final class Defaults: Sendable {
         let entries = Self.store.withLock { store in
             let entries = store.entries.removeValue(forKey: ObjectIdentifier(self))
             store.providers -= entries?.values.count(where: \.isProvider) ?? 0
+            Self.tellVersion(of: store)
             return entries
         }
         withExtendedLifetime(entries) {}
@@ -59,7 +62,19 @@ public final class Defaults: Sendable {
 
     /// Grows with each change anywhere: what was read under one number need not be read again while it stays. Nil while
     /// there is a provider, whose answers may change at any time.
-    static var version: Int? { store.withLock { $0.providers == 0 ? $0.version : nil } }
+    static var version: Int? {
+        let version = lastVersion.load(ordering: .acquiring)
+        return version == unknownVersion ? nil : version
+    }
+
+    // Each request asks for the version, so it is told beside the store: written under the store's lock, after the change
+    // that it counts. Who has read it and takes the lock sees that change.
+    private static let lastVersion = Atomic<Int>(0)
+    private static let unknownVersion = -1
+
+    private static func tellVersion(of store: Store) {
+        lastVersion.store(store.providers == 0 ? store.version : unknownVersion, ordering: .releasing)
+    }
 
     private func set(_ entry: Entry?, for key: String) {
         // What is replaced may run the user's code as it goes, so it must outlive the lock.
@@ -68,6 +83,7 @@ public final class Defaults: Sendable {
             let old = store.entries[ObjectIdentifier(self)]?[key]
             store.providers += (entry?.isProvider == true ? 1 : 0) - (old?.isProvider == true ? 1 : 0)
             store.entries[ObjectIdentifier(self), default: [:]][key] = entry
+            Self.tellVersion(of: store)
             return old
         }
         withExtendedLifetime(replaced) {}

@@ -10,7 +10,8 @@ public struct APIArg: Sendable {
         case url(name: String, value: String)
         case path(name: String, value: String)
         case form(name: String, value: String)
-        case multipart(HTTPRequest.Part)
+        // Rare and large: apart, so that args are small.
+        indirect case multipart(HTTPRequest.Part)
         case data([UInt8], contentType: String?)
         case json(JSON)
         case file(path: String, contentType: String?)

@@ -2,7 +2,14 @@
 public struct APIResponse: Sendable {
     /// The request it answers.
     public let request: APIRequest
-    let content: ResponseContent
+    private let box: ResponseContent.Box
+
+    init(request: APIRequest, _ box: ResponseContent.Box) {
+        self.request = request
+        self.box = box
+    }
+
+    private var content: ResponseContent { box.content }
 
     /// What went wrong; nil when all is well.
     public var error: APIError? { content.error }

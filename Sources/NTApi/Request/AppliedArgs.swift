@@ -21,8 +21,9 @@ struct AppliedArgs {
         }
     }
 
-    private(set) var query: [(name: String, value: String)] = []
-    private(set) var path: [String: String] = [:]
+    /// The pairs of the query, which need not be kept apart.
+    let query: QueryArgs
+    private(set) var path: [(name: String, value: String)] = []
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
@@ -32,12 +33,16 @@ struct AppliedArgs {
     private(set) var options = APIOptions()
     private(set) var secrets = MarkedSecrets()
 
-    mutating func apply(_ arg: APIArg) throws(APIError) {
+    init(_ args: [APIArg]) throws(APIError) {
+        query = QueryArgs(args: args)
+        for arg in args { try apply(arg) }
+    }
+
+    private mutating func apply(_ arg: APIArg) throws(APIError) {
         if arg.isSecret { secrets.mark(arg.kind) }
         switch arg.kind {
-        case .suppressed: break
-        case .url(let name, let value): query.append((name, value))
-        case .path(let name, let value): path[name] = value
+        case .suppressed, .url, .thread: break
+        case .path(let name, let value): path.append((name, value))
         case .form(let name, let value): try add((name, value))
         case .multipart(let part): try add(part)
         case .data(let bytes, let type): try set(.data(bytes, contentType: type))
@@ -66,7 +71,6 @@ struct AppliedArgs {
             method = token
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
-        case .thread: break
         case .invalid(let message): throw .invalidRequest(message)
         }
     }
@@ -107,6 +111,22 @@ struct AppliedArgs {
     }
 }
 
+/// The url args of a list, in order, as the pairs of a query.
+struct QueryArgs: Sequence, IteratorProtocol {
+    private let args: [APIArg]
+    private var index = 0
+
+    init(args: [APIArg]) { self.args = args }
+
+    mutating func next() -> (name: String, value: String)? {
+        while index < args.count {
+            defer { index += 1 }
+            if case .url(let name, let value) = args[index].kind { return (name, value) }
+        }
+        return nil
+    }
+}
+
 /// Where the three handlers of a request run. Read apart from the other args: also a request that these cannot make calls
 /// its handler where it was asked to.
 struct HandlerThreads: Sendable {
@@ -115,8 +135,8 @@ struct HandlerThreads: Sendable {
     private(set) var downloadProgress = CallbackThread.main
 
     init(_ args: [APIArg]) {
-        for arg in args {
-            if case .thread(let kinds, let thread) = arg.kind { set(kinds, thread) }
+        for index in args.indices {
+            if case .thread(let kinds, let thread) = args[index].kind { set(kinds, thread) }
         }
     }
 

@@ -1,23 +1,25 @@
 /// What may be sent in the head of a request (RFC 9110, 5.5 and 5.6.2); libcurl sends whatever it is given.
 enum HeaderSyntax {
     /// Headers that frame the message: the library sets them, and a second opinion would be request smuggling.
-    private static let reserved: Set<String> = ["content-length", "transfer-encoding"]
+    private static func isReserved(_ name: String) -> Bool {
+        name.equalsIgnoringASCIICase("content-length") || name.equalsIgnoringASCIICase("transfer-encoding")
+    }
 
     static func check(name: String, value: String) throws(APIError) {
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isTokenCharacter) else {
+        guard isToken(name) else {
             throw .invalidRequest(
                 "\(quoted(name)) is not a header name: letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
-        guard !reserved.contains(name.lowercasedASCII()) else {
+        guard !isReserved(name) else {
             throw .invalidRequest("the header \(name) is set by the library, from the body")
         }
-        if let byte = value.utf8.first(where: isForbidden) {
+        if let byte = value.withBytes({ $0.first(where: isForbidden) }) {
             throw .invalidRequest("the value of the header \(name) has \(describe(byte)): it may not be sent")
         }
     }
 
     static func check(method: String) throws(APIError) {
-        guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenCharacter) else {
+        guard isToken(method) else {
             throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
     }
@@ -33,6 +35,10 @@ enum HeaderSyntax {
     }
 
     static func check(contentType: String) throws(APIError) { try check(name: "Content-Type", value: contentType) }
+
+    private static func isToken(_ text: String) -> Bool {
+        text.withBytes { !$0.isEmpty && $0.allSatisfy { $0.isTokenCharacter } }
+    }
 
     private static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
 

@@ -5,86 +5,104 @@
 #endif
 
 /// A request that is ready to be sent, and what was said about it beside the message.
-struct BuiltRequest: Sendable {
-    var http: HTTPRequest
-    var options: APIOptions
-    var secrets: MarkedSecrets
+final class BuiltRequest: Sendable {
+    let http: HTTPRequest
+    let options: APIOptions
+    let secrets: MarkedSecrets
+
+    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets) {
+        self.http = http
+        self.options = options
+        self.secrets = secrets
+    }
 }
 
 /// Turns a command and args into a request. Runs on the thread that begins the request; mistakes are errors, never traps.
 struct RequestBuilder {
     let settings: ResolvedSettings
-    let baseURL: String?
 
-    func build(_ command: String, _ applied: AppliedArgs) throws(APIError) -> BuiltRequest {
+    func build(_ command: String, _ applied: AppliedArgs) throws(APIError) -> HTTPRequest {
         if let problem = settings.problem { throw problem }
         let url = try URLBuilder.url(
-            base: baseURL, replacement: applied.baseURL, command: command, path: applied.path, query: applied.query)
-        var http = HTTPRequest(method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url.text)
-        http.headers = applied.headers
-        http.settings = try transferSettings(applied)
+            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
+            query: applied.query)
+        let transfer = try transferSettings(applied)
         let wantsJSON = try !applied.options.isOn(.rawData)
-        try setBody(of: &http, applied.body)
-        http.headers.setIfAbsent("User-Agent", settings.userAgent)
-        if wantsJSON { http.headers.setIfAbsent("Accept", "application/json, */*;q=0.5") }
+        var headers = applied.headers
+        let body = try body(applied.body, &headers)
+        headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
+        return HTTPRequest(
+            method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
+            settings: transfer, hasSecretBody: applied.secrets.isInBody)
+    }
+
+    /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.
+    static func secrets(in headers: HTTPHeaders, _ applied: AppliedArgs) -> MarkedSecrets {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
-        if http.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") == true {
-            secrets.isForm = true
+        if applied.body != nil || !applied.headers.isEmpty, let type = headers["Content-Type"] {
+            let isForm = type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
+            secrets.isForm = secrets.isForm || isForm
         }
-        http.hasSecretBody = secrets.isInBody
-        return BuiltRequest(http: http, options: applied.options, secrets: secrets)
+        return secrets
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
-        var transfer = settings.transfer
+        let options = applied.options
+        if applied.timeouts.isEmpty, applied.cachePolicy == .protocol, !options.concernTransfer {
+            _ = try options.isOn(.ignoreHTTPErrors)
+            return settings.transfer
+        }
+        var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         transfer.cachePolicy = applied.cachePolicy
-        let options = applied.options
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
         if let size = try options.number(.maximumResponseSize) { transfer.maximumResponseSize = size }
         if let count = try options.number(.maximumRedirects) { transfer.maximumRedirects = Int(clamping: count) }
         if let version = options[.httpVersion] { transfer.httpVersion = try ResolvedSettings.httpVersion(version) }
         _ = try options.isOn(.ignoreHTTPErrors)
-        return transfer
+        return TransferSettings(transfer)
     }
 
-    private func setBody(of http: inout HTTPRequest, _ body: AppliedArgs.Body?) throws(APIError) {
+    private func body(
+        _ body: AppliedArgs.Body?, _ headers: inout HTTPHeaders
+    ) throws(APIError) -> HTTPRequest.Body {
         switch body {
-        case nil: break
+        case nil: return .none
         case .form(let pairs):
             let text = pairs.map {
                 "\(PercentEncoding.formComponent($0.name))=\(PercentEncoding.formComponent($0.value))"
             }.joined(separator: "&")
-            http.body = .bytes(Array(text.utf8))
-            http.headers.setIfAbsent("Content-Type", "application/x-www-form-urlencoded")
+            headers.setIfAbsent("Content-Type", "application/x-www-form-urlencoded")
+            return .bytes(Array(text.utf8))
         case .multipart(let parts):
             for part in parts {
                 if case .file(let path) = part.content { _ = try Self.length(ofFile: path) }
             }
-            http.body = .multipart(parts)
+            return .multipart(parts)
         case .data(let bytes, let type):
-            http.body = .bytes(bytes)
-            try setContentType(of: &http, type)
+            try setContentType(&headers, type)
+            return .bytes(bytes)
         case .json(let value):
-            http.body = .bytes(value.utf8())
-            http.headers.setIfAbsent("Content-Type", "application/json")
+            headers.setIfAbsent("Content-Type", "application/json")
+            return .bytes(value.utf8())
         case .file(let path, let type):
-            http.body = .file(path: path, length: try Self.length(ofFile: path))
-            try setContentType(of: &http, type)
+            let length = try Self.length(ofFile: path)
+            try setContentType(&headers, type)
+            return .file(path: path, length: length)
         case .stream(let stream, let type):
             guard stream.claim() else {
                 throw .invalidRequest("the body stream belongs to another request: make a stream for each request")
             }
-            http.body = .stream(stream)
-            try setContentType(of: &http, type)
+            try setContentType(&headers, type)
+            return .stream(stream)
         }
     }
 
-    private func setContentType(of http: inout HTTPRequest, _ type: String?) throws(APIError) {
+    private func setContentType(_ headers: inout HTTPHeaders, _ type: String?) throws(APIError) {
         let type = type ?? "application/octet-stream"
         try HeaderSyntax.check(contentType: type)
-        http.headers.setIfAbsent("Content-Type", type)
+        headers.setIfAbsent("Content-Type", type)
     }
 
     // A pipe or a directory is refused: the network thread reads files, and must not be made to wait.
@@ -98,11 +116,5 @@ struct RequestBuilder {
             throw .invalidRequest("\(quoted(path)) is not a regular file: read it yourself and pass a stream")
         }
         return Int64(status.st_size)
-    }
-}
-
-extension HTTPHeaders {
-    fileprivate mutating func setIfAbsent(_ name: String, _ value: String) {
-        if !contains(where: { $0.name.equalsIgnoringASCIICase(name) }) { set(name, value) }
     }
 }

@@ -3,8 +3,19 @@ enum URLBuilder {
     /// - Parameters:
     ///   - replacement: the base URL arg, which takes the place of base and command.
     static func url(
-        base: String?, replacement: String?, command: String, path: [String: String],
-        query: [(name: String, value: String)]
+        base: BaseURL?, replacement: String?, command: String, path: [(name: String, value: String)],
+        query: some Sequence<(name: String, value: String)>
+    ) throws(APIError) -> String {
+        if replacement == nil, let url = base?.plain?.url(command, path: path, query: query) { return url }
+        return try parsed(
+            base: base?.text, replacement: replacement, command: command, path: path, query: query
+        ).text
+    }
+
+    /// The long way: what may have any form is written together and taken apart, before and after the query is added.
+    static func parsed(
+        base: String?, replacement: String?, command: String, path: [(name: String, value: String)],
+        query: some Sequence<(name: String, value: String)>
     ) throws(APIError) -> URLParts {
         let start: String
         if let replacement {
@@ -29,7 +40,7 @@ enum URLBuilder {
     }
 
     private static func hasHost(_ url: String) -> Bool {
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasASCIIPrefix("://") else {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
             // No scheme: the URL's parser says so.
             return true
         }
@@ -56,7 +67,9 @@ enum URLBuilder {
         return queries.isEmpty ? path : "\(path)?\(queries.joined(separator: "&"))"
     }
 
-    private static func fill(_ command: String, _ path: [String: String]) throws(APIError) -> String {
+    private static func fill(
+        _ command: String, _ path: [(name: String, value: String)]
+    ) throws(APIError) -> String {
         if let byte = command.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has the control character \(byte)")
         }
@@ -68,7 +81,7 @@ enum URLBuilder {
                 throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has a { without a }")
             }
             let name = String(rest[rest.index(after: open)..<close])
-            guard let value = path[name] else {
+            guard let value = path.last(where: { $0.name == name })?.value else {
                 throw .invalidRequest("nothing fills {\(name)} in the command: add a path arg named \(quoted(name))")
             }
             filled += segment(value)

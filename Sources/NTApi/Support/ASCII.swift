@@ -1,24 +1,61 @@
+// Names of headers, schemes and options are ASCII: compared byte by byte, in place. None of these allocates, but for
+// `lowercasedASCII()` of a text that has capitals.
+
 extension String {
-    func equalsIgnoringASCIICase(_ other: String) -> Bool {
-        utf8.count == other.utf8.count
-            && zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercasedASCII == $1.lowercasedASCII }
+    /// Calls the body with the text's UTF-8, which is valid during the call.
+    @inline(__always) func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
+        // A text of another runtime's own kind (NSString).
+        var copy = self
+        return copy.withUTF8(body)
     }
 
-    func lowercasedASCII() -> String { String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self) }
+    func equalsIgnoringASCIICase(_ other: String) -> Bool {
+        withBytes { bytes in other.withBytes { bytes.equalsIgnoringASCIICase($0) } }
+    }
+
+    func hasASCIIPrefix(_ prefix: String) -> Bool {
+        withBytes { bytes in prefix.withBytes { bytes.hasPrefix($0) } }
+    }
+
+    func lowercasedASCII() -> String {
+        guard withBytes({ $0.contains { $0 != $0.lowercasedASCII } }) else { return self }
+        return String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self)
+    }
 
     func containsSubstring(_ needle: String) -> Bool {
-        let haystack = Array(utf8)
-        let wanted = Array(needle.utf8)
-        guard !wanted.isEmpty, haystack.count >= wanted.count else { return wanted.isEmpty }
-        return (0...(haystack.count - wanted.count)).contains {
-            haystack[$0..<($0 + wanted.count)].elementsEqual(wanted)
-        }
+        withBytes { bytes in needle.withBytes { bytes.contains($0) } }
     }
-
 }
 
-extension StringProtocol {
-    func hasASCIIPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
+extension UnsafeBufferPointer<UInt8> {
+    func equalsIgnoringASCIICase(_ other: UnsafeBufferPointer<UInt8>) -> Bool {
+        count == other.count && hasPrefixIgnoringASCIICase(other)
+    }
+
+    /// Whether it begins with a word that is written in lower case.
+    func hasPrefixIgnoringASCIICase(_ word: StaticString) -> Bool {
+        hasPrefixIgnoringASCIICase(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
+    func hasPrefix(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
+        count >= prefix.count && (0..<prefix.count).allSatisfy { self[$0] == prefix[$0] }
+    }
+
+    private func hasPrefixIgnoringASCIICase(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count >= prefix.count else { return false }
+        for index in 0..<prefix.count where self[index] != prefix[index] {
+            guard self[index].lowercasedASCII == prefix[index].lowercasedASCII else { return false }
+        }
+        return true
+    }
+
+    fileprivate func contains(_ needle: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count >= needle.count else { return false }
+        return (0...(count - needle.count)).contains {
+            UnsafeBufferPointer(rebasing: self[$0...]).hasPrefix(needle)
+        }
+    }
 }
 
 extension UInt8 {
@@ -36,6 +73,15 @@ extension UInt8 {
             UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
             UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
             return true
+        default: return false
+        }
+    }
+
+    /// Whether percent-encoding leaves the byte as it is everywhere (RFC 3986, 2.3).
+    var isUnreserved: Bool {
+        if isASCIIDigit || isASCIILetter { return true }
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): return true
         default: return false
         }
     }

@@ -8,10 +8,11 @@ import CSystem
 
 /// A value behind a mutex, with a condition that threads can wait for.
 final class Monitor<State>: @unchecked Sendable {
-    // Safe to share: `state` is touched only between lock and unlock of `mutex`; `condition` is awaited with it.
+    // Safe to share: `state` is touched only between lock and unlock of `mutex`; `condition` is awaited with it. So it need
+    // not be checked a second time whether something else is inside of it.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let condition: UnsafeMutablePointer<pthread_cond_t>
-    private var state: State
+    @exclusivity(unchecked) private var state: State
 
     init(_ state: State) {
         self.state = state

@@ -1,6 +1,9 @@
 /// Percent-encoding after RFC 3986, and the variant of HTML forms.
 enum PercentEncoding {
-    private static let hexadecimal = Array("0123456789ABCDEF".utf8)
+    /// 0 to 15 as a digit, in capitals (RFC 3986, 2.1).
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &+ (value &- 10)
+    }
 
     /// Everything but the unreserved characters of RFC 3986, 2.3 is encoded.
     static func component(_ text: String) -> String {
@@ -21,8 +24,16 @@ enum PercentEncoding {
 
     /// A path that a programmer wrote: what may stand in one stays, also what is encoded already; the rest is encoded.
     static func path(_ text: String) -> String {
-        let allowed = Array("%/:@!$&'()*+,;=?".utf8)
-        return encode(text) { $0.isUnreserved || allowed.contains($0) ? $0 : nil }
+        encode(text) { byte in
+            switch byte {
+            case UInt8(ascii: "%"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "!"),
+                UInt8(ascii: "$"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"),
+                UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "="),
+                UInt8(ascii: "?"):
+                byte
+            default: byte.isUnreserved ? byte : nil
+            }
+        }
     }
 
     /// Undoes percent-encoding; a stray % stays.
@@ -47,6 +58,7 @@ enum PercentEncoding {
     }
 
     private static func encode(_ text: String, keeping kept: (UInt8) -> UInt8?) -> String {
+        if text.withBytes({ $0.allSatisfy { kept($0) == $0 } }) { return text }
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
@@ -54,8 +66,8 @@ enum PercentEncoding {
                 encoded.append(plain)
             } else {
                 encoded.append(UInt8(ascii: "%"))
-                encoded.append(hexadecimal[Int(byte >> 4)])
-                encoded.append(hexadecimal[Int(byte & 15)])
+                encoded.append(digit(byte >> 4))
+                encoded.append(digit(byte & 15))
             }
         }
         return String(decoding: encoded, as: UTF8.self)
@@ -63,11 +75,6 @@ enum PercentEncoding {
 }
 
 extension UInt8 {
-    fileprivate var isUnreserved: Bool {
-        isASCIILetter || isASCIIDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".")
-            || self == UInt8(ascii: "_") || self == UInt8(ascii: "~")
-    }
-
     fileprivate var hexadecimalValue: UInt8? {
         if isASCIIDigit { return self - UInt8(ascii: "0") }
         let letter = lowercasedASCII

@@ -2,23 +2,36 @@
 enum Secrets {
     static let redacted = "<redacted>"
 
-    private static let headers: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-auth-token",
-        "x-access-token", "x-csrf-token",
-    ]
-
-    private static let words = [
-        "password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "appid", "authorization", "credential",
-    ]
-
+    /// Authorization, X-Api-Key, X-Auth-Token and the like have one of the words in their name; these two have none.
     static func isSecretHeader(_ name: String) -> Bool {
-        let lowercase = name.lowercasedASCII()
-        return headers.contains(lowercase) || isSecretName(lowercase)
+        isSecretName(name) || name.equalsIgnoringASCIICase("cookie") || name.equalsIgnoringASCIICase("set-cookie")
     }
 
-    /// Whether a query pair, form field or part of this name holds a secret.
+    /// Whether a query pair, form field or part of this name holds a secret: one of the words stands somewhere in it.
     static func isSecretName(_ name: String) -> Bool {
-        let lowercase = name.lowercasedASCII()
-        return words.contains { lowercase.containsSubstring($0) }
+        name.withBytes { bytes in
+            var rest = bytes[...]
+            while rest.count >= shortestWord {
+                if beginsWithSecretWord(UnsafeBufferPointer(rebasing: rest)) { return true }
+                rest.removeFirst()
+            }
+            return false
+        }
+    }
+
+    private static let shortestWord = 5
+
+    private static func beginsWithSecretWord(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        func begins(_ word: StaticString) -> Bool { name.hasPrefixIgnoringASCIICase(word) }
+        switch name.first?.lowercasedASCII {
+        case UInt8(ascii: "a"):
+            return begins("appid") || begins("api_key") || begins("api-key") || begins("apikey")
+                || begins("authorization")
+        case UInt8(ascii: "c"): return begins("credential")
+        case UInt8(ascii: "p"): return begins("password") || begins("passwd")
+        case UInt8(ascii: "s"): return begins("secret")
+        case UInt8(ascii: "t"): return begins("token")
+        default: return false
+        }
     }
 }

@@ -12,8 +12,12 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self.value = value
             self.isSecret = isSecret || Secrets.isSecretHeader(name)
         }
+
+        fileprivate func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
+    /// What a server sent, as long as nothing is changed; `fields` is empty then.
+    private var received: ReceivedHeaders?
     private var fields: [Field] = []
 
     public init() {}
@@ -22,59 +26,115 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         fields = pairs.map { Field(name: $0.name, value: $0.value) }
     }
 
-    public var startIndex: Int { fields.startIndex }
-    public var endIndex: Int { fields.endIndex }
-    public subscript(position: Int) -> Field { fields[position] }
+    init(_ received: ReceivedHeaders) { self.received = received }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { received?.count ?? fields.count }
+    public subscript(position: Int) -> Field { received?.field(at: position) ?? fields[position] }
+
+    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool { left.elementsEqual(right) }
 
     /// The value of a header; several of a name are joined with ", " (RFC 9110, 5.3), of Set-Cookie it is the first.
     public subscript(name: String) -> String? {
-        let values = all(name)
-        guard let first = values.first else { return nil }
-        return values.count == 1 || name.equalsIgnoringASCIICase("set-cookie") ? first : values.joined(separator: ", ")
+        guard let first = firstIndex(named: name) else { return nil }
+        var joined = value(at: first)
+        guard !name.equalsIgnoringASCIICase("set-cookie") else { return joined }
+        var last = first
+        while let next = firstIndex(named: name, from: last + 1) {
+            joined += ", " + value(at: next)
+            last = next
+        }
+        return joined
     }
 
     /// Every value of a header, in order.
     public func all(_ name: String) -> [String] {
-        fields.filter { $0.name.equalsIgnoringASCIICase(name) }.map(\.value)
+        var values: [String] = []
+        var next = firstIndex(named: name)
+        while let index = next {
+            values.append(value(at: index))
+            next = firstIndex(named: name, from: index + 1)
+        }
+        return values
+    }
+
+    /// Calls the body with the bytes of every value of a header, in order, until it returns false.
+    func forEachValue(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Bool) {
+        var next = firstIndex(named: name)
+        while let index = next {
+            let goesOn = received?.withValue(at: index, body) ?? fields[index].value.withBytes(body)
+            next = goesOn ? firstIndex(named: name, from: index + 1) : nil
+        }
+    }
+
+    private func firstIndex(named name: String, from start: Int = 0) -> Int? {
+        received.map { $0.firstIndex(named: name, from: start) }
+            ?? fields[start...].firstIndex { $0.isNamed(name) }
+    }
+
+    private func value(at index: Int) -> String { received?.value(at: index) ?? fields[index].value }
+
+    // MARK: Changes
+
+    private mutating func unpack() {
+        guard received != nil else { return }
+        fields = Array(self)
+        received = nil
     }
 
     /// Sets a header, in the place of those of the same name.
     public mutating func set(_ name: String, _ value: String, isSecret: Bool = false) {
+        unpack()
         let field = Field(name: name, value: value, isSecret: isSecret)
-        guard let index = fields.firstIndex(where: { $0.name.equalsIgnoringASCIICase(name) }) else {
+        guard let index = firstIndex(named: name) else {
             fields.append(field)
             return
         }
         fields[index] = field
-        var position = 0
-        fields.removeAll { other in
-            defer { position += 1 }
-            return position > index && other.name.equalsIgnoringASCIICase(name)
-        }
+        while let other = firstIndex(named: name, from: index + 1) { fields.remove(at: other) }
     }
 
     /// Adds a header beside those of the same name.
     public mutating func add(_ name: String, _ value: String, isSecret: Bool = false) {
+        unpack()
         fields.append(Field(name: name, value: value, isSecret: isSecret))
     }
 
+    mutating func setIfAbsent(_ name: String, _ value: String) {
+        if firstIndex(named: name) == nil { add(name, value) }
+    }
+
+    /// Adds those of other headers whose names are not here.
+    mutating func addMissing(from others: HTTPHeaders) {
+        guard !isEmpty else {
+            self = others
+            return
+        }
+        unpack()
+        for field in others where firstIndex(named: field.name) == nil { fields.append(field) }
+    }
+
     public mutating func remove(_ name: String) {
-        fields.removeAll { $0.name.equalsIgnoringASCIICase(name) }
+        unpack()
+        fields.removeAll { $0.isNamed(name) }
     }
 
-    /// Appends to the value added last, after a space: a folded line of a response.
-    mutating func continueLast(_ value: String) {
-        guard let last = fields.indices.last else { return }
-        fields[last].value += fields[last].value.isEmpty ? value : " " + value
+    mutating func removeSecrets() {
+        unpack()
+        fields.removeAll(where: \.isSecret)
     }
 
-    mutating func removeSecrets() { fields.removeAll(where: \.isSecret) }
-
-    mutating func removeAll() { fields.removeAll() }
+    /// Whether these are the very same fields as those of a copy that was kept: nothing was changed.
+    func isUnchanged(since copy: HTTPHeaders) -> Bool {
+        received === copy.received
+            && fields.withUnsafeBufferPointer { mine in
+                copy.fields.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
+            }
+    }
 
     /// The lines as they are sent, secrets redacted.
     public var description: String {
-        fields.map { field in
+        map { field in
             let isURL = ["location", "content-location", "referer", "link", "refresh"].contains(
                 field.name.lowercasedASCII())
             let value = isURL ? Secrets.redactURL(field.value) : field.value

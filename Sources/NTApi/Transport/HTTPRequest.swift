@@ -24,98 +24,85 @@ public struct HTTPRequest: Sendable {
         public var contentType: String?
     }
 
-    /// A token of RFC 9110, 9.
-    public var method: String
-    /// An absolute http or https URL.
-    public var url: String
-    public var headers = HTTPHeaders()
-    public var body = Body.none
-    var settings = TransferSettings()
-    /// Whether the body holds a secret, and so is not sent on to another origin.
-    var hasSecretBody = false
+    // One reference to all of it: a request is handed from hand to hand far more often than it is changed.
+    private final class Storage: @unchecked Sendable {
+        // Safe to share: changed only while nobody else refers to it.
+        @exclusivity(unchecked) var method: String
+        @exclusivity(unchecked) var url: String
+        @exclusivity(unchecked) var headers: HTTPHeaders
+        @exclusivity(unchecked) var body: Body
+        @exclusivity(unchecked) var settings: TransferSettings
+        @exclusivity(unchecked) var hasSecretBody: Bool
 
-    init(method: String, url: String) {
-        self.method = method
-        self.url = url
+        init(
+            _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
+            _ hasSecretBody: Bool
+        ) {
+            self.method = method
+            self.url = url
+            self.headers = headers
+            self.body = body
+            self.settings = settings
+            self.hasSecretBody = hasSecretBody
+        }
+
+        func copy() -> Storage { Storage(method, url, headers, body, settings, hasSecretBody) }
+    }
+
+    private var storage: Storage
+
+    /// A token of RFC 9110, 9.
+    public var method: String {
+        get { storage.method }
+        set { changed.method = newValue }
+    }
+
+    /// An absolute http or https URL.
+    public var url: String {
+        get { storage.url }
+        set { changed.url = newValue }
+    }
+
+    public var headers: HTTPHeaders {
+        get { storage.headers }
+        set { changed.headers = newValue }
+    }
+
+    public var body: Body {
+        get { storage.body }
+        set { changed.body = newValue }
+    }
+
+    var settings: TransferSettings {
+        get { storage.settings }
+        set { changed.settings = newValue }
+    }
+
+    /// Whether the body holds a secret, and so is not sent on to another origin.
+    var hasSecretBody: Bool {
+        get { storage.hasSecretBody }
+        set { changed.hasSecretBody = newValue }
+    }
+
+    init(
+        method: String, url: String, headers: HTTPHeaders = HTTPHeaders(), body: Body = .none,
+        settings: TransferSettings = TransferSettings(), hasSecretBody: Bool = false
+    ) {
+        storage = Storage(method, url, headers, body, settings, hasSecretBody)
+    }
+
+    private var changed: Storage {
+        mutating get {
+            if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+            return storage
+        }
     }
 
     /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).
-    var isIdempotent: Bool { ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"].contains(method) }
-}
-
-/// How an exchange is to be made: what args and defaults say beside the message itself.
-struct TransferSettings: Sendable {
-    enum HTTPVersion: String, Sendable {
-        case negotiated = ""
-        case http10 = "1.0"
-        case http11 = "1.1"
-        case http2 = "2"
-    }
-
-    var timeouts = Timeouts()
-    var httpVersion = HTTPVersion.negotiated
-    var allowsInvalidCertificate = false
-    /// A PEM file that takes the place of the system's store.
-    var caFile: String?
-    /// What the environment said when the client was made, or the setting. Never left to libcurl to look up.
-    var proxy = ProxySettings.none
-    /// Decoded bytes.
-    var maximumResponseSize: Int64?
-    var maximumRedirects = 20
-    var maximumConnectionsPerHost = 64
-    var decompresses = true
-    var cachePolicy = CachePolicy.protocol
-}
-
-/// The limits of the five clocks in seconds; nil is none.
-struct Timeouts: Sendable, Equatable {
-    var queue: Double?
-    var connect: Double? = 30
-    var idle: Double? = 60
-    var attempt: Double?
-    var total: Double? = 7 * 86_400
-
-    subscript(clock: TimeoutClock) -> Double? {
-        get {
-            switch clock {
-            case .queue: queue
-            case .connect: connect
-            case .idle: idle
-            case .attempt: attempt
-            case .total: total
-            }
-        }
-        set {
-            switch clock {
-            case .queue: queue = newValue
-            case .connect: connect = newValue
-            case .idle: idle = newValue
-            case .attempt: attempt = newValue
-            case .total: total = newValue
-            }
+    var isIdempotent: Bool {
+        switch method {
+        case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
+        default: false
         }
     }
-}
-
-/// Which of the five clocks a timeout is for.
-public enum TimeoutClock: String, Sendable, CaseIterable {
-    /// No byte has moved for so long: the request timeout.
-    case idle
-    /// Name look-up, connection and TLS handshake.
-    case connect
-    /// Waiting for a free connection to the host.
-    case queue
-    /// One exchange with one server; each redirect starts another.
-    case attempt
-    /// The whole request, everything included: the resource timeout.
-    case total
-}
-
-/// How a cache may be used (RFC 9111); takes effect with a client that has a cache.
-public enum CachePolicy: String, Sendable, CaseIterable {
-    case `protocol`
-    case reloadIgnoringCache = "reload_ignoring_cache"
-    case returnCachedElseLoad = "return_cached_else_load"
-    case returnCachedDontLoad = "return_cached_dont_load"
-    case reloadRevalidating = "reload_revalidating"
 }

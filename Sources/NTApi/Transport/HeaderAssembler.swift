@@ -15,7 +15,10 @@ struct HeaderAssembler {
     }
 
     private var byteCount = 0
-    private var current: ResponseHead?
+    /// What the status line said of the response whose fields follow.
+    private var current: (status: Int, httpVersion: Double)?
+    private var bytes: [UInt8] = []
+    private var lines: [ReceivedHeaders.Line] = []
     /// The final response's head, once its empty line was read. Nothing after it can change it.
     private(set) var head: ResponseHead?
 
@@ -33,8 +36,10 @@ struct HeaderAssembler {
         guard head == nil else { return .more }
         let line = Self.withoutLineBreak(bytes)
         if line.isEmpty { return endHead() }
-        if line.starts(with: "HTTP/".utf8) {
+        if Self.isStatusLine(line) {
             current = Self.statusLine(line)
+            self.bytes.removeAll(keepingCapacity: true)
+            lines.removeAll(keepingCapacity: true)
             return current == nil ? .malformed : .more
         }
         appendField(line)
@@ -45,37 +50,68 @@ struct HeaderAssembler {
         guard let ended = current else { return .more }
         current = nil
         if (100..<200).contains(ended.status) { return .more }
-        head = ended
+        head = ResponseHead(
+            status: ended.status, headers: HTTPHeaders(ReceivedHeaders(bytes, lines)), httpVersion: ended.httpVersion)
+        bytes = []
+        lines = []
         return .complete
     }
 
     private mutating func appendField(_ line: UnsafeRawBufferPointer) {
         guard current != nil else { return }
-        if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
-            // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
-            current?.headers.continueLast(String(decoding: Self.trimmed(line), as: UTF8.self))
-            return
+        let text = Self.trimmed(line)
+        if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") { return continueLast(text) }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
+        let name = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])).count
+        guard name > 0 else { return }
+        let value = text.count - Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])).count
+        if bytes.isEmpty {
+            // As much as most heads need.
+            bytes.reserveCapacity(1024)
+            lines.reserveCapacity(16)
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[..<colon]))
-        guard !name.isEmpty else { return }
-        let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: line[(colon + 1)...]))
-        // Bytes that are not UTF-8 become replacement characters: a header is never the reason to lose a response.
-        current?.headers.add(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+        let start = keep(text)
+        lines.append(.init(name: start..<(start + UInt32(name)), value: (start + UInt32(value))..<end))
+    }
+
+    /// Obsolete line folding (RFC 9112, 5.2): the line continues the value before it, which is the last of the bytes.
+    private mutating func continueLast(_ text: UnsafeRawBufferPointer) {
+        guard let last = lines.popLast() else { return }
+        if !last.value.isEmpty { bytes.append(UInt8(ascii: " ")) }
+        _ = keep(text)
+        lines.append(.init(name: last.name, value: last.value.lowerBound..<end))
+    }
+
+    /// - Returns: where the text is now.
+    private mutating func keep(_ text: UnsafeRawBufferPointer) -> UInt32 {
+        let start = end
+        bytes.append(contentsOf: text)
+        return start
+    }
+
+    // No more is kept than came in, and a space for each line: `maximumBytes` bounds it.
+    private var end: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
+
+    private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")
+            && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
     }
 
     /// `HTTP/1.1 200 OK` or `HTTP/2 200`.
-    private static func statusLine(_ line: UnsafeRawBufferPointer) -> ResponseHead? {
-        let parts = line.dropFirst(5).split(separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, let version = version(parts[0]) else { return nil }
-        let digits = parts[1].drop { $0 == UInt8(ascii: " ") }.prefix(3)
+    private static func statusLine(_ line: UnsafeRawBufferPointer) -> (status: Int, httpVersion: Double)? {
+        let text = line.dropFirst(5)
+        guard let space = text.firstIndex(of: UInt8(ascii: " ")), let version = version(text[..<space]) else {
+            return nil
+        }
+        let digits = text[space...].drop { $0 == UInt8(ascii: " ") }.prefix(3)
         guard digits.count == 3, digits.allSatisfy(\.isASCIIDigit) else { return nil }
         let status = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return status < 100 ? nil : ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: version)
+        return status < 100 ? nil : (status, version)
     }
 
+    /// `1.1` or `2`.
     private static func version(_ text: Slice<UnsafeRawBufferPointer>) -> Double? {
-        let text = Array(text)
+        let text = UnsafeRawBufferPointer(rebasing: text)
         guard let major = text.first, major.isASCIIDigit else { return nil }
         let whole = Double(major - UInt8(ascii: "0"))
         if text.count == 1 { return whole }
@@ -111,16 +147,29 @@ extension ResponseHead {
 
     var announcedLength: AnnouncedLength {
         var length: AnnouncedLength = .unknown
-        for field in headers where field.name.equalsIgnoringASCIICase("content-length") {
+        headers.forEachValue(of: "content-length") { value in
             // One line can be a list of equal numbers, which some proxies make of two lines (RFC 9110, 8.6).
-            for text in field.value.split(separator: ",", omittingEmptySubsequences: false) {
-                let digits = text.utf8.filter { $0 != 0x20 && $0 != 0x09 }
-                guard digits.allSatisfy(\.isASCIIDigit), let number = Int64(String(decoding: digits, as: UTF8.self)),
-                    length == .unknown || length == .bytes(number)
-                else { return .invalid }
+            for text in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                guard let number = Self.number(text), length == .unknown || length == .bytes(number) else {
+                    length = .invalid
+                    return false
+                }
                 length = .bytes(number)
             }
+            return true
         }
         return length
+    }
+
+    private static func number(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Int64? {
+        var number: Int64?
+        for byte in text where byte != UInt8(ascii: " ") && byte != UInt8(ascii: "\t") {
+            guard byte.isASCIIDigit else { return nil }
+            let (tenfold, isTooLarge) = (number ?? 0).multipliedReportingOverflow(by: 10)
+            let (sum, isLarger) = tenfold.addingReportingOverflow(Int64(byte - UInt8(ascii: "0")))
+            guard !isTooLarge, !isLarger else { return nil }
+            number = sum
+        }
+        return number
     }
 }

@@ -8,9 +8,8 @@ import Testing
         replacement: String? = nil
     ) throws(APIError) -> String {
         try URLBuilder.url(
-            base: base, replacement: replacement, command: command, path: path,
-            query: query.map { (name: $0.0, value: $0.1) }
-        ).text
+            base: base.map(BaseURL.init), replacement: replacement, command: command,
+            path: path.map { (name: $0.key, value: $0.value) }, query: query.map { (name: $0.0, value: $0.1) })
     }
 
     @Test(arguments: [

@@ -16,6 +16,19 @@ import Testing
     }
 
     @Test(arguments: [
+        "password", "passwd", "secret", "token", "api_key", "api-key", "apikey", "appid", "authorization", "credential",
+    ]) func aSecretWordAnywhere(_ word: String) {
+        for before in ["", "a", "to", "pass", "\u{e9}", "x_"] {
+            for after in ["", "s", "id", "\u{e9}", "_x"] {
+                #expect(Secrets.isSecretName(before + word + after))
+                #expect(Secrets.isSecretName(before + word.uppercased() + after))
+            }
+            #expect(!Secrets.isSecretName(before + word.dropLast()))
+        }
+        #expect(!Secrets.isSecretName(String(word.dropFirst())))
+    }
+
+    @Test(arguments: [
         ("http://h/?q=1&appid=s3cr3t&x=2", "http://h/?q=1&appid=<redacted>&x=2"),
         ("http://h/?access_token=s3cr3t#part", "http://h/?access_token=<redacted>#part"),
         ("http://h/cb#access_token=s3cr3t&x=1", "http://h/cb#access_token=<redacted>&x=1"),

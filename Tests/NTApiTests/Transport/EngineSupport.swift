@@ -34,7 +34,7 @@ final class Recorder: ExchangeObserver {
         }
     }
 
-    func exchangeDidEnd(_ result: ExchangeResult) {
+    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let waiter = state.withLock { state in
             state.results.append(result)
             return state.waiter.take()
@@ -62,34 +62,28 @@ final class Recorder: ExchangeObserver {
 final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
-    private static let lastID = Lock<UInt64>(0)
 
-    init() { engine = CurlEngine(workers: workers) }
+    init(threads: Int = 1) { engine = CurlEngine(workers: workers, threads: threads) }
 
     deinit {
         engine.stop(timeout: 5)
         workers.stop()
     }
 
-    static func nextID() -> Exchange.ID {
-        lastID.withLock { last in
-            last += 1
-            return Exchange.ID(value: last)
-        }
-    }
-
     @discardableResult
     func begin(
         _ request: HTTPRequest, _ recorder: Recorder, priority: Double = 0.5, progress: Bool = false,
-        deadline: MonotonicTime = .distantFuture
-    ) -> Exchange.ID {
-        let id = Self.nextID()
-        engine.begin(
-            Exchange(
-                id: id, request: request, priority: priority, deadline: deadline, reportsProgress: progress,
-                observer: recorder))
-        return id
+        deadline: MonotonicTime = .distantFuture, connectionLimit: Int = 64
+    ) -> Exchange {
+        let exchange = Exchange(
+            request: request, priority: priority, deadline: deadline, reportsProgress: progress, observer: recorder)
+        engine.transport(connectionLimit: connectionLimit).begin(exchange)
+        return exchange
     }
+
+    /// With one network thread.
+    func cancel(_ exchange: Exchange) { engine.transport(connectionLimit: 1).cancel(exchange) }
+
 
     func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
         let recorder = Recorder()

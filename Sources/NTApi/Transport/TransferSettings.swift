@@ -1,0 +1,108 @@
+/// How an exchange is to be made: what args and defaults say beside the message itself.
+///
+/// One reference to values that are shared until they are changed: nearly every request of a client has the same, and is
+/// handed from hand to hand.
+@dynamicMemberLookup struct TransferSettings: Sendable {
+    enum HTTPVersion: String, Sendable {
+        case negotiated = ""
+        case http10 = "1.0"
+        case http11 = "1.1"
+        case http2 = "2"
+    }
+
+    struct Values: Sendable {
+        var timeouts = Timeouts()
+        var httpVersion = HTTPVersion.negotiated
+        var allowsInvalidCertificate = false
+        /// A PEM file that takes the place of the system's store.
+        var caFile: String?
+        /// What the environment said when the client was made, or the setting. Never left to libcurl to look up.
+        var proxy = ProxySettings.none
+        /// Decoded bytes.
+        var maximumResponseSize: Int64?
+        var maximumRedirects = 20
+        var maximumConnectionsPerHost = 64
+        var decompresses = true
+        var cachePolicy = CachePolicy.protocol
+    }
+
+    private final class Shared: Sendable {
+        let values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private static let standard = Shared(Values())
+    private var shared: Shared
+
+    init() { shared = Self.standard }
+
+    init(_ values: Values) { shared = Shared(values) }
+
+    var values: Values { shared.values }
+
+    /// Whether both refer to the same values: true for the requests of one client, as a rule.
+    func isIdentical(to other: TransferSettings) -> Bool { shared === other.shared }
+
+    @inline(__always) subscript<Value>(dynamicMember member: WritableKeyPath<Values, Value>) -> Value {
+        get { shared.values[keyPath: member] }
+        set {
+            var values = shared.values
+            values[keyPath: member] = newValue
+            shared = Shared(values)
+        }
+    }
+}
+
+/// The limits of the five clocks in seconds; nil is none.
+struct Timeouts: Sendable, Equatable {
+    var queue: Double?
+    var connect: Double? = 30
+    var idle: Double? = 60
+    var attempt: Double?
+    var total: Double? = 7 * 86_400
+
+    subscript(clock: TimeoutClock) -> Double? {
+        get {
+            switch clock {
+            case .queue: queue
+            case .connect: connect
+            case .idle: idle
+            case .attempt: attempt
+            case .total: total
+            }
+        }
+        set {
+            switch clock {
+            case .queue: queue = newValue
+            case .connect: connect = newValue
+            case .idle: idle = newValue
+            case .attempt: attempt = newValue
+            case .total: total = newValue
+            }
+        }
+    }
+}
+
+/// Which of the five clocks a timeout is for.
+public enum TimeoutClock: String, Sendable, CaseIterable {
+    /// No byte has moved for so long: the request timeout.
+    case idle
+    /// Name look-up, connection and TLS handshake.
+    case connect
+    /// Waiting for a free connection to the host.
+    case queue
+    /// One exchange with one server; each redirect starts another.
+    case attempt
+    /// The whole request, everything included: the resource timeout.
+    case total
+}
+
+/// How a cache may be used (RFC 9111); takes effect with a client that has a cache.
+public enum CachePolicy: String, Sendable, CaseIterable {
+    case `protocol`
+    case reloadIgnoringCache = "reload_ignoring_cache"
+    case returnCachedElseLoad = "return_cached_else_load"
+    case returnCachedDontLoad = "return_cached_dont_load"
+    case reloadRevalidating = "reload_revalidating"
+}
