@@ -21,13 +21,14 @@ let package = Package(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(
             name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+        .systemLibrary(name: "CScan"),
         .systemLibrary(name: "CSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
-        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CSystem"], swiftSettings: strict),
-        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson"], swiftSettings: strict),
+        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CSystem"], swiftSettings: strict),
+        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CSystem"], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
-        .testTarget(name: "NTApiTests", dependencies: ["NTApi"], swiftSettings: strict),
+        .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

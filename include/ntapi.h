@@ -53,7 +53,8 @@ typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,               /* done */
     NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: mend the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
-    NTAPI_STATUS_TIMED_OUT = 3         /* the time given to a wait ran out: call again */
+    NTAPI_STATUS_TIMED_OUT = 3,        /* the time given to a wait ran out: call again */
+    NTAPI_STATUS_INTERRUPTED = 4       /* a wait looked up: see what it was for, and call again */
 } ntapi_status;
 
 typedef struct ntapi_json ntapi_json;
@@ -322,6 +323,21 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_ALL = 7
 } ntapi_handler;
 
+/** What a response holds beside its data; combined with |. */
+typedef enum ntapi_content {
+    NTAPI_CONTENT_JSON = 1,       /* ntapi_response_json is not NULL */
+    NTAPI_CONTENT_PREFIX_TEXT = 2 /* ntapi_response_prefix_text is not NULL */
+} ntapi_content;
+
+/** What most callers ask a response for, told with it: for bindings, to which each call is dear. */
+typedef struct ntapi_summary {
+    const ntapi_error *error; /* as ntapi_response_error: borrowed until the response is freed; NULL when all is well */
+    const char *data;         /* as ntapi_response_data: NUL-terminated, borrowed until the response is freed */
+    size_t length;            /* its bytes */
+    int status;               /* as ntapi_response_status */
+    int contents;             /* ntapi_content values, with | */
+} ntapi_summary;
+
 /** What ntapi_mailbox_take hands over for a request that was set to deliver events (ntapi_request_set_events). */
 typedef struct ntapi_event {
     ntapi_handler handler;    /* exactly one of the three */
@@ -329,6 +345,7 @@ typedef struct ntapi_event {
     ntapi_response *response; /* for NTAPI_HANDLER_RESPONSE: new, free it; else NULL */
     int64_t bytes;            /* for progress: bytes so far */
     int64_t total;            /* for progress: bytes expected, -1 while unknown */
+    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; else zeros */
 } ntapi_event;
 
 /** Makes a mailbox that belongs to no thread: whoever drains it runs its callbacks.
@@ -1185,6 +1202,52 @@ ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *com
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
+
+/** Begins a request whose response comes as an event, to be taken from a mailbox.
+ *  One call for ntapi_client_create_request, ntapi_args_mailbox, ntapi_request_set_events and ntapi_request_resume.
+ *  @param client the client; the request keeps it alive.
+ *  @param command the path below the base URL, copied; NULL is "".
+ *  @param args the args, copied; NULL is none.
+ *  @param mailbox where the response's event goes, whatever the args say.
+ *  @param user_data given back in the event.
+ *  @returns the request, borrowed until its event is taken, so that there is nothing to free; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request *ntapi_client_begin_event(ntapi_client *client, const char *command, const ntapi_args *args,
+                                        ntapi_mailbox *mailbox, void *user_data);
+
+/** A wait that looks up: what it is to watch, which the caller sets, and what has come of it, which the call sets. */
+typedef struct ntapi_watch {
+    double timeout;           /* seconds at most; negative for ever */
+    int descriptor;           /* looks up when this is readable; -1 watches none */
+    ntapi_request *request;   /* new, when the request goes on: wait for it, or cancel it, and free it; else NULL */
+    ntapi_response *response; /* new, when the request is done; else NULL */
+    ntapi_summary summary;    /* of the response; zeros without one */
+} ntapi_watch;
+
+/** Performs a request and waits for its response, but looks up when something else wants the calling thread.
+ *  For interpreters, whose own signal handlers run only between calls, and for threads that have a loop of their own.
+ *  Runs no mailbox: watch a mailbox's descriptor to run it meanwhile. Args that say where handlers run have no effect.
+ *  @param client the client.
+ *  @param command the path below the base URL, copied; NULL is "".
+ *  @param args the args; NULL is none.
+ *  @param watch what to watch, and where to put the response, or the request when it goes on.
+ *  @returns NTAPI_STATUS_OK with a response; with a request, to be given to ntapi_request_wait_watching,
+ * NTAPI_STATUS_INTERRUPTED: by the descriptor, by a signal that this thread has handled, or because the time is over;
+ * NTAPI_STATUS_INVALID_ARGUMENT with neither.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
+                                           ntapi_watch *watch);
+
+/** Goes on waiting for a request of ntapi_client_perform_watching.
+ *  @param request the request; free it when it is done, or when nobody is to wait for it any more.
+ *  @param watch what to watch, and where to put the response; its request is set to NULL.
+ *  @returns NTAPI_STATUS_OK with a response, NTAPI_STATUS_INTERRUPTED, NTAPI_STATUS_INVALID_ARGUMENT, or
+ * NTAPI_STATUS_INVALID_STATE when the request was begun otherwise or by the process that forked this one.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_wait_watching(ntapi_request *request, ntapi_watch *watch);
 
 /** Frees a handle to a request; a begun request goes on and calls its handler. One never resumed ends without a call.
  *  @param request takes; NULL does nothing.

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <limits.h>
+#include <linux/futex.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -75,6 +77,25 @@ static inline int ntapi_system_cond_wait_until(pthread_cond_t *condition, pthrea
     return pthread_cond_timedwait_relative_np(condition, mutex, &time);
 #endif
 }
+
+#ifdef __linux__
+static inline uint32_t ntapi_system_atomic_load(const uint32_t *counter) {
+    return __atomic_load_n(counter, __ATOMIC_ACQUIRE);
+}
+
+/* Waits while the counter is what was seen, at most until the monotonic clock reads so many nanoseconds. */
+static inline void ntapi_system_futex_wait(uint32_t *counter, uint32_t seen, uint64_t deadline) {
+    struct timespec time = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
+    syscall(SYS_futex, counter, FUTEX_WAIT_BITSET_PRIVATE, seen, deadline == UINT64_MAX ? NULL : &time, NULL,
+            FUTEX_BITSET_MATCH_ANY);
+}
+
+/* Counts on, and wakes everyone who waits. */
+static inline void ntapi_system_futex_wake(uint32_t *counter) {
+    __atomic_add_fetch(counter, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, counter, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+#endif
 
 static inline void ntapi_system_close_wakeup(int descriptor) {
     if (descriptor >= 0) {

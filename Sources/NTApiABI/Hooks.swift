@@ -10,6 +10,17 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+
+    var kinds: APIClient.HookKinds {
+        var kinds: APIClient.HookKinds = []
+        if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
+        if started != nil { kinds.insert(.requestStarted) }
+        if completed != nil { kinds.insert(.requestCompleted) }
+        if parseJSON != nil { kinds.insert(.parseJSON) }
+        if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        if writeLog != nil { kinds.insert(.writeLog) }
+        return kinds
+    }
 }
 
 /// What an `ntapi_hooks` stands for.
@@ -44,12 +55,14 @@ final class CClient: APIClient, @unchecked Sendable {
         let replaced = SharedMutex.args.withLock {
             let old = hooks
             hooks = new
+            hookKinds = new?.functions.kinds ?? []
             return old
         }
         withExtendedLifetime(replaced) {}
     }
 
-    private var current: HooksBox? { SharedMutex.args.withLock { hooks } }
+    // As a rule there is none, which is known without the lock.
+    private var current: HooksBox? { hookKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks } }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
         guard let hooks = current, let hook = hooks.functions.buildArgs else { return }

@@ -24,7 +24,9 @@ final class EventBox: Sendable {
         switch event {
         case .response(let response):
             stored.handler = NTAPI_HANDLER_RESPONSE
-            stored.response = ResponseBox(response).handle
+            let box = ResponseBox(response)
+            stored.response = box.handle
+            stored.summary = box.summary
         case .progress(let kind, let progress):
             stored.handler = kind == .uploadProgress ? NTAPI_HANDLER_UPLOAD_PROGRESS : NTAPI_HANDLER_DOWNLOAD_PROGRESS
             stored.bytes = progress.bytes

@@ -5,23 +5,29 @@ import NTApi
 final class RequestBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let request: APIRequest
+    /// What `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
+    let answer: Answer?
 
-    init(_ request: APIRequest) { self.request = request }
+    init(_ request: APIRequest, answer: Answer? = nil) {
+        self.request = request
+        self.answer = answer
+    }
 
     var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
-/// A request of C's command and args; nil for a wrong handle or text.
-private func makeRequest(
-    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?
+/// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
+func makeRequest(
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
 ) -> APIRequest? {
     guard let box = Handles.get(client, ClientBox.self) else { return nil }
     let list = Handles.get(args, ArgsBox.self)
     let text = command == nil ? "" : String(c: command)
     guard args == nil || list != nil, let text else { return nil }
-    return box.client.request(text, args: list?.args ?? [])
+    guard let list else { return box.client.request(text, args: more) }
+    return box.client.request(text, args: more.isEmpty ? list.args : list.args + more)
 }
 
 @_cdecl("ntapi_client_begin") @implementation
@@ -48,9 +54,26 @@ public func ntapi_client_perform(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
 ) -> OpaquePointer! {
     guard let request = makeRequest(client, command, args) else { return nil }
+    return ResponseBox(request.perform()).handle
+}
+
+@_cdecl("ntapi_client_begin_event") @implementation
+public func ntapi_client_begin_event(
+    _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!, _ mailbox: OpaquePointer!,
+    _ user_data: UnsafeMutableRawPointer!
+) -> OpaquePointer! {
+    guard let destination = Handles.get(mailbox, MailboxBox.self)?.mailbox,
+        let request = makeRequest(client, command, args, [.handlers(.all, on: .mailbox(destination))])
+    else { return nil }
+    let userData = UserData(user_data, nil)
+    // The request lets go of what makes its events once the response is taken, and so the handle ends.
+    let lent = HandleOwner(RequestBox(request))
+    let problem = request.setEvents(.response) { event in
+        withExtendedLifetime(lent) { EventBox(userData.pointer, event) }
+    }
+    guard problem == nil else { return nil }
     request.resume()
-    request.wait()
-    return request.response.flatMap { ResponseBox($0).handle }
+    return lent.handle
 }
 
 @_cdecl("ntapi_request_free") @implementation

@@ -31,6 +31,23 @@ final class ResponseBox: TextLender, @unchecked Sendable {
 
     var request: OpaquePointer? { lend(\.request) { RequestBox(response.request) } }
 
+    /// The bytes belong to the response, and stay where they are as long as it does.
+    var data: UnsafePointer<CChar>? {
+        let bytes = response.data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+        return bytes ?? text(.noBytes) { "" }
+    }
+
+    var summary: ntapi_summary {
+        var summary = ntapi_summary()
+        summary.error = error
+        summary.data = data
+        summary.length = response.data.count
+        summary.status = CInt(clamping: response.status)
+        if response.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
+        if response.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
+        return summary
+    }
+
     private func lend<Box: AnyObject>(
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
     ) -> OpaquePointer? {
@@ -61,11 +78,8 @@ public func ntapi_response_data(
         length?.pointee = 0
         return nil
     }
-    let data = box.response.data
-    length?.pointee = data.count
-    // The bytes belong to the response, and stay where they are as long as it does.
-    let bytes = data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-    return bytes ?? box.text(.noBytes) { "" }
+    length?.pointee = box.response.data.count
+    return box.data
 }
 
 @_cdecl("ntapi_response_json") @implementation

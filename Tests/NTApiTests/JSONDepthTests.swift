@@ -9,7 +9,7 @@ import Testing
     }
 
     private func height(_ value: JSON) -> Int? {
-        value.node.read { JSONDepth.height(of: $0, limit: .max) }
+        JSONDepth.height(of: value, limit: .max)
     }
 
     @Test func parsesUpToTheLimit() throws {

@@ -1,5 +1,6 @@
-import NTApi
 import Testing
+
+@testable import NTApi
 
 /// Reading values, making them, and comparing them.
 @Suite struct JSONValueTests {
@@ -57,6 +58,14 @@ import Testing
         #expect(sample["list"]?.object == nil)
         #expect(sample["object"]?.array == nil)
         #expect(sample["list"]?.array?.map(\.kind) == [.int, .string, .array])
+    }
+
+    @Test func scalarsOfADocumentAreNoContainers() throws {
+        let document = try JSON(parsing: #"{"a":"text","b":1,"c":null,"d":[true]}"#)
+        for value in ["a", "b", "c"].map({ document[$0] }) + [document["d"]?[0]] {
+            #expect(value?.count == 0 && value?.keys == [] && value?.array == nil && value?.object == nil)
+            #expect(value?[0] == nil && value?["a"] == nil && value?.cKey(at: 0) == nil)
+        }
     }
 
     @Test func containersCountAndKeepOrder() {

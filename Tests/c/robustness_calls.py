@@ -21,6 +21,7 @@ CALLBACKS = dict(
     re.findall(r"^typedef [\w *]*?\(\*(ntapi_\w+_fn)\)(\([^;]*\));$", TEXT, re.MULTILINE)
 )
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
+OUT["ntapi_watch *"] = "in->watch"
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 

@@ -18,6 +18,7 @@ struct inputs {
     ntapi_error **error;
     size_t *length;
     ntapi_event *events;
+    ntapi_watch *watch;
 };
 
 enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
@@ -124,9 +125,12 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     size_t length = 0;
     ntapi_error *error = NULL;
     ntapi_event event = {0};
-    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event};
+    ntapi_watch watch = {.descriptor = -1};
+    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch};
     int before = destroys;
     int result = export->call(handles, &in);
+    ntapi_response_free(watch.response);
+    ntapi_request_free(watch.request);
     ntapi_error_free(error);
     calls++;
     if (wrong == NULL && export->nullable[place])
@@ -167,7 +171,7 @@ static void call_all_null(void *user_data, ntapi_http_request *http_request) {
         void *handles[3] = {NULL};
         for (int i = 0; i < exports[e].count; i++)
             handles[i] = live[exports[e].kinds[i]];
-        const struct inputs nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+        const struct inputs nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
         exports[e].call(handles, &nothing);
         calls++;
     }
@@ -204,13 +208,14 @@ static int clean_up(void **state) {
     (void)state;
     ntapi_job_run(live[KIND_ntapi_job]);
     end(live);
-    /* One request was set to deliver events to the main thread: they are waited for until they are taken. */
+    /* Some requests deliver events to the main thread: they are waited for until they are taken. */
     ntapi_mailbox *mailbox = ntapi_mailbox_main();
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
-    ntapi_event event = {0};
-    while (ntapi_drain(0) > 0 && event.response == NULL && poll(&fd, 1, (int)(PATIENCE * 1000)) == 1)
+    while (ntapi_drain(0) > 0 && poll(&fd, 1, (int)(PATIENCE * 1000)) == 1) {
+        ntapi_event event = {0};
         ntapi_mailbox_take(mailbox, &event, 1);
-    ntapi_response_free(event.response);
+        ntapi_response_free(event.response);
+    }
     ntapi_mailbox_free(mailbox);
     return ntapi_drain(PATIENCE) == 0 ? 0 : -1;
 }

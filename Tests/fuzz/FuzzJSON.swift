@@ -1,13 +1,16 @@
 // Fuzzes the JSON of responses: parse, recover, walk, write, read back; and the paths. Finds traps, memory errors, and
-// values that do not survive being written.
+// values that do not survive being written. Each text is read by jansson, too, which must come to the same.
 //
 // Build and run, from the root of the package:
 //
 //     mkdir -p build/fuzz/json
 //     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
 //         -module-name FuzzJSON -enable-upcoming-feature InternalImportsByDefault \
-//         -I Sources/CJansson Sources/NTApi/Support/JSON/*.swift Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
+//         -I Sources/CJansson -I Sources/CScan -I Sources/CSystem Sources/NTApi/Support/JSON/*.swift \
+//         Sources/NTApi/Support/{ASCII,Bytes,Fork,Lock}.swift Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
 //     build/fuzz/FuzzJSON -max_total_time=30 -max_len=4096 build/fuzz/json
+
+import CJansson
 
 /// Called by libFuzzer with each input. A line feed parts the path, in front, from the body.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -17,11 +20,12 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let body = UnsafeRawBufferPointer(rebasing: input[min(path.endIndex + 1, count)...])
     check(input, path: "")
     check(body, path: String(decoding: path, as: UTF8.self))
+    compare(input)
     return 0
 }
 
 private func check(_ body: UnsafeRawBufferPointer, path: String) {
-    switch JSONParser.parseResponse(body) {
+    switch JSONParser.parseResponse(Bytes.copy(body) ?? .empty) {
     case .none: break
     case .failure(let error):
         precondition((0...body.count).contains(error.offset) && error.line >= 1 && error.column >= 1)
@@ -40,9 +44,10 @@ private func roundTrip(_ json: JSON) {
     let text = json.utf8()
     guard let again = try? JSON(parsing: text) else { preconditionFailure("not JSON: \(json)") }
     precondition(again == json && again.utf8() == text)
-    let copy = json.janssonDeepCopy()
-    let owner = JSONNode(adopting: JSONRef(copy), heightBound: JSONDepth.limit)
-    precondition(owner.read { JSON(janssonDeepCopying: UnsafeRawPointer($0)) } == json)
+    let tree = UnsafeMutablePointer<json_t>(json.jansson())
+    let copy = JSON(jansson: UnsafeRawPointer(tree))
+    json_decref(tree)
+    precondition(copy == json && json == copy && copy.utf8() == text)
 }
 
 /// Reads everything in every way; the sum keeps the optimizer from leaving it out.
@@ -62,4 +67,46 @@ private func walk(_ json: JSON, _ depth: Int) -> Int {
     }
     precondition(json[json.count] == nil && json.cKey(at: json.count) == nil && json.keys.count <= json.count)
     return sum
+}
+
+// MARK: Beside jansson
+
+/// jansson must accept the same texts, and read the same values; where it refuses, it stops at the same place.
+private func compare(_ text: UnsafeRawBufferPointer) {
+    let mine = JSONParser.parse(copying: text)
+    // Decided otherwise: jansson takes some NUL bytes for the end of the text, and does not know the byte order mark.
+    if text.contains(0) {
+        guard case .failure = mine else { preconditionFailure("NUL in JSON") }
+        return
+    }
+    let mark = JSONParser.byteOrderMarkLength(of: text)
+    let start = text.baseAddress.map { ($0 + mark).assumingMemoryBound(to: CChar.self) }
+    var error = json_error_t()
+    var options = JSON_DECODE_ANY | JSON_ALLOW_NUL
+    var tree = json_loadb(start, text.count - mark, Int(options), &error)
+    var readsIntegersAsDoubles = false
+    if tree == nil, json_error_code(&error) == json_error_numeric_overflow {
+        // Decided otherwise: an integer beyond 64 bits is a double. jansson makes doubles of all, or of none.
+        options |= JSON_DECODE_INT_AS_REAL
+        readsIntegersAsDoubles = true
+        tree = json_loadb(start, text.count - mark, Int(options), &error)
+    }
+    defer { json_decref(tree) }
+    switch (mine, tree) {
+    case (.success(let json), let tree?):
+        let theirs = JSON(jansson: UnsafeRawPointer(tree))
+        expect(readsIntegersAsDoubles || json == theirs && json.utf8() == theirs.utf8(), "\(json) is \(theirs)")
+    case (.failure(let failure), nil):
+        // In the middle of a character jansson stops at a byte of it.
+        let position = Int(error.position) + mark
+        let isInside = position < text.count && text[position] & 0xC0 == 0x80
+        expect(failure.offset == position || isInside, "\(failure), not at \(position)")
+    case (.success(let json), nil): expect(false, "jansson refuses \(json)")
+    case (.failure(let failure), _): expect(false, "jansson accepts: \(failure)")
+    }
+}
+
+/// A precondition that says what is wrong in optimized builds, too.
+private func expect(_ isAsItShould: Bool, _ message: @autoclosure () -> String) {
+    if !isAsItShould { fatalError(message()) }
 }

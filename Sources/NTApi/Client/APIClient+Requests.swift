@@ -49,9 +49,7 @@ extension APIClient {
 
     /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
     public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
-        let request = begin(command, args: args)
-        request.wait()
-        return request.response ?? request.cancelledResponse
+        request(command, args: args).perform()
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
@@ -63,7 +61,7 @@ extension APIClient {
     ) async -> APIResponse {
         // A program that awaits need not run the main thread's mailbox.
         let request = request(
-            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.background)])
+            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await withTaskCancellationHandler {

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A client of one web API: a base URL, defaults, and args that every request gets. Made to be subclassed.
 ///
 ///     final class Weather: APIClient, @unchecked Sendable {
@@ -17,6 +19,30 @@ open class APIClient: @unchecked Sendable {
         var settings: (version: Int?, value: ResolvedSettings)?
     }
 
+    /// The hooks that a client has of its own. Where there is none, no thread is woken to call it.
+    package struct HookKinds: OptionSet, Sendable {
+        package let rawValue: Int
+
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let building = HookKinds(rawValue: 1)
+        package static let requestStarted = HookKinds(rawValue: 2)
+        package static let requestCompleted = HookKinds(rawValue: 4)
+        package static let parseJSON = HookKinds(rawValue: 8)
+        package static let mapServiceError = HookKinds(rawValue: 16)
+        package static let writeLog = HookKinds(rawValue: 32)
+        static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError]
+        static let all: HookKinds = [.building, .requestStarted, .writeLog, .ofResponses]
+    }
+
+    private let ownHooks: Atomic<Int>
+
+    /// All, of a subclass: it does not say which methods it overrides.
+    package var hookKinds: HookKinds {
+        get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
+        set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
     /// The defaults of this client, which inherit from its class's.
     public let defaults: Defaults
     private let state: Lock<State>
@@ -30,6 +56,7 @@ open class APIClient: @unchecked Sendable {
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
     ///   - args: the client's own args, which come before those of each request.
     public init(baseURL: String? = nil, args: [APIArg] = []) {
+        ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
         defaults = Defaults(name: "client", parent: ClassDefaults.of(type(of: self)))
         state = Lock(State(args: args), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
@@ -37,6 +64,7 @@ open class APIClient: @unchecked Sendable {
 
     /// For C, whose classes are named places for defaults.
     package init(inheriting place: Defaults?, baseURL: String?) {
+        ownHooks = Atomic(0)
         defaults = Defaults(name: "client", parent: place ?? ClassDefaults.of(APIClient.self))
         state = Lock(State(args: []), sharing: .clients)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }

@@ -9,6 +9,7 @@ public struct CallbackThread: Sendable {
     enum Kind: Sendable {
         case main
         case background
+        case anywhere
         case current
         case mailbox(MailboxReference)
         indirect case executor(any APIExecutor)
@@ -26,8 +27,10 @@ public struct CallbackThread: Sendable {
     public static let mainActor = CallbackThread(kind: .executor(MainActorExecutor()))
     /// Whoever drains this mailbox. It is not kept alive: keep it as long as you drain it. After that, a worker.
     public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
-        CallbackThread(kind: .mailbox(MailboxReference(mailbox)))
+        CallbackThread(kind: .mailbox(mailbox.reference))
     }
+    /// Whatever thread has the response first, be it the network thread: for handlers of the library that run no user code.
+    static let anywhere = CallbackThread(kind: .anywhere)
     /// Your own queue or loop.
     public static func executor(_ executor: any APIExecutor) -> CallbackThread {
         CallbackThread(kind: .executor(executor))
@@ -43,14 +46,16 @@ private struct MainActorExecutor: APIExecutor {
 enum Destination: Sendable {
     case mailbox(MailboxReference)
     case background
+    case anywhere
     indirect case executor(any APIExecutor)
 
     /// To be called on the thread that begins the request.
     init(_ thread: CallbackThread) {
         switch thread.kind {
-        case .main: self = .mailbox(MailboxReference(.main))
-        case .current: self = .mailbox(MailboxReference(.current))
+        case .main: self = .mailbox(Mailbox.main.reference)
+        case .current: self = .mailbox(Mailbox.current.reference)
         case .background: self = .background
+        case .anywhere: self = .anywhere
         case .mailbox(let reference): self = .mailbox(reference)
         case .executor(let executor): self = .executor(executor)
         }
@@ -66,23 +71,35 @@ enum Destination: Sendable {
         return false
     }
 
-    /// - Returns: false when the mailbox's thread has ended, and the job went to a worker instead.
-    func run(on workers: WorkerPool, _ job: @escaping @Sendable () -> Void) -> Bool {
+    /// Sends a job there with the rest of a batch.
+    func send(_ job: Job, _ deliveries: DeliveryBatch) {
         switch self {
         case .mailbox(let reference):
-            if let mailbox = reference.mailbox, mailbox.post(job) { return true }
-            workers.run(job)
-            return false
-        case .background: workers.run(job)
-        case .executor(let executor): executor.execute(job)
+            if let mailbox = reference.mailbox { return deliveries.add(job, to: mailbox) }
+            deliveries.add(Job(job.runOrphaned))
+        case .background: deliveries.add(job)
+        case .anywhere: job.run()
+        // The executor is code of the user, and this may be the network thread.
+        case .executor(let executor): deliveries.add(Job { executor.execute(job.run) })
         }
+    }
+
+    /// Sends an event to its mailbox with the rest of a batch.
+    ///
+    /// - Returns: false when there is no mailbox.
+    func send(_ event: DeliveryBatch.Event, _ deliveries: DeliveryBatch) -> Bool {
+        guard case .mailbox(let reference) = self, let mailbox = reference.mailbox else { return false }
+        deliveries.add(event, to: mailbox)
         return true
     }
 }
 
 /// A mailbox that lives as long as somebody can drain it: its thread, or the user who made it.
-final class MailboxReference: Sendable {
-    weak let mailbox: Mailbox?
+final class MailboxReference: @unchecked Sendable {
+    // Safe to share: set once, by the mailbox that is being made.
+    private(set) weak var mailbox: Mailbox?
 
-    init(_ mailbox: Mailbox) { self.mailbox = mailbox }
+    init() {}
+
+    func set(_ mailbox: Mailbox) { self.mailbox = mailbox }
 }

@@ -19,14 +19,15 @@ public final class Mailbox: Sendable {
     }
 
     private struct State {
-        var callbacks = Queue<@Sendable () -> Void>()
-        var events = Queue<@Sendable () -> AnyObject?>()
+        var callbacks = Queue<Job>()
+        var events = Queue<DeliveryBatch.Event>()
         var stops = 0
-        var wakes = 0
         var waiting = 0
         var isClosed = false
         var descriptor: Int32 = -1
         var isSignalled = false
+        /// Wakes the thread where it waits for more than this mailbox.
+        var waker: Waker?
     }
 
     /// Who may run it.
@@ -39,7 +40,11 @@ public final class Mailbox: Sendable {
     private let owner: Owner
     private let generation = Fork.generation
 
-    private let state = Monitor(State())
+    private let state = Lock(State())
+    /// Where the thread waits.
+    private let parker = Parker()
+    /// How others refer to it: weakly.
+    let reference = MailboxReference()
 
     /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
     public convenience init() {
@@ -49,14 +54,14 @@ public final class Mailbox: Sendable {
 
     init(owner: Owner) {
         self.owner = owner
+        reference.set(self)
     }
 
     // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
     deinit {
         guard isOfThisProcess else {
             // The parent's callbacks are the parent's to run, and to end: not even released here.
-            _ = Unmanaged.passRetained(state)
-            return
+            return state.leak()
         }
         close()
         ntapi_system_close_wakeup(state.withLock { $0.descriptor })
@@ -103,7 +108,7 @@ public final class Mailbox: Sendable {
         let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
         while ran < waiting, let callback = state.withLock({ pop(&$0) }) {
-            callback()
+            callback.run()
             ran += 1
         }
         return ran
@@ -125,10 +130,11 @@ public final class Mailbox: Sendable {
     /// Ends the innermost `run` after its current callback; the next one when none is running.
     public func stop() {
         guard isOfThisProcess else { return }
-        state.withLock { state in
-            state.stops += 1
-            if state.waiting > 0 { self.state.broadcast() }
-        }
+        wakeThread(
+            state.withLock { state in
+                state.stops += 1
+                return Wake(state)
+            })
     }
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
@@ -137,13 +143,13 @@ public final class Mailbox: Sendable {
     func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
         while true {
             if isDone() { return true }
-            let next: (callback: (@Sendable () -> Void)?, isStopped: Bool) = state.withLock { state in
+            let next: (callback: Job?, isStopped: Bool) = state.withLock { state in
                 if !ignoresStop, takeStop(&state) { return (nil, true) }
                 return (pop(&state), false)
             }
             if next.isStopped { return true }
             if let callback = next.callback {
-                callback()
+                callback.run()
                 // Callbacks that keep coming must not keep the caller beyond its time.
                 guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
                 return isDone()
@@ -156,43 +162,45 @@ public final class Mailbox: Sendable {
     /// Makes a `runUntil` look at its condition again.
     func wake() {
         guard isOfThisProcess else { return }
-        state.withLock { state in
-            state.wakes &+= 1
-            if state.waiting > 0 { self.state.broadcast() }
+        wakeThread(
+            state.withLock { Wake($0) })
+    }
+
+    /// Lends a waker to the calling thread's mailbox while the thread waits elsewhere, too.
+    ///
+    /// - Returns: the one that was lent before, to be put back.
+    func lend(_ waker: Waker?) -> Waker? {
+        guard isOfThisProcess else { return nil }
+        return state.withLock { state in
+            defer { state.waker = waker }
+            return state.waker
         }
     }
 
     /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
-    func post(_ callback: @escaping @Sendable () -> Void) -> Bool {
+    func post(_ callbacks: [Job], _ events: [DeliveryBatch.Event] = []) -> Bool {
         guard isOfThisProcess else { return false }
-        return state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.callbacks.append(callback)
-            announce(&state)
-            return true
+        let wake = state.withLock { state -> Wake? in
+            guard !state.isClosed else { return nil }
+            for callback in callbacks { state.callbacks.append(callback) }
+            for event in events { state.events.append(event) }
+            signalIfNeeded(&state)
+            return Wake(state)
         }
-    }
-
-    /// - Parameter event: what `takeEvent` returns; nil when there is nothing left to tell.
-    func postEvent(_ event: @escaping @Sendable () -> AnyObject?) -> Bool {
-        guard isOfThisProcess else { return false }
-        return state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.events.append(event)
-            announce(&state)
-            return true
-        }
+        guard let wake else { return false }
+        wakeThread(wake)
+        return true
     }
 
     /// Takes the next event, and runs the callbacks that wait.
     package func takeEvent() -> AnyObject? {
         guard isMine else { return nil }
         drain()
-        while let event = state.withLock({ state -> (@Sendable () -> AnyObject?)? in
+        while let event = state.withLock({ state -> DeliveryBatch.Event? in
             defer { unsignalIfEmpty(&state) }
             return state.events.popFirst()
         }) {
-            if let taken = event() { return taken }
+            if let taken = event.take() { return taken }
         }
         return nil
     }
@@ -208,9 +216,25 @@ public final class Mailbox: Sendable {
         Runtime.adopt(left.callbacks, left.events)
     }
 
+    /// How the thread is to be woken, after the lock is released: it would only run into it.
+    private struct Wake {
+        let isWaiting: Bool
+        let waker: Waker?
+
+        init(_ state: State) {
+            isWaiting = state.waiting > 0
+            waker = state.waker
+        }
+    }
+
+    private func wakeThread(_ wake: Wake) {
+        if wake.isWaiting { parker.unpark() }
+        wake.waker?.wake()
+    }
+
     // MARK: Under the lock
 
-    private func pop(_ state: inout State) -> (@Sendable () -> Void)? {
+    private func pop(_ state: inout State) -> Job? {
         defer { unsignalIfEmpty(&state) }
         return state.callbacks.popFirst()
     }
@@ -219,11 +243,6 @@ public final class Mailbox: Sendable {
         guard state.stops > 0 else { return false }
         state.stops -= 1
         return true
-    }
-
-    private func announce(_ state: inout State) {
-        if state.waiting > 0 { self.state.broadcast() }
-        signalIfNeeded(&state)
     }
 
     // One write for all that arrives until the next drain.
@@ -242,16 +261,15 @@ public final class Mailbox: Sendable {
     }
 
     private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
-        let before = state.withLock { state in
+        // From here on whoever posts, wakes; the ticket remembers one that comes before the thread sleeps.
+        let ticket = state.withLock { state -> UInt32? in
+            guard state.callbacks.isEmpty, ignoresStop || state.stops == 0 else { return nil }
             state.waiting += 1
-            return state.wakes
+            return parker.ticket
         }
-        defer { state.withLock { $0.waiting -= 1 } }
-        // The condition takes locks of its own, so it is asked outside; a wake in between shows in `wakes`.
-        if isDone() { return }
-        _ = state.wait(until: deadline) { state -> Bool? in
-            let isOver = !state.callbacks.isEmpty || state.wakes != before || (!ignoresStop && state.stops > 0)
-            return isOver ? true : nil
-        }
+        guard let ticket else { return }
+        // The condition takes locks of its own, so it is asked outside.
+        if !isDone() { parker.park(ticket, until: deadline) }
+        state.withLock { $0.waiting -= 1 }
     }
 }

@@ -1,17 +1,38 @@
 /// The requests that were resumed and whose handlers have not returned. It keeps them, and so their clients, alive.
+///
+/// A list that runs through the requests themselves: to come and go costs no memory and no look-up.
 final class RequestRegistry: Sendable {
+    /// A request's place in the list.
+    struct Links {
+        fileprivate var isListed = false
+        fileprivate var previous: APIRequest?
+        /// Each keeps the next one alive, and the registry the first.
+        fileprivate var next: APIRequest?
+    }
+
     private struct State {
-        var requests: [ObjectIdentifier: APIRequest] = [:]
+        var first: APIRequest?
         var waiters: [Mailbox] = []
     }
 
     private let state = Lock(State())
 
-    func insert(_ request: APIRequest) { state.withLock { $0.requests[ObjectIdentifier(request)] = request } }
+    func insert(_ request: APIRequest) {
+        state.withLock { state in
+            guard !request.links.isListed else { return }
+            request.links = Links(isListed: true, previous: nil, next: state.first)
+            state.first?.links.previous = request
+            state.first = request
+        }
+    }
 
     func remove(_ request: APIRequest) {
         state.withLock { state in
-            state.requests[ObjectIdentifier(request)] = nil
+            guard request.links.isListed else { return }
+            let links = request.links
+            request.links = Links()
+            if let previous = links.previous { previous.links.next = links.next } else { state.first = links.next }
+            links.next?.links.previous = links.previous
             // A mailbox's own lock is a leaf: it may be taken under this one.
             for waiter in state.waiters { waiter.wake() }
         }
@@ -40,5 +61,15 @@ final class RequestRegistry: Sendable {
         return left
     }
 
-    private var all: [APIRequest] { state.withLock { Array($0.requests.values) } }
+    private var all: [APIRequest] {
+        state.withLock { state in
+            var requests: [APIRequest] = []
+            var next = state.first
+            while let request = next {
+                requests.append(request)
+                next = request.links.next
+            }
+            return requests
+        }
+    }
 }

@@ -17,7 +17,7 @@ final class Runtime: Sendable {
 
     private init() {
         mainMailbox = Mailbox(owner: .mainThread)
-        engine = CurlEngine(workers: workers)
+        engine = CurlEngine(workers: workers, threads: Defaults.global["networkThreads"]?.int ?? 1)
     }
 
     private static let slot = Lock<Runtime?>(nil, survivesFork: true)
@@ -37,13 +37,13 @@ final class Runtime: Sendable {
     }
 
     /// Runs on a worker what waited for a thread that has ended, or for a mailbox that nobody can drain any more.
-    static func adopt(_ callbacks: [@Sendable () -> Void], _ events: [@Sendable () -> AnyObject?]) {
+    static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
         current.workers.run {
             APILog.write(.warn, "\(count) callback(s) asked for a thread that has ended: run on a background worker")
-            for callback in callbacks { callback() }
-            for event in events { _ = event() }
+            for callback in callbacks { callback.run() }
+            for event in events { _ = event.take() }
         }
     }
 
@@ -51,7 +51,7 @@ final class Runtime: Sendable {
     func register(_ mailbox: Mailbox) {
         mailboxes.withLock { mailboxes in
             if mailboxes.count >= 64, mailboxes.count.nonzeroBitCount == 1 { mailboxes.removeAll { $0.mailbox == nil } }
-            mailboxes.append(MailboxReference(mailbox))
+            mailboxes.append(mailbox.reference)
         }
     }
 

@@ -10,12 +10,12 @@
 /// is free, up to `maximumActive`, and stay. One that blocks in a wait says so (`whileBlocked`) and is stood in for, so
 /// that a handler that waits for another request cannot starve that request's own delivery.
 final class WorkerPool: Sendable {
-    typealias Job = @Sendable () -> Void
-
     private struct State {
         var jobs = Queue<Job>()
         var idle = 0
         var threads = 0
+        /// Of the threads, those that have yet to look for their first job.
+        var starting = 0
         var blocked = 0
         var isStopped = false
     }
@@ -25,13 +25,17 @@ final class WorkerPool: Sendable {
     private let state = Monitor(State())
 
     /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
-    func run(_ job: @escaping Job) {
-        let (wakes, startsThread) = state.withLock { state in
-            state.jobs.append(job)
-            return (state.idle > 0, Self.takesThread(&state))
+    func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
+
+    func run(_ jobs: [Job]) {
+        let (wakes, newThreads) = state.withLock { state in
+            for job in jobs { state.jobs.append(job) }
+            var newThreads = 0
+            while Self.takesThread(&state) { newThreads += 1 }
+            return (min(state.idle, jobs.count), newThreads)
         }
-        if wakes { state.signal() }
-        if startsThread { startThread() }
+        for _ in 0..<wakes { state.signal() }
+        for _ in 0..<newThreads { startThread() }
     }
 
     /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
@@ -53,23 +57,28 @@ final class WorkerPool: Sendable {
     }
 
     private static func takesThread(_ state: inout State) -> Bool {
-        guard state.jobs.count > state.idle, state.threads - state.blocked < maximumActive else { return false }
+        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < maximumActive else {
+            return false
+        }
         state.threads += 1
+        state.starting += 1
         return true
     }
 
     private func startThread() {
         let started = Thread.start(name: "ntapi-worker") { [self] in
             Self.workerMark.set(true)
-            while let job = nextJob() { job() }
+            state.withLock { $0.starting -= 1 }
+            while let job = nextJob() { job.run() }
         }
         guard !started else { return }
         // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
         let job = state.withLock { state in
             state.threads -= 1
+            state.starting -= 1
             return state.threads == 0 ? state.jobs.popFirst() : nil
         }
-        job?()
+        job?.run()
     }
 
     /// The next job for the calling worker; nil ends its thread.

@@ -3,6 +3,23 @@ struct ResponseClassifier {
     let request: APIRequest
     let journey: RequestJourney
 
+    /// The largest body that is parsed on the network thread, in bytes: as long as handing it to a worker would take.
+    private static let plainSize = 32 * 1024
+
+    /// What a whole answer comes to that needs neither a second look nor much time.
+    ///
+    /// - Returns: its JSON, if it has any; nil as a whole when it has to be looked at on a worker.
+    static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> (json: JSON?, Void)? {
+        guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
+        if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return (nil, ()) }
+        guard result.body.count <= plainSize else { return nil }
+        switch JSONParser.parseResponse(result.body) {
+        case .none: return (nil, ())
+        case .json(let json, nil): return (json, ())
+        case .json, .failure: return nil
+        }
+    }
+
     /// - Parameter refusal: why a redirect was not followed.
     func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
         var content = ResponseContent(journey: journey, result: result)
@@ -20,7 +37,7 @@ struct ResponseClassifier {
         }
         // The service's own words say more than the status does.
         if content.json != nil,
-            let error = request.client.mapServiceError(APIResponse(request: request, content: content))
+            let error = request.client.mapServiceError(APIResponse(request: request, ResponseContent.Box(content)))
         {
             content.error = error
             if error.httpStatus == nil { content.error?.httpStatus = content.status }

@@ -64,6 +64,7 @@ extension CallbackThread: CustomStringConvertible {
         switch kind {
         case .main: ".main"
         case .background: ".background"
+        case .anywhere: ".anywhere"
         case .current: ".current"
         case .mailbox: ".mailbox"
         case .executor: ".executor"

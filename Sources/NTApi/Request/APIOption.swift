@@ -22,16 +22,28 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 
 /// The options of a request.
 public struct APIOptions: Sendable {
-    private var values: [String: String] = [:]
+    // Most requests have none, and hardly any more than two: a list is searched faster than a table.
+    private var values: [(name: String, value: String)] = []
 
     init() {}
 
     var isEmpty: Bool { values.isEmpty }
 
     /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
-    public subscript(option: APIOption) -> String? { values[option.name] }
+    public subscript(option: APIOption) -> String? { values.first { $0.name == option.name }?.value }
 
-    mutating func set(_ name: String, _ value: String) { values[name] = value }
+    mutating func set(_ name: String, _ value: String) {
+        if let index = values.firstIndex(where: { $0.name == name }) {
+            values[index].value = value
+        } else {
+            values.append((name, value))
+        }
+    }
+
+    /// Whether there is one that says how to make the transfer, not what to make of the answer.
+    var concernTransfer: Bool {
+        values.contains { $0.name != APIOption.rawData.name && $0.name != APIOption.ignoreHTTPErrors.name }
+    }
 
     /// Whether an option is on: set, and not to "false" or "0".
     func isOn(_ option: APIOption) throws(APIError) -> Bool {

@@ -12,7 +12,20 @@ extension APIRequest {
     ///
     /// - Returns: false when it was resumed or cancelled before.
     @discardableResult public func resume() -> Bool {
-        guard generation == Fork.generation, shared.withLock({ $0.machine.resume() }) else { return false }
+        resume(on: nil)
+    }
+
+    /// - Parameter transport: nil is a network thread.
+    @discardableResult func resume(on transport: (any Transport)?) -> Bool {
+        guard generation == Fork.generation else { return false }
+        let http = httpRequest
+        let isFirst = shared.withLock { shared in
+            guard shared.machine.resume() else { return false }
+            shared.journey.begin(http)
+            shared.transport = transport
+            return true
+        }
+        guard isFirst else { return false }
         runtime.requests.insert(self)
         start()
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
@@ -27,14 +40,15 @@ extension APIRequest {
     /// - Returns: false when it was too late.
     @discardableResult public func cancel() -> Bool {
         guard generation == Fork.generation else { return false }
-        switch shared.withLock({ $0.machine.cancel() }) {
+        let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
+        switch action {
         case .tooLate: return false
         case .nothing: break
-        case .cancelExchange(let id): runtime.engine.cancel(id)
+        case .cancelExchange: if let exchange { transport?.cancel(exchange) }
         case .end:
             runtime.requests.insert(self)
             shared.withLock { $0.journey.begin(nil) }
-            runtime.workers.run { self.finish(self.journeyEnd(error: .cancelled)) }
+            onWorker { self.finish(self.journeyEnd(error: .cancelled), $0) }
         }
         return true
     }
@@ -44,13 +58,20 @@ extension APIRequest {
     /// - Parameter timeout: seconds; nil is for ever.
     @discardableResult public func wait(timeout: Double? = nil) -> WaitResult {
         guard generation == Fork.generation, !Delivery.isRunning(self) else { return .refused }
-        let mailbox = Mailbox.current
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        return wait(until: deadline, running: .current)
+    }
+
+    @discardableResult func wait(until deadline: MonotonicTime, running mailbox: @autoclosure () -> Mailbox)
+        -> WaitResult
+    {
+        guard shared.withLock({ $0.machine.phase != .done }) else { return .completed }
+        let mailbox = mailbox()
         let phase = shared.withLock { shared in
             if shared.machine.phase != .suspended { shared.waiters.append(mailbox) }
             return shared.machine.phase
         }
         guard phase != .suspended else { return .refused }
-        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         let isDone = runtime.workers.whileBlocked {
             mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.machine.phase == .done } }
         }

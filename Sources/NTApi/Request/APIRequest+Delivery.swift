@@ -2,12 +2,14 @@
 extension APIRequest {
     // MARK: Progress
 
-    /// On a worker.
-    func post(_ direction: RequestMachine.Direction) {
-        let destination = progressDestinations[direction.rawValue]
-        if isEvent(direction.kind), destination.postEvent({ self.takeProgressEvent(direction) }) { return }
-        let isThere = destination.run(on: runtime.workers) { self.deliverProgress(direction) }
-        if !isThere { warnThatThreadEnded() }
+    func post(_ direction: RequestMachine.Direction, _ deliveries: DeliveryBatch) {
+        let destination = direction == .upload ? uploadProgressDestination : downloadProgressDestination
+        let event = DeliveryBatch.Event(take: { self.takeProgressEvent(direction) }) {
+            self.warnThatThreadEnded()
+            self.deliverProgress(direction)
+        }
+        if isEvent(direction.kind), destination.send(event, deliveries) { return }
+        destination.send(Job({ self.deliverProgress(direction) }, orphaned: event.runOrphaned), deliveries)
     }
 
     private func deliverProgress(_ direction: RequestMachine.Direction) {
@@ -26,33 +28,45 @@ extension APIRequest {
     private func takeProgress(
         _ direction: RequestMachine.Direction
     ) -> (TransferProgress?, ProgressHandler?) {
-        shared.withLock { ($0.machine.takeProgress(direction), $0.handlers.progress[direction]) }
+        shared.withLock { ($0.machine.takeProgress(direction), $0.handlers[direction]) }
     }
 
     private func progressReturned(_ direction: RequestMachine.Direction) {
         switch shared.withLock({ $0.machine.progressReturned(direction) }) {
         case .nothing: break
-        case .postProgress: runtime.workers.run { self.post(direction) }
-        case .deliverResponse: runtime.workers.run { self.postResponse() }
+        case .postProgress: onWorker { self.post(direction, $0) }
+        case .deliverResponse: onWorker { self.postResponse($0) }
         }
     }
 
     // MARK: Response
 
-    /// On a worker, once.
-    func postResponse() {
-        if isEvent(.response), responseDestination.postEvent({ self.takeResponseEvent() }) { return }
+    /// Once.
+    func postResponse(_ deliveries: DeliveryBatch) {
+        let (isEvent, hasHandler) = shared.withLock { shared in
+            (shared.handlers.eventKinds.contains(.response), shared.handlers.response != nil)
+        }
+        if isEvent {
+            let event = DeliveryBatch.Event(take: { self.takeResponseEvent() }, runOrphaned: { self.deliverOrphaned() })
+            if responseDestination.send(event, deliveries) { return }
+        }
         // Nobody waits for a call: there is no thread to go to.
-        guard shared.withLock({ $0.handlers.response != nil }) else { return handlerReturned() }
-        let isThere = responseDestination.run(on: runtime.workers) { self.deliverResponse() }
-        if !isThere { warnThatThreadEnded() }
+        guard hasHandler || isEvent else { return handlerReturned() }
+        responseDestination.send(
+            Job({ self.deliverResponse() }, orphaned: { self.deliverOrphaned() }), deliveries)
     }
 
     private func deliverResponse() {
-        if let response, let handler = shared.withLock({ $0.handlers.response }) {
-            Delivery.run(self) { handler(response) }
+        let (content, handler) = shared.withLock { ($0.content, $0.handlers.response) }
+        if let content, let handler {
+            Delivery.run(self) { handler(APIResponse(request: self, content)) }
         }
         handlerReturned()
+    }
+
+    private func deliverOrphaned() {
+        warnThatThreadEnded()
+        deliverResponse()
     }
 
     private func takeResponseEvent() -> AnyObject? {
@@ -66,8 +80,9 @@ extension APIRequest {
         // The handlers go now, outside the lock, and with them what they hold: a C caller's destroy runs here.
         Delivery.run(self) {
             let handlers = shared.withLock { shared in
-                defer { shared.handlers = Handlers() }
-                return shared.handlers
+                var handlers = Handlers()
+                swap(&handlers, &shared.handlers)
+                return handlers
             }
             withExtendedLifetime(handlers) {}
         }
@@ -84,13 +99,5 @@ extension APIRequest {
 
     private func warnThatThreadEnded() {
         log(.warn, "the thread that was to run a callback has ended: it runs on a background worker")
-    }
-}
-
-extension Destination {
-    /// - Returns: false when there is no mailbox, or its thread has ended.
-    fileprivate func postEvent(_ event: @escaping @Sendable () -> AnyObject?) -> Bool {
-        guard case .mailbox(let reference) = self, let mailbox = reference.mailbox else { return false }
-        return mailbox.postEvent(event)
     }
 }

@@ -1,36 +1,36 @@
-// The way of a request: start on the calling thread, exchange on the network thread, conclude on a worker, deliver where
-// the handler wants to be.
+// The way of a request: start on the calling thread, exchange on the network thread, conclude there or on a worker, deliver
+// where the handler wants to be.
 extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
-        let http = httpRequest
-        shared.withLock { $0.journey.begin(http) }
         RequestLog.started(self)
-        Delivery.run(self) { client.requestStarted(self) }
+        if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         switch built {
-        case .success(let built): beginExchange(built.http)
-        case .failure(let error): runtime.workers.run { self.finish(self.journeyEnd(error: error)) }
+        case .success(let built): if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
+        case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
         }
     }
 
-    /// On the calling thread, and for a redirect on a worker.
-    private func beginExchange(_ http: HTTPRequest) {
-        let id = Exchange.nextID()
-        let exchange = shared.withLock { shared -> Exchange? in
-            guard shared.machine.exchangeBegins(id) else { return nil }
+    /// On the calling thread, and for a redirect where the answer is concluded.
+    ///
+    /// - Returns: false when the request was cancelled meanwhile.
+    private func beginExchange(_ http: HTTPRequest) -> Bool {
+        let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
+            guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
-            return Exchange(
-                id: id, request: http, priority: shared.priority, deadline: shared.journey.deadline,
+            let exchange = Exchange(
+                request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress, observer: self)
+            let transport =
+                shared.transport
+                ?? runtime.engine.transport(connectionLimit: http.settings.maximumConnectionsPerHost)
+            shared.transport = transport
+            shared.exchange = exchange
+            return (exchange, transport)
         }
-        guard let exchange else {
-            runtime.workers.run { self.finish(self.journeyEnd(error: .cancelled)) }
-            return
-        }
-        // A cancel may come between the lock and this call, before the engine knows the exchange: the engine's queue
-        // then holds the cancel first, so it is said again.
-        runtime.engine.begin(exchange)
-        if shared.withLock({ $0.machine.isCancelled }) { runtime.engine.cancel(id) }
+        guard let begun else { return false }
+        begun.transport.begin(begun.exchange)
+        return true
     }
 
     // MARK: On the network thread
@@ -43,8 +43,15 @@ extension APIRequest: ExchangeObserver {
         report(.download, TransferProgress(bytes: bytes, total: total))
     }
 
-    func exchangeDidEnd(_ result: ExchangeResult) {
-        runtime.workers.run { self.conclude(result) }
+    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        if concludeAtOnce(result, deliveries) { return }
+        // The user's code may be asked, or the work may take its time.
+        deliveries.add(
+            Job {
+                let deliveries = DeliveryBatch()
+                self.conclude(result, deliveries)
+                deliveries.flush(to: self.runtime.workers)
+            })
     }
 
     private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress) {
@@ -56,19 +63,43 @@ extension APIRequest: ExchangeObserver {
             return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
         }
         // An executor is code of the user, and this may be the network thread: it is reached by way of a worker.
-        if posts { runtime.workers.run { self.post(direction) } }
+        if posts { onWorker { self.post(direction, $0) } }
     }
 
-    // MARK: On a worker
+    // MARK: Conclusion
 
-    private func conclude(_ result: ExchangeResult) {
+    /// Ends the request where its answer has arrived, when that is plain sailing: no code of the user's is in the way.
+    ///
+    /// - Returns: false when it is a case for a worker.
+    private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
+        guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+            let answer = ResponseClassifier.plainAnswer(result, options)
+        else { return false }
+        let action = shared.withLock { shared -> RequestMachine.EndAction? in
+            guard !shared.machine.isCancelled, shared.handlers.isPlain else { return nil }
+            shared.exchange = nil
+            shared.machine.exchangeEnded()
+            shared.journey.queued += result.metrics.queued
+            shared.setCounts(result.metrics)
+            var content = ResponseContent(journey: shared.journey, result: result)
+            content.json = answer.json
+            shared.content = ResponseContent.Box(content)
+            return shared.machine.ended(successfully: true)
+        }
+        guard let action else { return false }
+        if action == .deliverResponse { postResponse(deliveries) }
+        return true
+    }
+
+    /// On a worker, or on the thread of a caller that waits.
+    private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let (journey, isCancelled) = shared.withLock { shared in
+            shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             return (shared.journey, shared.machine.isCancelled)
         }
-        if isCancelled { return finish(journeyEnd(error: .cancelled)) }
-        guard let http = journey.current else { return finish(journeyEnd(error: .cancelled)) }
+        guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
             switch RedirectPolicy.decide(http, head, followed: journey.redirects) {
@@ -77,12 +108,13 @@ extension APIRequest: ExchangeObserver {
             case .follow(let next):
                 RequestLog.redirected(self, head.status, to: next)
                 shared.withLock { $0.journey.redirects += 1 }
-                return beginExchange(next)
+                if !beginExchange(next) { finishCancelled(deliveries) }
+                return
             }
         }
         let content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
         if content.error == nil { completeProgress(result.metrics) }
-        finish(content)
+        finish(content, deliveries)
     }
 
     // A total that was never announced is known at the end.
@@ -95,28 +127,35 @@ extension APIRequest: ExchangeObserver {
         }
     }
 
-    var cancelledResponse: APIResponse { APIResponse(request: self, content: journeyEnd(error: .cancelled)) }
+    var cancelledResponse: APIResponse {
+        APIResponse(request: self, ResponseContent.Box(journeyEnd(error: .cancelled)))
+    }
 
     func journeyEnd(error: APIError) -> ResponseContent {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error)
     }
 
+    private func finishCancelled(_ deliveries: DeliveryBatch) { finish(journeyEnd(error: .cancelled), deliveries) }
+
     /// The outcome stands. Called once.
-    func finish(_ content: ResponseContent) {
-        let (action, content) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent) in
+    func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
+        let (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
                 content = ResponseContent(journey: shared.journey, error: .cancelled)
             }
-            shared.content = content
-            return (shared.machine.ended(successfully: content.error == nil), content)
+            let box = ResponseContent.Box(content)
+            shared.content = box
+            return (shared.machine.ended(successfully: content.error == nil), box)
         }
-        let response = APIResponse(request: self, content: content)
+        let response = APIResponse(request: self, box)
         RequestLog.completed(response)
-        Delivery.run(self) { client.requestCompleted(self, response) }
+        if client.hookKinds.contains(.requestCompleted) {
+            Delivery.run(self) { client.requestCompleted(self, response) }
+        }
         switch action {
-        case .deliverResponse: postResponse()
+        case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
         }
     }
@@ -126,33 +165,53 @@ extension APIRequest: ExchangeObserver {
 
     // When progress goes to a thread that never runs its mailbox, the response on another thread must not be lost with it.
     private func boundProgressWait() {
-        let isBehind = progressDestinations.contains { !$0.isInOrder(with: responseDestination) }
+        let isBehind =
+            !uploadProgressDestination.isInOrder(with: responseDestination)
+            || !downloadProgressDestination.isInOrder(with: responseDestination)
         guard isBehind else { return }
         runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) {
             guard self.shared.withLock({ $0.machine.progressWaitIsOver() }) == .deliverResponse else { return }
             self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
-            self.postResponse()
+            self.deliver { self.postResponse($0) }
         }
+    }
+
+    // MARK: Elsewhere
+
+    /// Runs something on a worker, and hands over what it has for other threads.
+    func onWorker(_ body: @escaping @Sendable (DeliveryBatch) -> Void) {
+        runtime.workers.run { self.deliver(body) }
+    }
+
+    private func deliver(_ body: (DeliveryBatch) -> Void) {
+        let deliveries = DeliveryBatch()
+        body(deliveries)
+        deliveries.flush(to: runtime.workers)
     }
 }
 
-extension Exchange {
-    private static let lastID = Lock<UInt64>(0, survivesFork: true)
-
-    static func nextID() -> ID {
-        ID(
-            value: lastID.withLock { last in
-                last &+= 1
-                return last
-            })
+extension APIRequest.Shared {
+    /// What an exchange sent and received in all.
+    fileprivate mutating func setCounts(_ metrics: ExchangeMetrics) {
+        if metrics.bytesSent > 0 { sent = TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent) }
+        if metrics.bytesReceived > 0 {
+            received = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+        }
     }
 }
 
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
 
+    /// Whether there is nothing to be told but the response, or nothing at all.
+    fileprivate var isPlain: Bool { !wantsProgress }
+
     func wants(_ direction: RequestMachine.Direction) -> Bool {
-        progress[direction] != nil || eventKinds.contains(direction.kind)
+        self[direction] != nil || eventKinds.contains(direction.kind)
+    }
+
+    subscript(direction: RequestMachine.Direction) -> APIRequest.ProgressHandler? {
+        direction == .upload ? uploadProgress : downloadProgress
     }
 }
 

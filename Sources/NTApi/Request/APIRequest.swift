@@ -39,7 +39,8 @@ public final class APIRequest: Sendable {
 
     struct Handlers {
         var response: ResponseHandler?
-        var progress: [RequestMachine.Direction: ProgressHandler] = [:]
+        var uploadProgress: ProgressHandler?
+        var downloadProgress: ProgressHandler?
         var eventKinds: HandlerKinds = []
         var makeEvent: EventMaker?
     }
@@ -47,13 +48,16 @@ public final class APIRequest: Sendable {
     struct Shared {
         var machine = RequestMachine()
         var handlers = Handlers()
-        var content: ResponseContent?
+        var content: ResponseContent.Box?
         var waiters: [Mailbox] = []
         var description: String?
         var priority = 0.5
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
-        var journey: RequestJourney
+        var journey = RequestJourney()
+        /// Where its exchanges are made, and the one that runs.
+        var transport: (any Transport)?
+        var exchange: Exchange?
     }
 
     public let client: APIClient
@@ -64,11 +68,14 @@ public final class APIRequest: Sendable {
     /// What was built from the args; an error when they make no request.
     let built: Result<BuiltRequest, APIError>
     let responseDestination: Destination
-    let progressDestinations: [Destination]
+    let uploadProgressDestination: Destination
+    let downloadProgressDestination: Destination
     let logFlags: LogFlags
     let runtime: Runtime
     let generation = Fork.generation
-    let shared: Lock<Shared>
+    let shared = Lock(Shared())
+    // Safe to share: the registry's own, under its lock.
+    nonisolated(unsafe) var links = RequestRegistry.Links()
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
@@ -81,8 +88,8 @@ public final class APIRequest: Sendable {
         runtime = .current
         logFlags = client.logFlags
         responseDestination = Destination(threads.response)
-        progressDestinations = [Destination(threads.uploadProgress), Destination(threads.downloadProgress)]
-        shared = Lock(Shared(journey: RequestJourney()))
+        uploadProgressDestination = Destination(threads.uploadProgress)
+        downloadProgressDestination = Destination(threads.downloadProgress)
     }
 
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
@@ -109,7 +116,7 @@ public final class APIRequest: Sendable {
 
     /// The response, once there is one.
     public var response: APIResponse? {
-        read(nil) { $0.content }.map { APIResponse(request: self, content: $0) }
+        read(nil) { $0.content }.map { APIResponse(request: self, $0) }
     }
 
     /// A text of yours.
@@ -156,14 +163,14 @@ public final class APIRequest: Sendable {
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setUploadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { $0.progress[.upload] = handler }
+        configure { $0.uploadProgress = handler }
     }
 
     /// Sets the handler for the progress of the download.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setDownloadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { $0.progress[.download] = handler }
+        configure { $0.downloadProgress = handler }
     }
 
     /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
@@ -171,8 +178,8 @@ public final class APIRequest: Sendable {
     /// - Returns: nil when done, else what was wrong.
     package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> EventProblem? {
         let destinations: [(HandlerKinds, Destination)] = [
-            (.response, responseDestination), (.uploadProgress, progressDestinations[0]),
-            (.downloadProgress, progressDestinations[1]),
+            (.response, responseDestination), (.uploadProgress, uploadProgressDestination),
+            (.downloadProgress, downloadProgressDestination),
         ]
         guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return .noMailbox }
         let done = configure {

@@ -2,7 +2,14 @@
 public struct APIResponse: Sendable {
     /// The request it answers.
     public let request: APIRequest
-    let content: ResponseContent
+    private let box: ResponseContent.Box
+
+    init(request: APIRequest, _ box: ResponseContent.Box) {
+        self.request = request
+        self.box = box
+    }
+
+    private var content: ResponseContent { box.content }
 
     /// What went wrong; nil when all is well.
     public var error: APIError? { content.error }
@@ -82,7 +89,7 @@ public struct ParsedJSON: Sendable {
 
     /// What the library makes of a body: JSON, perhaps after stray text, or nothing but white space.
     init?(body data: ResponseData) throws(JSONParseError) {
-        switch JSONParser.parseResponse(data.bytes.buffer) {
+        switch JSONParser.parseResponse(data.bytes) {
         case .none: return nil
         case .json(let json, let prefix): self.init(json, prefixText: prefix)
         case .failure(let error): throw error

@@ -49,7 +49,10 @@ struct RequestBuilder {
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
         let options = applied.options
-        if applied.timeouts.isEmpty, options.isEmpty, applied.cachePolicy == .protocol { return settings.transfer }
+        if applied.timeouts.isEmpty, applied.cachePolicy == .protocol, !options.concernTransfer {
+            _ = try options.isOn(.ignoreHTTPErrors)
+            return settings.transfer
+        }
         var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         transfer.cachePolicy = applied.cachePolicy

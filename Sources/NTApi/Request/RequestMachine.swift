@@ -27,7 +27,7 @@ struct RequestMachine: Sendable {
         case tooLate
         /// It was never resumed, or stands between two exchanges: there is nothing on the network to stop.
         case nothing
-        case cancelExchange(Exchange.ID)
+        case cancelExchange
         /// It was never resumed: it ends here.
         case end
     }
@@ -86,10 +86,22 @@ struct RequestMachine: Sendable {
         }
     }
 
+    private struct Lanes {
+        var upload = Lane()
+        var download = Lane()
+
+        subscript(direction: Direction) -> Lane {
+            get { direction == .upload ? upload : download }
+            set { if direction == .upload { upload = newValue } else { download = newValue } }
+        }
+
+        var isBusy: Bool { upload.isRunning || upload.isWaiting || download.isRunning || download.isWaiting }
+    }
+
     private(set) var phase = Phase.suspended
     private(set) var isCancelled = false
-    private var exchange: Exchange.ID?
-    private var lanes = [Lane(), Lane()]
+    private var hasExchange = false
+    private var lanes = Lanes()
 
     /// - Returns: false when it was resumed or cancelled before.
     mutating func resume() -> Bool {
@@ -107,25 +119,25 @@ struct RequestMachine: Sendable {
         case .running:
             guard !isCancelled else { return .tooLate }
             isCancelled = true
-            return exchange.map { .cancelExchange($0) } ?? .nothing
+            return hasExchange ? .cancelExchange : .nothing
         case .ending, .delivering, .done: return .tooLate
         }
     }
 
     /// - Returns: false when the request was cancelled meanwhile: nothing is to be begun, it ends instead.
-    mutating func exchangeBegins(_ id: Exchange.ID) -> Bool {
+    mutating func exchangeBegins() -> Bool {
         guard phase == .running, !isCancelled else { return false }
-        exchange = id
+        hasExchange = true
         return true
     }
 
-    mutating func exchangeEnded() { exchange = nil }
+    mutating func exchangeEnded() { hasExchange = false }
 
     /// - Returns: whether a job is to be posted that takes the progress.
     mutating func progressed(_ direction: Direction, _ progress: TransferProgress) -> Bool {
-        guard phase == .running, !isCancelled, lanes[direction.rawValue].add(progress) else { return false }
-        guard !lanes[direction.rawValue].isPosted else { return false }
-        lanes[direction.rawValue].isPosted = true
+        guard phase == .running, !isCancelled, lanes[direction].add(progress) else { return false }
+        guard !lanes[direction].isPosted else { return false }
+        lanes[direction].isPosted = true
         return true
     }
 
@@ -133,16 +145,16 @@ struct RequestMachine: Sendable {
     ///
     /// - Returns: what to tell the handler; nil when there is nothing to tell any more.
     mutating func takeProgress(_ direction: Direction) -> TransferProgress? {
-        guard phase == .running || phase == .ending, let progress = lanes[direction.rawValue].next() else { return nil }
-        lanes[direction.rawValue].isRunning = true
+        guard phase == .running || phase == .ending, let progress = lanes[direction].next() else { return nil }
+        lanes[direction].isRunning = true
         return progress
     }
 
     /// The posted job is through, whether it had something to tell or not.
     mutating func progressReturned(_ direction: Direction) -> ProgressAction {
-        lanes[direction.rawValue].isRunning = false
-        if lanes[direction.rawValue].isWaiting, phase == .running || phase == .ending { return .postProgress }
-        lanes[direction.rawValue].isPosted = false
+        lanes[direction].isRunning = false
+        if lanes[direction].isWaiting, phase == .running || phase == .ending { return .postProgress }
+        lanes[direction].isPosted = false
         return deliverIfFree()
     }
 
@@ -164,11 +176,12 @@ struct RequestMachine: Sendable {
     mutating func handlerReturned() { phase = .done }
 
     private mutating func dropProgress() {
-        for index in lanes.indices { lanes[index].drop() }
+        lanes.upload.drop()
+        lanes.download.drop()
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !lanes.contains(where: { $0.isRunning || $0.isWaiting }) else { return .nothing }
+        guard phase == .ending, !lanes.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

@@ -12,6 +12,13 @@ struct ResponseContent: Sendable {
     var elapsed: Double
     var metrics = ResponseMetrics()
 
+    /// Shares what stands and does not change any more.
+    final class Box: Sendable {
+        let content: ResponseContent
+
+        init(_ content: ResponseContent) { self.content = content }
+    }
+
     /// A request that never got an answer.
     init(journey: RequestJourney, error: APIError) {
         self.init(journey: journey)

@@ -43,16 +43,23 @@ public enum APILog {
     /// Receives a line, secrets already redacted. Called from any thread but the network thread; must not block long.
     public typealias Sink = @Sendable (_ level: LogLevel, _ message: String) -> Void
 
-    private static let current = Lock<Sink?>(nil, survivesFork: true)
+    /// Holds the function for the generic lock. A bare function as a generic's value is stored in another calling
+    /// convention, and each access through an `inout` converts it and back: two more wrappers around it with every line
+    /// that is logged, until a call of it overflows the stack.
+    private struct Holder {
+        var sink: Sink?
+    }
+
+    private static let current = Lock(Holder(), survivesFork: true)
 
     /// The process's sink; nil is standard error.
     public static var sink: Sink? {
-        get { current.withLock { $0 } }
+        get { current.withLock { $0.sink } }
         set {
             // What is replaced may run the user's code as it goes, so it must outlive the lock.
-            let replaced = current.withLock { sink in
-                defer { sink = newValue }
-                return sink
+            let replaced = current.withLock { holder in
+                defer { holder.sink = newValue }
+                return holder.sink
             }
             withExtendedLifetime(replaced) {}
         }

@@ -9,8 +9,8 @@
 /// A NUL always follows the last byte, so that C may read text from it; it is not counted.
 package final class Bytes: @unchecked Sendable {
     // Safe to share: only the filling thread writes, and it hands the object over (through a lock) when it is done.
-    private var base: UnsafeMutablePointer<UInt8>?
-    private var capacity = 0
+    @exclusivity(unchecked) private var base: UnsafeMutablePointer<UInt8>?
+    @exclusivity(unchecked) private var capacity = 0
     package private(set) var count = 0
 
     static let empty = Bytes()

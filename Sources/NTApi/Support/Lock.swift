@@ -1,51 +1,54 @@
 #if canImport(Glibc)
-    import Glibc
+    package import Glibc
 #elseif canImport(Darwin)
-    import Darwin
+    package import Darwin
 #endif
 
-/// A value behind a mutex.
+/// A value behind a mutex, together in one piece of memory.
 ///
 /// A pthread mutex, not `Synchronization.Mutex`: on Linux the latter is owned by thread id and cannot be released in a
 /// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
-package final class Lock<State>: @unchecked Sendable {
-    // Safe to share: `state` is touched only between lock and unlock of `mutex`, whose address never changes. So nothing else
-    // can be inside of it, and it need not be checked a second time whether something is.
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private let ownsMutex: Bool
-    @exclusivity(unchecked) private var state: State
+///
+/// A state that is itself a function belongs into a struct: a bare one would be wrapped anew at each access.
+@frozen package struct Lock<State>: @unchecked Sendable {
+    // Safe to share: the state is touched only between lock and unlock of `mutex`; neither ever moves.
+    private final class Storage: ManagedBuffer<State, pthread_mutex_t> {
+        deinit {
+            _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) }
+        }
+    }
+
+    @usableFromInline let storage: ManagedBuffer<State, pthread_mutex_t>
+    /// In `storage`, or shared with other locks.
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
     ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
-    ///   other lock is taken under it.
+    ///   other lock is taken under it, and it lives as long as the process.
     package init(_ state: State, survivesFork: Bool = false) {
-        self.state = state
-        mutex = .allocate(capacity: 1)
+        storage = Storage.create(minimumCapacity: 1) { _ in state }
+        mutex = storage.withUnsafeMutablePointerToElements { $0 }
         pthread_mutex_init(mutex, nil)
-        ownsMutex = true
         if survivesFork { ForkSafeLocks.register(mutex) }
     }
 
     /// One mutex for many objects that a forked child goes on using, as they come and go.
     package init(_ state: State, sharing shared: SharedMutex) {
-        self.state = state
+        storage = ManagedBuffer<State, pthread_mutex_t>.create(minimumCapacity: 0) { _ in state }
         mutex = shared.mutex
-        ownsMutex = false
     }
 
-    deinit {
-        guard ownsMutex else { return }
-        pthread_mutex_destroy(mutex)
-        mutex.deallocate()
-    }
+    /// Keeps the state for ever: in a forked child, where it may be held, and what is in it is the parent's.
+    func leak() { _ = Unmanaged.passRetained(storage) }
 
-    @inline(__always)
+    @inlinable @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return try body(&state)
+        let state = storage.withUnsafeMutablePointerToHeader { $0 }
+        return try withExtendedLifetime(storage) { () throws(Failure) in try body(&state.pointee) }
     }
 }
 
@@ -70,6 +73,15 @@ package struct SharedMutex: @unchecked Sendable {
     static let streams = SharedMutex()
     package static let args = SharedMutex()
     package static let texts = SharedMutex()
+    static let documents = SharedMutex()
+
+    /// For state that is too small to have a `Lock` of its own.
+    @inline(__always)
+    func withLock<Result>(_ body: () -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body()
+    }
 }
 
 /// The locks that `fork` must find free. They are created for the life of the process.

@@ -55,7 +55,23 @@ enum Thread {
     }
 
     /// Whether the calling thread is the process's main thread: the one that `fork` or `exec` began it with.
-    static var isMain: Bool { ntapi_system_is_main_thread() }
+    ///
+    /// Asked with every request, so each thread remembers the answer; as long as it is not forked, which makes any thread
+    /// the main one of the child.
+    static var isMain: Bool {
+        let generation = UInt(bitPattern: Fork.generation) &+ 1
+        let known = UInt(bitPattern: pthread_getspecific(mainKey))
+        if known >> 1 == generation { return known & 1 == 1 }
+        let isMain = ntapi_system_is_main_thread()
+        pthread_setspecific(mainKey, UnsafeRawPointer(bitPattern: generation << 1 | (isMain ? 1 : 0)))
+        return isMain
+    }
+
+    private static let mainKey: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
 }
 
 /// A flag that each thread has for itself, false at first.

@@ -24,26 +24,78 @@ public struct HTTPRequest: Sendable {
         public var contentType: String?
     }
 
+    // One reference to all of it: a request is handed from hand to hand far more often than it is changed.
+    private final class Storage: @unchecked Sendable {
+        // Safe to share: changed only while nobody else refers to it.
+        @exclusivity(unchecked) var method: String
+        @exclusivity(unchecked) var url: String
+        @exclusivity(unchecked) var headers: HTTPHeaders
+        @exclusivity(unchecked) var body: Body
+        @exclusivity(unchecked) var settings: TransferSettings
+        @exclusivity(unchecked) var hasSecretBody: Bool
+
+        init(
+            _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
+            _ hasSecretBody: Bool
+        ) {
+            self.method = method
+            self.url = url
+            self.headers = headers
+            self.body = body
+            self.settings = settings
+            self.hasSecretBody = hasSecretBody
+        }
+
+        func copy() -> Storage { Storage(method, url, headers, body, settings, hasSecretBody) }
+    }
+
+    private var storage: Storage
+
     /// A token of RFC 9110, 9.
-    public var method: String
+    public var method: String {
+        get { storage.method }
+        set { changed.method = newValue }
+    }
+
     /// An absolute http or https URL.
-    public var url: String
-    public var headers: HTTPHeaders
-    public var body: Body
-    var settings: TransferSettings
+    public var url: String {
+        get { storage.url }
+        set { changed.url = newValue }
+    }
+
+    public var headers: HTTPHeaders {
+        get { storage.headers }
+        set { changed.headers = newValue }
+    }
+
+    public var body: Body {
+        get { storage.body }
+        set { changed.body = newValue }
+    }
+
+    var settings: TransferSettings {
+        get { storage.settings }
+        set { changed.settings = newValue }
+    }
+
     /// Whether the body holds a secret, and so is not sent on to another origin.
-    var hasSecretBody: Bool
+    var hasSecretBody: Bool {
+        get { storage.hasSecretBody }
+        set { changed.hasSecretBody = newValue }
+    }
 
     init(
         method: String, url: String, headers: HTTPHeaders = HTTPHeaders(), body: Body = .none,
         settings: TransferSettings = TransferSettings(), hasSecretBody: Bool = false
     ) {
-        self.method = method
-        self.url = url
-        self.headers = headers
-        self.body = body
-        self.settings = settings
-        self.hasSecretBody = hasSecretBody
+        storage = Storage(method, url, headers, body, settings, hasSecretBody)
+    }
+
+    private var changed: Storage {
+        mutating get {
+            if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+            return storage
+        }
     }
 
     /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).

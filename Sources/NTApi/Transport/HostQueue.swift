@@ -1,91 +1,116 @@
 /// Which exchanges may be on the network and which wait: a queue for each server, by priority and then in order.
 ///
 /// Ours and not libcurl's, because a handle that waits inside libcurl has its clocks running, and a thousand waiting
-/// handles slow down every other. A pure value: the engine's loop asks it what to start.
-struct HostQueue {
-    /// A server: what connections can be shared between.
-    struct Key: Hashable, Sendable {
-        var scheme: String
-        var host: String
-        var port: Int
-    }
+/// handles slow down every other. It decides and does nothing: the engine's loop asks it what to start.
+struct HostQueue<Element> {
+    typealias Key = Origin
 
-    private struct Waiting {
-        var id: Exchange.ID
+    fileprivate struct Waiting {
+        var element: Element
         var limit: Int
     }
 
-    private struct Host {
+    fileprivate final class Host {
+        let key: Key
         var running = 0
-        var waiting = IndexedHeap<Double, Waiting>()
+        fileprivate var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.
         var isCandidate = false
+
+        init(_ key: Key) { self.key = key }
     }
 
-    private enum Place {
-        case waiting(Key, IndexedHeap<Double, Waiting>.Token)
-        case running(Key)
+    /// Names what was enqueued, until it is removed.
+    struct Ticket {
+        fileprivate let host: Host
+        fileprivate let token: IndexedHeap<Double, Waiting>.Token
     }
 
     private var hosts: [Key: Host] = [:]
-    private var places: [Exchange.ID: Place] = [:]
     /// Hosts at which something changed, so that an exchange may be ready.
-    private var candidates: [Key] = []
+    private var candidates: [Host] = []
 
     /// How many exchanges wait or run.
-    var count: Int { places.count }
+    var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
     /// How many servers are remembered.
     var hostCount: Int { hosts.count }
 
     /// Lets an exchange wait for its turn.
     ///
     /// - Parameter limit: how many may run to this server at once while this one starts; at least 1.
-    mutating func enqueue(_ id: Exchange.ID, to key: Key, priority: Double, limit: Int) {
-        guard places[id] == nil else { return }
+    mutating func enqueue(_ element: Element, to key: Key, priority: Double, limit: Int) -> Ticket {
+        let host: Host
+        if let known = hosts[key] {
+            host = known
+        } else {
+            host = Host(key)
+            hosts[key] = host
+        }
         // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
-        let token = hosts[key, default: Host()].waiting.insert(Waiting(id: id, limit: max(limit, 1)), key: order)
-        places[id] = .waiting(key, token)
-        reconsider(key)
+        let token = host.waiting.insert(Waiting(element: element, limit: max(limit, 1)), key: order)
+        reconsider(host)
+        return Ticket(host: host, token: token)
     }
 
     /// Takes the next exchange that may start; it then runs until `remove`. Nil when all others must wait.
-    mutating func startNext() -> Exchange.ID? {
-        while let key = candidates.last {
-            if let next = hosts[key]?.waiting.first?.element, let running = hosts[key]?.running, running < next.limit {
-                _ = hosts[key]?.waiting.popFirst()
-                hosts[key]?.running += 1
-                places[next.id] = .running(key)
-                return next.id
+    ///
+    /// - Parameter reserved: how many connections to each server others use.
+    mutating func startNext(reserved: Int = 0) -> Element? {
+        while let host = candidates.last {
+            if let next = host.waiting.first?.element, host.running < max(1, next.limit - reserved) {
+                _ = host.waiting.popFirst()
+                host.running += 1
+                return next.element
             }
             candidates.removeLast()
-            hosts[key]?.isCandidate = false
-            if let host = hosts[key], host.running == 0, host.waiting.isEmpty { hosts[key] = nil }
+            host.isCandidate = false
+            forgetIfUnused(host)
         }
         return nil
     }
 
-    /// Forgets an exchange, wherever it is; the one that waited behind it may be next.
-    mutating func remove(_ id: Exchange.ID) {
-        switch places.removeValue(forKey: id) {
-        case .waiting(let key, let token):
-            hosts[key]?.waiting.remove(token)
-            reconsider(key)
-        case .running(let key):
-            hosts[key]?.running -= 1
-            reconsider(key)
-        case nil: break
-        }
+    /// Forgets an exchange, whether it waits or runs; the one that waited behind it may be next. Once for each ticket.
+    mutating func remove(_ ticket: Ticket) {
+        if ticket.host.waiting.remove(ticket.token) == nil { ticket.host.running -= 1 }
+        reconsider(ticket.host)
     }
 
-    private mutating func reconsider(_ key: Key) {
-        guard let host = hosts[key] else { return }
-        if host.waiting.isEmpty {
-            // Nothing is kept of a host that nobody talks to: a crawler sees millions.
-            if host.running == 0, !host.isCandidate { hosts[key] = nil }
-        } else if !host.isCandidate {
-            hosts[key]?.isCandidate = true
-            candidates.append(key)
-        }
+    private mutating func reconsider(_ host: Host) {
+        guard !host.isCandidate else { return }
+        if host.waiting.isEmpty { return forgetIfUnused(host) }
+        host.isCandidate = true
+        candidates.append(host)
     }
+
+    /// Nothing is kept of a host that nobody talks to: a crawler sees millions.
+    private mutating func forgetIfUnused(_ host: Host) {
+        if host.running == 0, host.waiting.isEmpty { hosts[host.key] = nil }
+    }
+}
+
+/// A server: what connections can be shared between (RFC 6454).
+final class Origin: Hashable, Sendable {
+    let scheme: String
+    let host: String
+    let port: Int
+    // Computed once: a server is looked up with every request.
+    private let hash: Int
+
+    init(scheme: String, host: String, port: Int) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        var hasher = Hasher()
+        hasher.combine(scheme)
+        hasher.combine(host)
+        hasher.combine(port)
+        hash = hasher.finalize()
+    }
+
+    static func == (left: Origin, right: Origin) -> Bool {
+        left === right || (left.scheme == right.scheme && left.host == right.host && left.port == right.port)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -30,6 +30,7 @@ struct IndexedHeap<Key: Comparable, Element> {
 
     var count: Int { nodes.count }
     var isEmpty: Bool { nodes.isEmpty }
+    var firstKey: Key? { nodes.first?.key }
     var first: (key: Key, element: Element)? { nodes.first.map { ($0.key, $0.element) } }
 
     @discardableResult

@@ -41,6 +41,9 @@
 
     var values: Values { shared.values }
 
+    /// Whether both refer to the same values: true for the requests of one client, as a rule.
+    func isIdentical(to other: TransferSettings) -> Bool { shared === other.shared }
+
     @inline(__always) subscript<Value>(dynamicMember member: WritableKeyPath<Values, Value>) -> Value {
         get { shared.values[keyPath: member] }
         set {

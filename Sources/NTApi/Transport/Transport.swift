@@ -1,17 +1,14 @@
 /// Makes exchanges: one request to one server and its response. The network, or a stand-in for it.
-protocol Transport: Sendable {
+protocol Transport: AnyObject, Sendable {
     /// Begins an exchange. Its observer hears of its end exactly once, also after `cancel`.
     func begin(_ exchange: Exchange)
 
     /// Ends an exchange with `cancelled` unless it has ended. Does not wait.
-    func cancel(_ id: Exchange.ID)
+    func cancel(_ exchange: Exchange)
 }
 
 /// One request to one server, without redirects.
-struct Exchange: Sendable {
-    struct ID: Hashable, Sendable { var value: UInt64 }
-
-    let id: ID
+final class Exchange: Sendable {
     let request: HTTPRequest
     /// From 0 to 1; among exchanges that wait for a connection to the same host, the higher goes first.
     let priority: Double
@@ -19,6 +16,29 @@ struct Exchange: Sendable {
     let deadline: MonotonicTime
     let reportsProgress: Bool
     let observer: any ExchangeObserver
+    // Safe to share: both are touched on the transport's own thread alone.
+    /// What the transport keeps of it while it runs.
+    nonisolated(unsafe) var transfer: AnyObject?
+    nonisolated(unsafe) var phase = Phase.new
+
+    enum Phase {
+        case new
+        /// The command to cancel it overtook the one to begin it.
+        case cancelledEarly
+        case running
+        case ended
+    }
+
+    init(
+        request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
+        observer: any ExchangeObserver
+    ) {
+        self.request = request
+        self.priority = priority
+        self.deadline = deadline
+        self.reportsProgress = reportsProgress
+        self.observer = observer
+    }
 }
 
 /// Hears of an exchange, on the transport's own thread: must not block, and runs no code of the user.
@@ -30,7 +50,10 @@ protocol ExchangeObserver: AnyObject, Sendable {
     func exchangeDidReceive(_ bytes: Int64, of total: Int64?)
 
     /// The exchange is over. Called once, and nothing after it.
-    func exchangeDidEnd(_ result: ExchangeResult)
+    ///
+    /// - Parameter deliveries: what follows from it on other threads goes in here, to be handed over with the rest of the
+    ///   turn.
+    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
 }
 
 /// How an exchange ended.

@@ -14,7 +14,9 @@ import Testing
         return poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLIN) != 0
     }
 
-    private func post(_ mailbox: Mailbox, _ callback: @escaping @Sendable () -> Void) { _ = mailbox.post(callback) }
+    private func post(_ mailbox: Mailbox, _ callback: @escaping @Sendable () -> Void) {
+        _ = mailbox.post([Job(callback)])
+    }
 
     @Test func drainRunsWhatWaitsInOrder() {
         let (mailbox, ran) = (Mailbox(), Log<Int>())
@@ -28,7 +30,7 @@ import Testing
         let (mailbox, ran) = (Mailbox(), Log<Int>())
         post(mailbox) {
             ran.append(1)
-            _ = mailbox.post { ran.append(2) }
+            _ = mailbox.post([Job { ran.append(2) }])
         }
         #expect(mailbox.drain() == 1 && ran.all == [1])
         #expect(isReadable(mailbox))
@@ -59,7 +61,7 @@ import Testing
         #expect(isReadable(mailbox))
         mailbox.drain()
         #expect(!isReadable(mailbox))
-        _ = mailbox.postEvent { nil }
+        _ = mailbox.post([], [DeliveryBatch.Event(take: { nil }, runOrphaned: {})])
         #expect(isReadable(mailbox))
         mailbox.drain()
         #expect(isReadable(mailbox), "events wait for takeEvent")
@@ -105,13 +107,14 @@ import Testing
     @Test func stopEndsTheInnermostRun() async {
         let (mailbox, order) = (Mailbox(), Log<String>())
         post(mailbox) {
-            _ = mailbox.post { mailbox.stop() }
+            _ = mailbox.post([Job { mailbox.stop() }])
             #expect(mailbox.run() == .stopped)
             order.append("inner ended")
-            _ = mailbox.post {
+            let last = Job {
                 order.append("outer goes on")
                 mailbox.stop()
             }
+            _ = mailbox.post([last])
         }
         #expect(await onThread { mailbox.run() } == .stopped)
         #expect(order.all == ["inner ended", "outer goes on"])
@@ -131,19 +134,20 @@ import Testing
         let ranOnWorker = Log<Bool>()
         // The thread ends after its body: its mailbox hands over then.
         let mailbox = await onThread { () -> MailboxReference in
-            for _ in 0..<3 { _ = Mailbox.current.post { ranOnWorker.append(WorkerPool.isWorkerThread) } }
-            return MailboxReference(Mailbox.current)
+            let job = Job { ranOnWorker.append(WorkerPool.isWorkerThread) }
+            _ = Mailbox.current.post([job, job, job])
+            return Mailbox.current.reference
         }
         #expect(await ranOnWorker.first(3) == [true, true, true])
         // And what comes later is refused, or nobody is there.
-        #expect(mailbox.mailbox?.post {} != true)
+        #expect(mailbox.mailbox?.post([Job {}]) != true)
     }
 
     @Test func aDroppedMailboxHandsOverToo() async {
         let ranOnWorker = Log<Bool>()
         do {
             let mailbox = Mailbox()
-            _ = mailbox.post { ranOnWorker.append(WorkerPool.isWorkerThread) }
+            _ = mailbox.post([Job { ranOnWorker.append(WorkerPool.isWorkerThread) }])
         }
         #expect(await ranOnWorker.first(1) == [true])
     }
@@ -153,7 +157,9 @@ import Testing
         _ = mailbox.fileDescriptor
         await withTaskGroup { group in
             for poster in 0..<4 {
-                group.addTask { for number in 0..<500 { _ = mailbox.post { ran.append(poster * 500 + number) } } }
+                group.addTask {
+                    for number in 0..<500 { _ = mailbox.post([Job { ran.append(poster * 500 + number) }]) }
+                }
                 group.addTask { for _ in 0..<500 { mailbox.drain() } }
             }
         }

@@ -155,7 +155,7 @@ import Testing
             case 1: return (.mailbox(shared), { true })
             case 2: return (.executor(OtherThread()), { OtherThread.mark.get() })
             default:
-                let mine = MailboxReference(.current)
+                let mine = Mailbox.current.reference
                 return (.current, { mine.mailbox?.isMine == true || WorkerPool.isWorkerThread })
             }
         }

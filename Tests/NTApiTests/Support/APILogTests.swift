@@ -11,6 +11,15 @@ import Testing
         #expect(lines.all.contains("warn: of the test"))
     }
 
+    /// A program that logs for weeks: each line once left two more wrappers around the sink.
+    @Test func theSinkStaysAsItIsHoweverManyLinesItGets() {
+        let count = Lock(0)
+        APILog.sink = { _, message in if message == "one of many" { count.withLock { $0 += 1 } } }
+        for _ in 0..<200_000 { APILog.write(.warn, "one of many") }
+        APILog.sink = nil
+        #expect(count.withLock { $0 } == 200_000)
+    }
+
     @Test func aSinkThatIsReplacedIsReleasedOutsideOfTheLock() {
         final class Owner: Sendable {
             deinit { APILog.sink = nil }

@@ -119,11 +119,10 @@ import Testing
         let server = try silence()
         let engine = TestEngine()
         let recorder = Recorder()
-        let id = engine.begin(HTTPRequest(method: "GET", url: server.url), recorder)
-        engine.engine.cancel(id)
+        let exchange = engine.begin(HTTPRequest(method: "GET", url: server.url), recorder)
+        engine.cancel(exchange)
         #expect(await recorder.result().error == .cancelled)
-        engine.engine.cancel(id)
-        engine.engine.cancel(Exchange.ID(value: 0))
+        engine.cancel(exchange)
         #expect(recorder.endCount == 1)
     }
 
@@ -132,7 +131,7 @@ import Testing
         let server = try RawServer(answering(okResponse("x")))
         let quiet = try silence()
         let engine = TestEngine()
-        var running: [(Recorder, Exchange.ID)] = []
+        var running: [(Recorder, Exchange)] = []
         for index in 0..<2000 {
             let recorder = Recorder()
             let isQuiet = Int.random(in: 0..<20, using: &random) == 0
@@ -142,7 +141,7 @@ import Testing
             }
             running.append((recorder, engine.begin(made, recorder, progress: index % 2 == 0)))
             if Bool.random(using: &random), let victim = running.randomElement(using: &random) {
-                engine.engine.cancel(victim.1)
+                engine.cancel(victim.1)
             }
         }
         for (recorder, _) in running {

@@ -34,7 +34,7 @@ final class Recorder: ExchangeObserver {
         }
     }
 
-    func exchangeDidEnd(_ result: ExchangeResult) {
+    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let waiter = state.withLock { state in
             state.results.append(result)
             return state.waiter.take()
@@ -62,7 +62,6 @@ final class Recorder: ExchangeObserver {
 final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
-    private static let lastID = Lock<UInt64>(0)
 
     init() { engine = CurlEngine(workers: workers) }
 
@@ -71,25 +70,20 @@ final class TestEngine: Sendable {
         workers.stop()
     }
 
-    static func nextID() -> Exchange.ID {
-        lastID.withLock { last in
-            last += 1
-            return Exchange.ID(value: last)
-        }
-    }
-
     @discardableResult
     func begin(
         _ request: HTTPRequest, _ recorder: Recorder, priority: Double = 0.5, progress: Bool = false,
         deadline: MonotonicTime = .distantFuture
-    ) -> Exchange.ID {
-        let id = Self.nextID()
-        engine.begin(
-            Exchange(
-                id: id, request: request, priority: priority, deadline: deadline, reportsProgress: progress,
-                observer: recorder))
-        return id
+    ) -> Exchange {
+        let exchange = Exchange(
+            request: request, priority: priority, deadline: deadline, reportsProgress: progress, observer: recorder)
+        transport.begin(exchange)
+        return exchange
     }
+
+    func cancel(_ exchange: Exchange) { transport.cancel(exchange) }
+
+    private var transport: any Transport { engine.transport(connectionLimit: 64) }
 
     func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
         let recorder = Recorder()

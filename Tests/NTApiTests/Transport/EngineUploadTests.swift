@@ -207,9 +207,9 @@ import Testing
             return 1
         }
         let recorder = Recorder()
-        let id = engine.begin(request("POST", server.url, .stream(stream)), recorder)
+        let exchange = engine.begin(request("POST", server.url, .stream(stream)), recorder)
         await isReading.wait()
-        engine.engine.cancel(id)
+        engine.cancel(exchange)
         // A whole exchange later the cancel has surely been done.
         let other = try RawServer(answering(okResponse("x")))
         #expect(await engine.get(other.url).error == nil)

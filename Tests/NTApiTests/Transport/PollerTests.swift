@@ -23,7 +23,7 @@ import Testing
 
     private func ready(_ poller: some Poller, _ milliseconds: Int32 = 0) -> [Int32: Interest] {
         var ready: [Int32: Interest] = [:]
-        poller.wait(milliseconds: milliseconds) { ready[$0] = $1 }
+        _ = poller.wait(milliseconds: milliseconds) { ready[$0] = $1 }
         return ready
     }
 

@@ -39,57 +39,67 @@ import Testing
 }
 
 @Suite struct HostQueueTests {
-    private func key(_ host: String) -> HostQueue.Key { HostQueue.Key(scheme: "http", host: host, port: 80) }
+    private func key(_ host: String) -> Origin { Origin(scheme: "http", host: host, port: 80) }
 
     @Test func startsByPriorityThenInOrder() {
-        var queue = HostQueue()
-        for (id, priority) in [(1, 0.5), (2, 0.9), (3, 0.5), (4, Double.nan)] {
-            queue.enqueue(Exchange.ID(value: UInt64(id)), to: key("a"), priority: priority, limit: 1)
+        var queue = HostQueue<Int>()
+        var tickets: [Int: HostQueue<Int>.Ticket] = [:]
+        for (number, priority) in [(1, 0.5), (2, 0.9), (3, 0.5), (4, Double.nan)] {
+            tickets[number] = queue.enqueue(number, to: key("a"), priority: priority, limit: 1)
         }
-        var order: [UInt64] = []
-        while let id = queue.startNext() {
-            order.append(id.value)
-            queue.remove(id)
+        var order: [Int] = []
+        while let next = queue.startNext() {
+            order.append(next)
+            if let ticket = tickets[next] { queue.remove(ticket) }
         }
         #expect(order == [2, 1, 3, 4])
         #expect(queue.count == 0 && queue.hostCount == 0)
     }
 
     @Test func keepsHostsApart() {
-        var queue = HostQueue()
-        queue.enqueue(Exchange.ID(value: 1), to: key("a"), priority: 0, limit: 1)
-        queue.enqueue(Exchange.ID(value: 2), to: key("a"), priority: 0, limit: 1)
-        queue.enqueue(Exchange.ID(value: 3), to: key("b"), priority: 0, limit: 0)
-        #expect(Set([queue.startNext(), queue.startNext()]) == [Exchange.ID(value: 1), Exchange.ID(value: 3)])
+        var queue = HostQueue<Int>()
+        let first = queue.enqueue(1, to: key("a"), priority: 0, limit: 1)
+        _ = queue.enqueue(2, to: key("a"), priority: 0, limit: 1)
+        _ = queue.enqueue(3, to: key("b"), priority: 0, limit: 0)
+        #expect(Set([queue.startNext(), queue.startNext()]) == [1, 3])
         #expect(queue.startNext() == nil)
-        queue.remove(Exchange.ID(value: 9))
-        queue.remove(Exchange.ID(value: 1))
-        #expect(queue.startNext() == Exchange.ID(value: 2))
+        queue.remove(first)
+        #expect(queue.startNext() == 2)
+    }
+
+    /// What others use is left to them, and one is always let through.
+    @Test func leavesConnectionsToOthers() {
+        var queue = HostQueue<Int>()
+        for number in 1...4 { _ = queue.enqueue(number, to: key("a"), priority: 0, limit: 3) }
+        #expect(queue.startNext(reserved: 1) == 1)
+        #expect(queue.startNext(reserved: 1) == 2)
+        #expect(queue.startNext(reserved: 1) == nil)
+        var full = HostQueue<Int>()
+        _ = full.enqueue(1, to: key("a"), priority: 0, limit: 3)
+        #expect(full.startNext(reserved: 8) == 1)
     }
 
     /// Never more than the limit at once, and nobody is forgotten.
     @Test(arguments: [UInt64.random(in: 0 ... .max), 7]) func startsEachOnce(seed: UInt64) {
         var random = SeededGenerator(seed)
-        var queue = HostQueue()
-        var running: [Exchange.ID: String] = [:]
-        var waiting: [Exchange.ID: String] = [:]
+        var queue = HostQueue<Int>()
+        var tickets: [Int: HostQueue<Int>.Ticket] = [:]
+        var running: [Int: String] = [:]
+        var waiting: [Int: String] = [:]
+        func remove(_ number: Int) {
+            if let ticket = tickets.removeValue(forKey: number) { queue.remove(ticket) }
+            running[number] = nil
+            waiting[number] = nil
+        }
         for number in 0..<3000 {
-            let id = Exchange.ID(value: UInt64(number))
             switch Int.random(in: 0..<4, using: &random) {
             case 0, 1:
                 let host = ["a", "b", "c"].randomElement(using: &random) ?? "a"
-                queue.enqueue(id, to: key(host), priority: Double.random(in: 0...1, using: &random), limit: 3)
-                waiting[id] = host
-            case 2:
-                if let id = running.keys.randomElement(using: &random) {
-                    queue.remove(id)
-                    running[id] = nil
-                }
-            default:
-                if let id = waiting.keys.randomElement(using: &random) {
-                    queue.remove(id)
-                    waiting[id] = nil
-                }
+                let priority = Double.random(in: 0...1, using: &random)
+                tickets[number] = queue.enqueue(number, to: key(host), priority: priority, limit: 3)
+                waiting[number] = host
+            case 2: if let number = running.keys.randomElement(using: &random) { remove(number) }
+            default: if let number = waiting.keys.randomElement(using: &random) { remove(number) }
             }
             while let next = queue.startNext() {
                 running[next] = waiting.removeValue(forKey: next)
@@ -102,7 +112,7 @@ import Testing
             }
             #expect(queue.count == running.count + waiting.count, "seed \(seed)")
         }
-        for id in Array(running.keys) + Array(waiting.keys) { queue.remove(id) }
+        for number in Array(running.keys) + Array(waiting.keys) { remove(number) }
         #expect(queue.startNext() == nil)
         #expect(queue.hostCount == 0, "seed \(seed)")
     }
@@ -269,7 +279,7 @@ import Testing
 @Suite struct SuspectConnectionsTests {
     @Test func asksForOneNewConnectionAndNoOldOnes() {
         var suspects = SuspectConnections()
-        let key = HostQueue.Key(scheme: "https", host: "a", port: 443)
+        let key = Origin(scheme: "https", host: "a", port: 443)
         let now = MonotonicTime(nanoseconds: 5_000_000_000)
         #expect(suspects.freshness(for: key, now) == nil)
         suspects.add(key, now)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import REPOSITORY
-from ntapi import _enums, _metrics, _signatures, codes
+from ntapi import _enums, _events, _metrics, _signatures, codes
 
 HEADER = (REPOSITORY / "include" / "ntapi.h").read_text()
 # Without comments, the preprocessor's lines and their continuations.
@@ -26,7 +26,11 @@ SCALARS: dict[str, Any] = {
     "uint64_t": ctypes.c_uint64,
     "const char *": ctypes.c_char_p,
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
+    "const void *": ctypes.c_void_p,
+    "ntapi_summary": _signatures.Summary,
     "ntapi_event *": ctypes.POINTER(_signatures.Event),
+    # Given as an address, which costs less.
+    "ntapi_watch *": ctypes.c_void_p,
 }
 ENUMS = set(
     re.findall(r"\}\s*(ntapi_\w+);", "".join(re.findall(r"typedef enum.*?;", SOURCE, re.S)))
@@ -101,11 +105,25 @@ def test_same_callbacks(name: str) -> None:
     assert function._argtypes_ == argument_types(arguments)
 
 
-def test_same_event() -> None:
-    body = re.search(r"typedef struct ntapi_event \{(.*?)\}", SOURCE, re.S)
+@pytest.mark.parametrize(
+    ("structure", "layout"),
+    [
+        (_signatures.Summary, None),
+        (_signatures.Event, _events._EVENT),
+        (_signatures.Watch, _events._WATCH),
+    ],
+)
+def test_same_structures(structure: Any, layout: Any) -> None:
+    name = f"ntapi_{structure.__name__.lower()}"
+    body = re.search(rf"typedef struct {name} \{{(.*?)\}}", SOURCE, re.S)
     assert body
     fields = re.findall(r"([\w ]+?\*?)(\w+);", body[1])
-    assert [(name, c_type(kind)) for kind, name in fields] == list(_signatures.Event._fields_)
+    in_header = [(field, c_type(kind)) for kind, field in fields]
+    # A body is bytes, which may contain NUL.
+    in_header = [(field, ctypes.c_void_p if field == "data" else kind) for field, kind in in_header]
+    assert in_header == list(structure._fields_)
+    if layout is not None:
+        assert layout.size == ctypes.sizeof(structure)
 
 
 @pytest.mark.parametrize(
@@ -119,6 +137,7 @@ def test_same_event() -> None:
         ("NTAPI_LOG_", _enums.LogFlags),
         ("NTAPI_STATUS_", _enums.Status),
         ("NTAPI_HANDLER_", _enums.Handler),
+        ("NTAPI_CONTENT_", _enums.Content),
     ],
 )
 def test_same_enums(prefix: str, members: Any) -> None:

@@ -326,6 +326,17 @@ def test_drain_in_a_handler_does_not_wait_for_itself(fault: ntapi.Client) -> Non
     assert left == [0, 0]
 
 
+def test_drain_in_a_handler_does_not_wait_for_the_perform_that_runs_it(fault: ntapi.Client) -> None:
+    left: list[int] = []
+
+    def handler(_: ntapi.Response) -> None:
+        left.extend((fault.drain(PATIENCE), ntapi.drain(PATIENCE)))
+
+    fault.begin("echo", (), handler)
+    assert fault.perform("late?ms=100").status == 200
+    assert left == [0, 0]
+
+
 def test_an_exception_in_a_handler_is_reported_and_harms_nothing(
     fault: ntapi.Client, unraisable: Unraisable
 ) -> None:

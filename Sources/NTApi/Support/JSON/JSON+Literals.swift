@@ -1,12 +1,12 @@
 extension JSON {
     /// Makes a string.
     public init(_ value: String) {
-        self.init(adopting: JSONRef.string(value))
+        self.init(.string(Bytes.copy(value)))
     }
 
     /// Makes a boolean.
     public init(_ value: Bool) {
-        self.init(adopting: JSONRef.bool(value))
+        self.init(.bool(value))
     }
 
     /// Makes an integer; one that does not fit 64 bits becomes a double, as it does when parsed.
@@ -15,42 +15,24 @@ extension JSON {
             self.init(Double(value))
             return
         }
-        self.init(adopting: JSONRef.integer(integer))
+        self.init(.int(integer))
     }
 
     /// Makes a double; infinities and NaN become null, because JSON has no text for them.
     public init(_ value: Double) {
-        self.init(adopting: JSONRef.real(value))
+        self.init(value.isFinite ? .double(value) : .null)
     }
 
     /// Makes an array; an element that would nest deeper than 2,048 levels becomes null.
     public init(_ elements: [JSON]) {
-        let ref = JSONRef.array()
-        var height = 0
-        for element in elements {
-            let (child, childHeight) = JSONDepth.fit(element.node)
-            ref.appendNew(child)
-            height = max(height, childHeight)
-        }
-        node = JSONNode(adopting: ref, heightBound: height + 1)
+        self.init(.array(JSONArray(elements)))
     }
 
     /// Makes an object; the last of duplicate keys wins, and a value that would nest deeper than 2,048 levels becomes null.
     ///
     /// The members keep their order. A key may contain U+0000, but ``init(parsing:)-(String)`` refuses such a key.
     public init(_ members: [(String, JSON)]) {
-        let ref = JSONRef.object()
-        var height = 0
-        for (key, value) in members {
-            let (child, childHeight) = JSONDepth.fit(value.node)
-            ref.setNew(key, child)
-            height = max(height, childHeight)
-        }
-        node = JSONNode(adopting: ref, heightBound: height + 1)
-    }
-
-    private init(adopting scalar: JSONRef) {
-        node = JSONNode(adopting: scalar, heightBound: 0)
+        self.init(.object(JSONObject(members.map { (Bytes.copy($0), $1) })))
     }
 }
 
@@ -60,7 +42,7 @@ extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expres
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     /// JSON null.
-    public static let null = JSON(adopting: JSONRef.null())
+    public static let null = JSON(.null)
 
     /// Makes a boolean from `true` or `false`.
     public init(booleanLiteral value: Bool) {

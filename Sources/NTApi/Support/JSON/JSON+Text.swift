@@ -4,21 +4,21 @@ extension JSON {
     /// The text must be UTF-8 as RFC 8259 has it. Integers beyond 64 bits become doubles, `\u0000` in strings is kept, and
     /// the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone surrogates, keys
     /// with U+0000 and anything after the value are errors.
-    /// - Parameter bytes: the text; it need not be NUL-terminated, and is not kept.
+    /// - Parameter bytes: the text; it need not be NUL-terminated, and is copied.
     /// - Throws: ``JSONParseError``, which says where and why.
     public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONParseError) {
-        self = try JSONParser.parse(bytes).get()
+        self = try JSONParser.parse(copying: bytes).get()
     }
 
     /// Parses JSON text given as bytes; see the initializer above for what is accepted.
     public init(parsing bytes: [UInt8]) throws(JSONParseError) {
-        self = try bytes.withUnsafeBytes { JSONParser.parse($0) }.get()
+        self = try bytes.withUnsafeBytes { JSONParser.parse(copying: $0) }.get()
     }
 
     /// Parses JSON text given as a string.
     public init(parsing text: String) throws(JSONParseError) {
         var text = text
-        self = try text.withUTF8 { JSONParser.parse(UnsafeRawBufferPointer($0)) }.get()
+        self = try text.withUTF8 { JSONParser.parse(copying: UnsafeRawBufferPointer($0)) }.get()
     }
 
     /// The value as compact JSON text, which parses to an equal value.
@@ -30,11 +30,9 @@ extension JSON {
 
     /// The value as compact JSON text in UTF-8, without a byte order mark or a final NUL.
     public func utf8() -> [UInt8] {
-        node.read { ref in
-            var writer = JSONWriter()
-            writer.write(ref)
-            return writer.bytes
-        }
+        var writer = JSONWriter()
+        writer.write(self)
+        return writer.bytes
     }
 }
 

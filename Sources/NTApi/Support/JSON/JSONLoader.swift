@@ -1,6 +1,4 @@
-import CJansson
-
-/// Runs jansson's parser, and makes up for what it does not do: NUL bytes, integers beyond 64 bits, the host's locale.
+/// Parses the text in a body's bytes, or a part of it, and counts the work.
 struct JSONLoader {
     enum Outcome {
         /// A value, and the offset right behind it.
@@ -9,70 +7,49 @@ struct JSONLoader {
     }
 
     struct Failure {
-        enum Cause { case syntax, numberOverflow, depth }
+        enum Cause { case syntax, depth }
 
         /// Where reading stopped: a bracket that does not belong is the byte before.
-        var offset: Int
+        let offset: Int
         let reason: String
         var cause = Cause.syntax
     }
 
-    /// Bytes read so far, and copied to be read again: the work that was done.
+    let bytes: Bytes
+    /// Bytes read so far: the work that was done.
     private(set) var bytesRead = 0
 
-    /// Loads text that must be one value, with nothing but white space around it.
-    mutating func loadWhole(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-        // jansson puts a byte back after a number or a word, and forgets it when it is NUL: it takes "[1\0]" for [1].
-        if let offset = bytes.firstIndex(of: 0) { return .failure(Failure(offset: offset, reason: "NUL byte")) }
-        return load(bytes, flags: JSON_DECODE_ANY)
+    init(_ bytes: Bytes) {
+        self.bytes = bytes
     }
 
-    /// Loads the value that text without NUL bytes begins with, whatever follows it.
-    mutating func loadFirst(_ bytes: UnsafeRawBufferPointer) -> Outcome {
-        load(bytes, flags: JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK)
+    /// Loads text that must be one value, with nothing but white space around it, up to the end.
+    mutating func loadWhole(from start: Int) -> Outcome {
+        let outcome = loadFirst(from: start)
+        guard case .value(_, let end) = outcome else { return outcome }
+        let rest = bytes.buffer[end...]
+        guard let stray = rest.firstIndex(where: { !JSONParser.isWhiteSpace($0) }) else { return outcome }
+        bytesRead += stray - end
+        return .failure(JSONDiagnosis(bytes.buffer).stray(at: stray))
     }
 
-    private mutating func load(_ bytes: UnsafeRawBufferPointer, flags: Int32) -> Outcome {
-        // jansson counts places in `int`.
-        guard bytes.count <= Int(Int32.max) else { return .failure(Failure(offset: 0, reason: "more than 2 GiB")) }
-        let first = run(bytes, flags)
-        guard case .failure(let failure) = first, failure.cause == .numberOverflow else { return first }
-        guard let integers = JSONBigIntegers(bytes) else { return first }
-        // The second run repeats the first, and goes on where that stopped at the first of the big integers.
-        bytesRead += bytes.count
-        switch integers.rewritten.withUnsafeBytes({ run($0, flags) }) {
-        case .value(let json, let end): return .value(json, end: integers.originalOffset(of: end))
-        case .failure(var failure):
-            failure.offset = integers.originalOffset(of: failure.offset)
+    /// Loads the value that the text begins with at an offset, whatever follows it.
+    mutating func loadFirst(from start: Int) -> Outcome {
+        let buffer = bytes.buffer
+        // The tape has 31 bits for an offset.
+        guard buffer.count <= Int(Int32.max) else { return .failure(Failure(offset: start, reason: "more than 2 GiB")) }
+        guard let base = buffer.baseAddress, start <= buffer.count else {
+            return .failure(Failure(offset: start, reason: "no text"))
+        }
+        let text = base.assumingMemoryBound(to: UInt8.self)
+        do throws(JSONScanner.Problem) {
+            let scanned = try JSONScanner.scan(text, count: buffer.count, from: start)
+            bytesRead += scanned.end - start
+            return .value(JSON(JSONDocument(bytes, text: text, scanned), 0), end: scanned.end)
+        } catch {
+            let failure = JSONDiagnosis(buffer).failure(error, from: start)
+            bytesRead += failure.offset - start
             return .failure(failure)
         }
     }
-
-    private mutating func run(_ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Outcome {
-        guard let start = bytes.baseAddress, !bytes.isEmpty else {
-            return .failure(Failure(offset: 0, reason: "no text"))
-        }
-        JSONHashSeed.plant()
-        var error = json_error_t()
-        let chars = start.assumingMemoryBound(to: CChar.self)
-        let ref = cjansson_load(chars, bytes.count, Int(flags | JSON_ALLOW_NUL), &error, Self.locale.value)
-        let position = min(max(0, Int(error.position)), bytes.count)
-        bytesRead += position
-        guard let ref else {
-            let cause: Failure.Cause =
-                cjansson_is_numeric_overflow(&error)
-                ? .numberOverflow : cjansson_is_stack_overflow(&error) ? .depth : .syntax
-            let reason = String(cString: cjansson_error_text(&error))
-            return .failure(Failure(offset: position, reason: reason, cause: cause))
-        }
-        let bound = ref.isContainer ? JSONDepth.heightBound(ofParsedBytes: position) : 0
-        return .value(JSON(JSONNode(adopting: ref, heightBound: bound)), end: position)
-    }
-
-    /// `@unchecked`, because the locale object is made once, and only read.
-    private struct Locale: @unchecked Sendable {
-        let value = cjansson_new_locale()
-    }
-
-    private static let locale = Locale()
 }

@@ -19,7 +19,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
         "line \(line), column \(column) (byte \(offset)): \(reason)"
     }
 
-    /// Makes an error at a byte of a text; the line and the column are counted, since jansson counts them as `int`.
+    /// Makes an error at a byte of a text; the line and the column are counted.
     init(at offset: Int, of text: UnsafeRawBufferPointer, reason: String) {
         let before = text.prefix(max(0, offset))
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0

@@ -4,27 +4,26 @@
 /// value inside something that began as JSON is never taken: where an attempt fails, the next begins where that one
 /// stopped reading, not inside of what it read.
 ///
-/// The same rule bounds the work, whatever the body: no byte is read by two attempts, except that finding an integer
-/// beyond 64 bits takes a copy of the rest. Besides, there are at most 64 attempts, and none begins after eight times
-/// the size of the body has been read.
+/// The same rule bounds the work, whatever the body: no byte is read by two attempts, but for those of the token at which
+/// one stopped. Besides, there are at most 64 attempts.
 struct JSONRecovery {
     static let maximumAttempts = 64
-    static let maximumReads = 8
 
     private(set) var attempts = 0
-    private(set) var loader = JSONLoader()
+    private(set) var loader: JSONLoader
     private let bytes: UnsafeRawBufferPointer
     private var position: Int
 
     /// Prepares the search after the whole text, from `start` on, failed.
-    init(_ bytes: UnsafeRawBufferPointer, from start: Int, whole failure: JSONLoader.Failure) {
-        self.bytes = bytes
+    init(_ body: Bytes, from start: Int, whole failure: JSONLoader.Failure) {
+        loader = JSONLoader(body)
+        bytes = body.buffer
         position = start
         // That failure was the first attempt, if the text begins as JSON does.
         if let first = bytes[start...].firstIndex(where: { !JSONParser.isWhiteSpace($0) }), mayBegin(at: first) {
             skip(behind: failure, of: start)
         }
-        // NUL is no part of JSON, and the loader relies on its absence.
+        // NUL is no part of JSON.
         if let lastNUL = bytes.lastIndex(of: 0) { position = max(position, lastNUL + 1) }
     }
 
@@ -34,12 +33,11 @@ struct JSONRecovery {
         guard bytes[last] == UInt8(ascii: "}") || bytes[last] == UInt8(ascii: "]") else { return nil }
         while let candidate = nextCandidate(before: last) {
             guard attempts < Self.maximumAttempts else { return nil }
-            guard loader.bytesRead / Self.maximumReads <= bytes.count else { return nil }
             attempts += 1
-            switch loader.loadFirst(JSONParser.slice(bytes, candidate..<(last + 1))) {
+            switch loader.loadFirst(from: candidate) {
             case .value(let json, let end):
-                if candidate + end > last { return (json, candidate) }
-                position = candidate + max(1, end)
+                if end > last { return (json, candidate) }
+                position = end
             case .failure(let failure):
                 skip(behind: failure, of: candidate)
             }
@@ -50,7 +48,7 @@ struct JSONRecovery {
     /// Moves on to where a failed attempt stopped reading: a bracket there that did not belong may begin the JSON.
     private mutating func skip(behind failure: JSONLoader.Failure, of start: Int) {
         // What nests too deep was JSON so far, and all that is left is inside of it.
-        position = failure.cause == .depth ? bytes.count : start + max(1, failure.offset - 1)
+        position = failure.cause == .depth ? bytes.count : max(start + 1, failure.offset - 1)
     }
 
     private func nextCandidate(before last: Int) -> Int? {

@@ -1,42 +1,38 @@
 /// Writes compact JSON text.
-///
-/// Why not `json_dumps`: it writes doubles with 17 digits (0.1 as 0.10000000000000001), asks the host's locale for the
-/// decimal point, and recurses.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var open: [JSONCursor] = []
 
-    mutating func write(_ ref: JSONRef) {
-        begin(ref)
+    mutating func write(_ value: JSON) {
+        begin(value)
         while var cursor = open.popLast() {
-            let isObject = cursor.container.kind == .object
             guard let child = cursor.next() else {
-                bytes.append(UInt8(ascii: isObject ? "}" : "]"))
+                bytes.append(UInt8(ascii: cursor.isObject ? "}" : "]"))
                 continue
             }
             open.append(cursor)
             // Only right behind an opening bracket is there no comma; no value ends in one.
-            if bytes.last != UInt8(ascii: isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
-            if isObject {
-                string(child.key)
+            if bytes.last != UInt8(ascii: cursor.isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
+            if let key = child.key {
+                key.withUTF8 { string($0) }
                 bytes.append(UInt8(ascii: ":"))
             }
-            begin(child.ref)
+            begin(child.value)
         }
     }
 
     /// Writes a scalar, or the opening bracket of a container and leaves the rest to the loop.
-    private mutating func begin(_ ref: JSONRef) {
-        switch ref.kind {
+    private mutating func begin(_ value: JSON) {
+        switch value.kind {
         case .null: bytes.append(contentsOf: "null".utf8)
-        case .bool: bytes.append(contentsOf: (ref.bool == true ? "true" : "false").utf8)
-        case .int: bytes.append(contentsOf: ref.integer.description.utf8)
+        case .bool: bytes.append(contentsOf: (value.bool == true ? "true" : "false").utf8)
+        case .int: bytes.append(contentsOf: (value.int64 ?? 0).description.utf8)
         // Swift writes the shortest digits that read back the same, always with a point or an exponent: 1.0, 1e+20.
-        case .double: bytes.append(contentsOf: ref.real.description.utf8)
-        case .string: string(ref.utf8 ?? UnsafeRawBufferPointer(start: nil, count: 0))
+        case .double: bytes.append(contentsOf: (value.double ?? 0).description.utf8)
+        case .string: value.withUTF8 { string($0) }
         case .array, .object:
-            bytes.append(UInt8(ascii: ref.kind == .object ? "{" : "["))
-            open.append(JSONCursor(ref))
+            bytes.append(UInt8(ascii: value.kind == .object ? "{" : "["))
+            open.append(JSONCursor(value))
         }
     }
 

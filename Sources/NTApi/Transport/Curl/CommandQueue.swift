@@ -1,11 +1,11 @@
 /// What other threads ask of the network thread.
 enum EngineCommand: Sendable {
     case begin(Exchange)
-    case cancel(Exchange.ID)
+    case cancel(Exchange)
     /// A streamed body has its next piece.
-    case resumeUpload(Exchange.ID)
+    case resumeUpload(Exchange)
     /// The caller's code, which was being called when the exchange ended, has returned.
-    case uploadIdle(Exchange.ID)
+    case uploadIdle(Exchange)
     case timer(MonotonicTime, @Sendable () -> Void)
 }
 
@@ -37,7 +37,10 @@ final class CommandQueue: Sendable {
         case refused
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
+
+    /// - Parameter phase: `running` for a loop that a caller drives on its own thread.
+    init(_ phase: Phase = .idle) { state = Lock(State(phase: phase)) }
 
     func add(_ command: EngineCommand) -> Acceptance {
         let (acceptance, sleeper) = state.withLock { state -> (Acceptance, Waker?) in
@@ -90,6 +93,8 @@ final class CommandQueue: Sendable {
     }
 
     // MARK: For the network thread
+
+    var isEmpty: Bool { state.withLock { $0.commands.isEmpty } }
 
     func take(into commands: inout [EngineCommand]) -> Phase {
         state.withLock { state in

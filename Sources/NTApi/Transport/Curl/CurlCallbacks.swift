@@ -9,7 +9,7 @@ import CCurl
 // What libcurl calls, on the network thread, from inside a call of ours. Nothing here removes a handle or runs user code.
 
 private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
-    data.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    data.flatMap { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue().transfer }
 }
 
 func curlWritesHeader(

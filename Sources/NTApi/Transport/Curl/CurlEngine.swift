@@ -1,98 +1,55 @@
-/// The network: every exchange of the process over libcurl, on one thread of its own.
+import Synchronization
+
+/// The network: every exchange of the process over libcurl.
 ///
-/// This is the part that other threads touch: it hands commands over and returns at once. The thread is started with the
-/// first exchange. After a fork the child makes a new engine; the inherited one is never touched again.
-final class CurlEngine: Transport {
-    private let workers: WorkerPool
-    private let commands = CommandQueue()
-    private let ending = Ending()
-    private let generation = Fork.generation
+/// One thread of its own, or as many as the default `networkThreads` says, and the threads of callers that wait for
+/// their answer anyway. After a fork the child makes a new engine; the inherited one is never touched again.
+final class CurlEngine: Sendable {
+    private let threads: [NetworkThread]
+    private let direct: DirectLoops
+    private let next = Atomic<Int>(0)
 
-    init(workers: WorkerPool) { self.workers = workers }
-
-    deinit {
-        if generation == Fork.generation { _ = commands.requestStop() }
+    init(workers: WorkerPool, threads count: Int = 1) {
+        let connections = ConnectionCount()
+        let count = max(1, min(count, 64))
+        threads = (0..<count).map { index in
+            NetworkThread(
+                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count))
+        }
+        direct = DirectLoops(workers: workers, connections: connections)
     }
 
-    func begin(_ exchange: Exchange) { submit(.begin(exchange)) }
+    /// The thread for a request, in turns.
+    ///
+    /// - Parameter limit: the connections to its server that are allowed: so many threads at most can share them.
+    func transport(connectionLimit limit: Int) -> NetworkThread {
+        guard threads.count > 1 else { return threads[0] }
+        let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
+        return threads[Int(UInt(bitPattern: turn) % UInt(max(1, min(threads.count, limit))))]
+    }
 
-    func cancel(_ id: Exchange.ID) { submit(.cancel(id)) }
+    /// A loop for the calling thread to drive itself; nil when it has to leave that to a network thread.
+    func directLoop(connectionLimit limit: Int, watching descriptor: Int32 = -1) -> DirectLoop? {
+        direct.take(connectionLimit: limit, watching: descriptor)
+    }
+
+    func giveBack(_ loop: DirectLoop) { direct.giveBack(loop) }
 
     /// Runs a job on a worker at a moment; at once when the engine is stopped before.
-    func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) { submit(.timer(moment, job)) }
+    func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) {
+        threads[0].schedule(at: moment, job)
+    }
 
-    /// Ends every exchange as cancelled, and the thread. For process exit; may be called again.
+    /// Ends every exchange as cancelled, and the threads. For process exit; may be called again.
     ///
-    /// - Parameter timeout: how many seconds to wait for the thread; the most that a caller's body stream which is
+    /// - Parameter timeout: how many seconds to wait for the threads; the most that a caller's body stream which is
     ///   being read can hold up the end of its exchange.
-    /// - Returns: whether the thread has ended.
+    /// - Returns: whether the threads have ended.
     @discardableResult
     func stop(timeout: Double) -> Bool {
+        direct.stop()
         let deadline = MonotonicTime.now().advanced(bySeconds: timeout)
-        ending.setLimit(deadline)
-        return !commands.requestStop() || ending.wait(until: deadline.advanced(bySeconds: 0.5))
-    }
-
-    private func submit(_ command: EngineCommand) {
-        switch commands.add(command) {
-        case .accepted: break
-        case .startThread: startThread()
-        case .refused: Self.give(up: command, .cancelled, workers)
-        }
-    }
-
-    private func startThread() {
-        let (commands, ending, workers) = (commands, ending, workers)
-        ending.reset()
-        let started = Thread.start(name: "ntapi-network") {
-            guard let loop = EngineLoop(commands: commands, workers: workers) else {
-                for command in commands.fail() { Self.give(up: command, Self.noNetworkThread, workers) }
-                return ending.signal()
-            }
-            loop.run(heldUntil: { ending.limit })
-            for command in commands.end() { Self.give(up: command, .cancelled, workers) }
-            ending.signal()
-        }
-        guard !started else { return }
-        for command in commands.fail() { Self.give(up: command, Self.noNetworkThread, workers) }
-        ending.signal()
-    }
-
-    private static let noNetworkThread = APIError(
-        domain: .network, code: .generic,
-        message:
-            "the network thread cannot be started: the system has no thread or file descriptor to give, or libcurl "
-            + "cannot be set up",
-        isRetryable: true)
-
-    /// Ends what will not be done, on a worker: never from inside the call that asked for it.
-    private static func give(up command: EngineCommand, _ error: APIError, _ workers: WorkerPool) {
-        switch command {
-        case .begin(let exchange): workers.run { exchange.observer.exchangeDidEnd(ExchangeResult(error: error)) }
-        case .timer(_, let job): workers.run(job)
-        case .cancel, .resumeUpload, .uploadIdle: break
-        }
-    }
-}
-
-/// Lets a thread wait for the end of the network thread, for a time.
-private final class Ending: Sendable {
-    private let state = Monitor((hasEnded: false, limit: MonotonicTime.distantFuture))
-
-    /// Until when the thread may wait for others when it is to end.
-    var limit: MonotonicTime { state.withLock { $0.limit } }
-
-    func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
-
-    /// A thread is started, maybe again after the system had none to give.
-    func reset() { state.withLock { $0.hasEnded = false } }
-
-    func signal() {
-        state.withLock { $0.hasEnded = true }
-        state.broadcast()
-    }
-
-    func wait(until deadline: MonotonicTime) -> Bool {
-        state.wait(until: deadline) { $0.hasEnded ? true : nil } ?? false
+        let running = threads.filter { $0.requestStop(until: deadline) }
+        return running.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }

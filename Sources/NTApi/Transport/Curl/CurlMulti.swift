@@ -17,7 +17,7 @@ final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
     /// When libcurl wants to be called, whatever the sockets do.
-    private(set) var timer: MonotonicTime?
+    @exclusivity(unchecked) private(set) var timer: MonotonicTime?
 
     init?(poller: SystemPoller) {
         guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }

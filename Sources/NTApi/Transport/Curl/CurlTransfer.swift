@@ -10,69 +10,58 @@ final class LoopClock {
 /// libcurl copies neither header lists nor bodies: they live here until the handle has left the multi.
 final class CurlTransfer {
     let exchange: Exchange
-    let origin: HostQueue.Key
+    let origin: Origin
     /// The request's URL, checked, and in ASCII.
     let url: String
     let clock: LoopClock
-    var clocks: ExchangeClocks
-    var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+    @exclusivity(unchecked) var clocks: ExchangeClocks
+    @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+    /// Its place in the queue of its server.
+    @exclusivity(unchecked) var ticket: HostQueue<CurlTransfer>.Ticket?
 
     /// Nil while it waits in the queue, and after its end.
-    private(set) var easy: UnsafeMutableRawPointer?
-    var headerList: UnsafeMutablePointer<curl_slist>?
-    var mime: OpaquePointer?
-    var parts: [MimePart] = []
-    var source: (any UploadSource)?
+    @exclusivity(unchecked) private(set) var handle: EasyHandle?
+    @exclusivity(unchecked) var mime: OpaquePointer?
+    @exclusivity(unchecked) var parts: [MimePart] = []
+    @exclusivity(unchecked) var source: (any UploadSource)?
     /// How much of the source libcurl has.
-    var bytesTaken: Int64 = 0
-    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    @exclusivity(unchecked) var bytesTaken: Int64 = 0
 
     /// Why we made libcurl stop; says more than its "failed writing".
-    var failure: APIError?
+    @exclusivity(unchecked) var failure: APIError?
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
-    private var endsWithHead = false
+    @exclusivity(unchecked) private var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
-    var refusal = StreamRefusal()
-    private var assembler = HeaderAssembler()
+    @exclusivity(unchecked) var refusal = StreamRefusal()
+    @exclusivity(unchecked) private var assembler = HeaderAssembler()
     private let body = Bytes()
-    private var connectionsUsed = 0
-    private var progress = ProgressReporter()
+    @exclusivity(unchecked) private var connectionsUsed = 0
+    @exclusivity(unchecked) private var progress = ProgressReporter()
 
-    init(_ exchange: Exchange, to origin: HostQueue.Key, url: String, clock: LoopClock) {
+    init(_ exchange: Exchange, to origin: Origin, url: String, clock: LoopClock) {
         self.exchange = exchange
         self.origin = origin
         self.url = url
         self.clock = clock
         clocks = ExchangeClocks(
             begun: clock.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
-        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
-
-    deinit { errorText.deallocate() }
 
     var wasConnected: Bool { connectionsUsed > 0 }
 
     /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
-    func prepare(_ easy: UnsafeMutableRawPointer, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
-        self.easy = easy
-        var options = EasyOptions(easy)
-        options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
-        options.set(CURLOPT_PRIVATE, pointer: Unmanaged.passUnretained(self).toOpaque())
-        try options.setUp(self)
-        if let freshness { options.set(freshness) }
-        options.check(multi.follow(socketsOf: easy))
-        try options.finish()
+    func prepare(_ handle: EasyHandle, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
+        self.handle = handle
+        try handle.prepare(for: self, in: multi, freshness: freshness)
     }
 
     /// Frees what libcurl used. The handle has left the multi.
     func release(to pool: inout HandlePool) {
-        guard let easy else { return }
-        self.easy = nil
-        pool.giveBack(easy)
-        curl_mime_free(mime)
+        guard let handle else { return }
+        self.handle = nil
+        pool.giveBack(handle)
+        if let mime { curl_mime_free(mime) }
         mime = nil
-        curl_slist_free_all(headerList)
-        headerList = nil
         parts = []
         if !(source is StreamSource) { source = nil }
     }
@@ -96,7 +85,7 @@ final class CurlTransfer {
         connectionsUsed += 1
         clocks.connected(clock.now)
         guard connectionsUsed > 1 else {
-            if mayBeRefused, let easy { ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1) }
+            if mayBeRefused { handle?.listen() }
             return true
         }
         defer { refusal = StreamRefusal() }
@@ -220,16 +209,17 @@ final class CurlTransfer {
 
     private func curlFailure(_ code: CURLcode) -> CurlFailure {
         var systemError = 0
-        if let easy { ntapi_easy_get_long(easy, CURLINFO_OS_ERRNO, &systemError) }
+        if let handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
         return CurlFailure(
-            code: code, text: String(cString: errorText), systemError: Int32(truncatingIfNeeded: systemError),
+            code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
             isIdempotent: exchange.request.isIdempotent)
     }
 
     private var metrics: ExchangeMetrics {
         var metrics = ExchangeMetrics(queued: clocks.queued(until: clock.now))
-        guard let easy else { return metrics }
+        guard let easy = handle?.easy else { return metrics }
+        let reusedConnection = reusedConnection
         func number(_ info: CURLINFO) -> Int64 {
             var value: curl_off_t = 0
             ntapi_easy_get_offset(easy, info, &value)
@@ -251,7 +241,7 @@ final class CurlTransfer {
 
     /// Whether the transfer went over a connection that another one had opened.
     var reusedConnection: Bool {
-        guard let easy, wasConnected else { return false }
+        guard let easy = handle?.easy, wasConnected else { return false }
         var opened = 0
         ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
         return opened == 0

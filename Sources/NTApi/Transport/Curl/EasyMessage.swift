@@ -1,14 +1,28 @@
 import CCurl
 
-/// The request's own message: its headers and body.
-extension EasyOptions {
-    /// Up to this size libcurl keeps a copy and sends it together with the headers.
-    private static let copiedBodySize = 65536
+/// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
+struct HeaderLines: ~Copyable {
+    private(set) var list: UnsafeMutablePointer<curl_slist>?
+    /// Given to libcurl by itself: each line of the list costs it a comparison with every header that it knows.
+    private(set) var userAgent: String?
+    private var headers: HTTPHeaders?
+    private var announcesBody = false
+    private var isMultipart = false
 
-    /// Methods for which a server expects to be told that there is no body (RFC 9110, 8.6).
-    private static let methodsWithBody: Set<String> = ["POST", "PUT", "PATCH"]
+    /// None at all.
+    init() {}
 
-    mutating func setHeaders(_ request: HTTPRequest, of transfer: CurlTransfer) throws(APIError) {
+    deinit { curl_slist_free_all(list) }
+
+    /// Whether they are those of a request: of one client's requests they nearly always are.
+    func are(of request: HTTPRequest) -> Bool {
+        announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
+    }
+
+    init(of request: HTTPRequest) throws(APIError) {
+        headers = request.headers
+        announcesBody = request.announcesBody
+        isMultipart = request.body.isMultipart
         var hasContentType = false
         var hasExpectation = false
         for field in request.headers {
@@ -26,35 +40,56 @@ extension EasyOptions {
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
             // With a colon and nothing behind it, libcurl would take the header away instead.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)", to: transfer)
+            if !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+                userAgent = field.value
+                continue
+            }
+            try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
+        // Without a body libcurl adds neither of these.
+        guard announcesBody else { return }
         // Waiting for a "100 Continue" costs a second on every server that does not send one.
-        if !hasExpectation { try append("Expect:", to: transfer) }
+        if !hasExpectation { try append("Expect:") }
         // Form encoding is what libcurl would claim of any body. A multipart body's type has the boundary: libcurl's part.
-        if !hasContentType, !request.body.isMultipart { try append("Content-Type:", to: transfer) }
-        check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, transfer.headerList))
+        if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
 
-    private func append(_ line: String, to transfer: CurlTransfer) throws(APIError) {
-        guard let list = curl_slist_append(transfer.headerList, line) else { throw Self.outOfMemory }
-        transfer.headerList = list
+    private mutating func append(_ line: String) throws(APIError) {
+        guard let longer = curl_slist_append(list, line) else { throw EasyOptions.outOfMemory }
+        list = longer
     }
+}
 
-    mutating func setBody(_ request: HTTPRequest, of transfer: CurlTransfer) throws(APIError) {
+/// The request's body.
+extension EasyOptions {
+    /// Up to this size libcurl keeps a copy and sends it together with the headers.
+    static let copiedBodySize = 65536
+
+    /// - Parameter data: the `EasyHandle`, for the callbacks that read a body.
+    mutating func setBody(
+        _ request: HTTPRequest, of transfer: CurlTransfer, data: UnsafeMutableRawPointer
+    ) throws(APIError) {
         switch request.body {
         case .none:
-            if Self.methodsWithBody.contains(request.method) { setCopied([]) }
+            if request.announcesBody { setCopied([]) }
         case .bytes(let bytes) where bytes.count <= Self.copiedBodySize: setCopied(bytes)
-        case .bytes(let bytes): setSource(BytesSource(bytes), length: Int64(bytes.count), of: transfer)
+        case .bytes(let bytes):
+            setSource(BytesSource(bytes), length: Int64(bytes.count), of: transfer, data)
         case .multipart(let parts): try setMultipart(parts, of: transfer)
         case .file(let path, let length):
             let file = try FileSource(path: path, announcedLength: length)
-            setSource(file, length: file.length, of: transfer)
+            setSource(file, length: file.length, of: transfer, data)
         case .stream(let stream):
             guard let source = transfer.source else { throw Self.outOfMemory }
-            setSource(source, length: stream.length ?? -1, of: transfer)
+            setSource(source, length: stream.length ?? -1, of: transfer, data)
         }
     }
+
+    /// Frees a copied body; the handle stays one that has a body to send.
+    mutating func freeBody() { set(CURLOPT_COPYPOSTFIELDS, pointer: nil) }
+
+    /// The next message has no body.
+    mutating func removeBody() { set(CURLOPT_HTTPGET, 1) }
 
     private mutating func setCopied(_ bytes: [UInt8]) {
         set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
@@ -66,8 +101,9 @@ extension EasyOptions {
         }
     }
 
-    private mutating func setSource(_ source: any UploadSource, length: Int64, of transfer: CurlTransfer) {
-        let data = Unmanaged.passUnretained(transfer).toOpaque()
+    private mutating func setSource(
+        _ source: any UploadSource, length: Int64, of transfer: CurlTransfer, _ data: UnsafeMutableRawPointer
+    ) {
         transfer.source = source
         check(ntapi_easy_set_read(easy, curlReadsBody, data))
         check(ntapi_easy_set_seek(easy, curlSeeksBody, data))

@@ -52,23 +52,8 @@ struct EasyOptions {
             transportCode: Int(refusal.code.rawValue))
     }
 
-    /// Everything that a transfer's request says.
-    mutating func setUp(_ transfer: CurlTransfer) throws(APIError) {
-        let request = transfer.exchange.request
-        let settings = request.settings
-        setConstants()
-        setConnection(settings, scheme: transfer.origin.scheme)
-        set(CURLOPT_URL, transfer.url)
-        setCallbacks(transfer)
-        try setHeaders(request, of: transfer)
-        try setBody(request, of: transfer)
-        // After the body, which sets a method of its own.
-        try setMethod(request)
-        if settings.decompresses, request.headers["accept-encoding"] == nil { set(CURLOPT_ACCEPT_ENCODING, "") }
-    }
-
     /// What is the same for every request.
-    private mutating func setConstants() {
+    mutating func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
@@ -87,8 +72,10 @@ struct EasyOptions {
         ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 65536)
     }
 
-    private mutating func setConnection(_ settings: TransferSettings, scheme: String) {
-        let isSecure = scheme == "https"
+    mutating func setConnection(_ profile: HandleProfile) {
+        let settings = profile.settings
+        let isSecure = profile.isSecure
+        if profile.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
         // Always said, or libcurl looks into the environment while the host program may be changing it.
         set(CURLOPT_PROXY, (isSecure ? settings.proxy.https : settings.proxy.http) ?? "")
         set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
@@ -124,27 +111,23 @@ struct EasyOptions {
         }
     }
 
-    private mutating func setCallbacks(_ transfer: CurlTransfer) {
-        let data = Unmanaged.passUnretained(transfer).toOpaque()
+    /// - Parameter data: the `EasyHandle`, for every callback.
+    mutating func setCallbacks(_ profile: HandleProfile, data: UnsafeMutableRawPointer) {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
-        if transfer.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
-        // For the idle clock a body's bytes are seen only here.
-        if transfer.exchange.request.hasBody || transfer.exchange.reportsProgress {
-            check(ntapi_easy_set_progress(easy, curlProgresses, data))
-        }
+        if profile.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
+        if profile.hasProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
     }
 
-    private mutating func setMethod(_ request: HTTPRequest) throws(APIError) {
+    /// The method where libcurl would not find it out by itself.
+    func customMethod(of request: HTTPRequest) throws(APIError) -> String? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")
         }
+        if request.hasBody { return request.method }
         // libcurl sends no body with its own HEAD; with one, the transfer is ended by us when the head is there.
-        if request.method == "HEAD", !request.hasBody { return set(CURLOPT_NOBODY, 1) }
-        if request.method != "GET" || request.hasBody {
-            set(CURLOPT_CUSTOMREQUEST, request.method)
-        }
+        return request.method == "GET" || request.method == "HEAD" ? nil : request.method
     }
 }
 
@@ -152,5 +135,14 @@ extension HTTPRequest {
     var hasBody: Bool {
         if case .none = body { return false }
         return true
+    }
+
+    /// Whether the head says how long the body is: for some methods a server expects to be told that there is none
+    /// (RFC 9110, 8.6).
+    var announcesBody: Bool {
+        switch method {
+        case "POST", "PUT", "PATCH": true
+        default: hasBody
+        }
     }
 }

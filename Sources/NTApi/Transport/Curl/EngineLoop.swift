@@ -3,57 +3,93 @@ import CCurl
 /// What happens at a moment of the loop.
 enum LoopTimer {
     /// A clock of the exchange may have run out.
-    case exchange(Exchange.ID)
+    case exchange(CurlTransfer)
     case job(@Sendable () -> Void)
 }
 
-/// The network thread: one poller, one curl multi handle, and the exchanges in them.
+/// One poller, one curl multi handle, and the exchanges in them: what the network thread runs, or a caller that waits.
 ///
-/// Nothing here is shared: other threads speak to it through the command queue. It runs no user code, and no lock is held
-/// while it calls out.
+/// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
+/// held while it calls out. What is to happen elsewhere is collected in `deliveries`, for whoever drives it.
 final class EngineLoop {
+    let deliveries = DeliveryBatch()
     private let commands: CommandQueue
     private let workers: WorkerPool
+    /// Nil in a caller's own loop, whose connection is counted by itself.
+    private let connections: ConnectionCount?
+    private let share: ConnectionShare
     private let poller: SystemPoller
     private let multi: CurlMulti
     private let clock = LoopClock()
-    private var handles = HandlePool()
-    private var transfers: [Exchange.ID: CurlTransfer] = [:]
+    @exclusivity(unchecked) private var handles = HandlePool()
+    @exclusivity(unchecked) private var transferCount = 0
     /// Over, but the caller's body stream is still being read.
-    private var held: [Exchange.ID: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
-    private var hosts = HostQueue()
-    private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
-    private var suspects = SuspectConnections()
-    private var origins = OriginCache()
-    private var taken: [EngineCommand] = []
-    private var isStopping = false
+    @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
+    @exclusivity(unchecked) private var hosts = HostQueue<CurlTransfer>()
+    @exclusivity(unchecked) private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
+    @exclusivity(unchecked) private var suspects = SuspectConnections()
+    @exclusivity(unchecked) private var origins = OriginCache()
+    @exclusivity(unchecked) private var taken: [EngineCommand] = []
+    @exclusivity(unchecked) private var isStopping = false
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
-    init?(commands: CommandQueue, workers: WorkerPool) {
+    init?(commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole) {
         guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
         self.commands = commands
         self.workers = workers
+        self.connections = connections
+        self.share = share
         self.poller = poller
         self.multi = multi
     }
 
-    /// Runs until `stop`.
+    /// Whether no exchange is left in it.
+    var isEmpty: Bool { isOnlyHeld && held.isEmpty }
+
+    /// Whether what is left in it only waits for callers whose body streams are being read.
+    var isOnlyHeld: Bool { transferCount == 0 }
+
+    /// Does all that can be done without waiting.
     ///
-    /// - Parameter heldUntil: when to give up waiting, at a stop, for body streams that are being read.
-    func run(heldUntil: () -> MonotonicTime) {
-        while true {
-            let phase = commands.take(into: &taken)
-            // Before anything else: what is whole by now is neither cancelled nor timed out any more.
-            readMessages()
-            if phase == .stopping, !isStopping { beginStopping() }
-            perform()
-            expireTimers()
-            startReady()
-            runTransfers()
-            if isStopping, transfers.isEmpty, held.isEmpty || heldUntil() <= clock.now { break }
-            sleep(atMostUntil: isStopping ? heldUntil() : .distantFuture)
+    /// - Returns: whether it was told to stop.
+    @discardableResult func turn() -> Bool {
+        let phase = commands.take(into: &taken)
+        // Before anything else: what is whole by now is neither cancelled nor timed out any more.
+        readMessages()
+        if phase == .stopping, !isStopping { beginStopping() }
+        perform()
+        expireTimers()
+        startReady()
+        runTransfers()
+        return isStopping
+    }
+
+    /// Waits for sockets, timers or commands.
+    ///
+    /// - Returns: why it woke, when that was none of these.
+    @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
+        var moment = limit
+        if let timer = timers.firstKey { moment = min(moment, timer) }
+        if let timer = multi.timer { moment = min(moment, timer) }
+        let now = MonotonicTime.now()
+        let isDue = moment <= now
+        let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
+        let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
+            multi.run(socket, ready)
         }
-        for (_, entry) in held { entry.transfer.exchange.observer.exchangeDidEnd(entry.result) }
+        clock.now = .now()
+        return interruption
+    }
+
+    /// What wakes the loop from any thread.
+    var waker: Waker { poller.waker }
+
+    /// Wakes when a descriptor of the caller's is readable, too; −1 is none.
+    func watch(_ descriptor: Int32) { poller.watch(descriptor) }
+
+    /// Ends what is left, and gives back all that the system and libcurl lent. The last call.
+    func close() {
+        for (_, entry) in held { report(entry.result, of: entry.transfer.exchange) }
         held = [:]
         handles.removeAll()
         multi.close()
@@ -64,16 +100,23 @@ final class EngineLoop {
         for command in taken {
             switch command {
             case .begin(let exchange): begin(exchange)
-            case .cancel(let id): if let transfer = transfers[id] { end(transfer, .cancelled) }
-            case .resumeUpload(let id):
-                guard let easy = transfers[id]?.easy else { continue }
+            case .cancel(let exchange):
+                switch exchange.phase {
+                case .new: exchange.phase = .cancelledEarly
+                case .running: if let transfer = exchange.transfer as? CurlTransfer { end(transfer, .cancelled) }
+                case .cancelledEarly, .ended: break
+                }
+            case .resumeUpload(let exchange):
+                guard let transfer = exchange.transfer as? CurlTransfer, let easy = transfer.handle?.easy else {
+                    continue
+                }
                 curl_easy_pause(easy, CURLPAUSE_CONT)
                 multi.runTimer()
-            case .uploadIdle(let id):
-                guard let entry = held.removeValue(forKey: id) else { continue }
-                entry.transfer.exchange.observer.exchangeDidEnd(entry.result)
+            case .uploadIdle(let exchange):
+                guard let entry = held.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
+                report(entry.result, of: exchange)
             case .timer(let moment, let job):
-                if isStopping { workers.run(job) } else { timers.insert(.job(job), key: moment) }
+                if isStopping { deliveries.add(Job(job)) } else { timers.insert(.job(job), key: moment) }
             }
         }
         taken.removeAll(keepingCapacity: taken.count <= 1024)
@@ -96,74 +139,67 @@ final class EngineLoop {
         while let message = multi.nextMessage() {
             var data: UnsafeMutableRawPointer?
             ntapi_easy_get_pointer(message.easy, CURLINFO_PRIVATE, &data)
-            guard let data else { continue }
-            end(Unmanaged<CurlTransfer>.fromOpaque(data).takeUnretainedValue(), message.code)
+            guard let data, let transfer = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue().transfer else {
+                continue
+            }
+            end(transfer, message.code)
         }
         startReady()
-    }
-
-    private func sleep(atMostUntil limit: MonotonicTime) {
-        var moment = limit
-        if let timer = timers.first?.key { moment = min(moment, timer) }
-        if let timer = multi.timer { moment = min(moment, timer) }
-        let now = MonotonicTime.now()
-        let isDue = moment <= now
-        let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
-        poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
-            multi.run(socket, ready)
-        }
-        clock.now = .now()
     }
 
     // MARK: Beginning
 
     private func begin(_ exchange: Exchange) {
-        guard transfers[exchange.id] == nil, held[exchange.id] == nil else { return }
-        guard !isStopping else { return exchange.observer.exchangeDidEnd(ExchangeResult(error: .cancelled)) }
-        let origin: HostQueue.Key
-        let url: String
-        do { (origin, url) = try origins.origin(of: exchange.request.url) } catch {
-            return exchange.observer.exchangeDidEnd(ExchangeResult(error: error))
+        switch exchange.phase {
+        case .running, .ended: return
+        case .new where isStopping: return end(exchange, .cancelled)
+        case .cancelledEarly: return end(exchange, .cancelled)
+        case .new: break
         }
+        let origin: Origin
+        let url: String
+        do { (origin, url) = try origins.origin(of: exchange.request.url) } catch { return end(exchange, error) }
         let transfer = CurlTransfer(exchange, to: origin, url: url, clock: clock)
-        transfers[exchange.id] = transfer
-        transfer.timer = timers.insert(.exchange(exchange.id), key: transfer.clocks.nextDeadline)
-        hosts.enqueue(
-            exchange.id, to: origin, priority: exchange.priority,
-            limit: exchange.request.settings.maximumConnectionsPerHost)
+        exchange.transfer = transfer
+        exchange.phase = .running
+        transferCount += 1
+        transfer.timer = timers.insert(.exchange(transfer), key: transfer.clocks.nextDeadline)
+        transfer.ticket = hosts.enqueue(
+            transfer, to: origin, priority: exchange.priority,
+            limit: share.part(of: exchange.request.settings.maximumConnectionsPerHost))
+    }
+
+    /// One that cannot be begun.
+    private func end(_ exchange: Exchange, _ reason: APIError) {
+        exchange.phase = .ended
+        report(ExchangeResult(error: reason), of: exchange)
     }
 
     /// Starts what the host queue lets go. After every batch of commands, so that a cancel in it comes in time.
     private func startReady() {
-        while let id = hosts.startNext() {
-            guard let transfer = transfers[id] else {
-                hosts.remove(id)
-                continue
-            }
-            start(transfer)
-        }
+        while let transfer = hosts.startNext(reserved: connections?.direct ?? 0) { start(transfer) }
     }
 
     private func start(_ transfer: CurlTransfer) {
         transfer.clocks.started(clock.now)
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if case .stream(let stream) = transfer.exchange.request.body {
-            transfer.source = streamSource(stream, for: transfer.exchange.id)
+            transfer.source = streamSource(stream, for: transfer.exchange)
         }
-        guard let easy = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
+        guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
         let freshness = suspects.freshness(for: transfer.origin, clock.now)
-        do { try transfer.prepare(easy, in: multi, freshness: freshness) } catch {
+        do { try transfer.prepare(handle, in: multi, freshness: freshness) } catch {
             return end(transfer, error)
         }
-        guard multi.add(easy) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
+        guard multi.add(handle.easy) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
         transfer.reportStart()
     }
 
-    private func streamSource(_ stream: BodyStream, for id: Exchange.ID) -> StreamSource {
+    private func streamSource(_ stream: BodyStream, for exchange: Exchange) -> StreamSource {
         let commands = commands
         return StreamSource(
-            stream, workers: workers, whenReady: { commands.report(.resumeUpload(id)) },
-            whenIdle: { commands.report(.uploadIdle(id)) })
+            stream, workers: workers, whenReady: { commands.report(.resumeUpload(exchange)) },
+            whenIdle: { commands.report(.uploadIdle(exchange)) })
     }
 
     // MARK: Ending
@@ -174,27 +210,34 @@ final class EngineLoop {
 
     /// Takes a transfer out of everything, in libcurl's order, and only then tells its observer.
     private func end(_ transfer: CurlTransfer, _ result: ExchangeResult) {
-        let id = transfer.exchange.id
-        if let easy = transfer.easy { multi.remove(easy) }
+        let exchange = transfer.exchange
+        if let easy = transfer.handle?.easy { multi.remove(easy) }
         transfer.release(to: &handles)
         if let timer = transfer.timer { timers.remove(timer) }
-        hosts.remove(id)
-        transfers[id] = nil
+        if let ticket = transfer.ticket { hosts.remove(ticket) }
+        transferCount -= 1
+        exchange.transfer = nil
+        exchange.phase = .ended
         if let source = transfer.source as? StreamSource, source.close() {
-            held[id] = (transfer, result)
+            held[ObjectIdentifier(exchange)] = (transfer, result)
         } else {
-            transfer.exchange.observer.exchangeDidEnd(result)
+            report(result, of: exchange)
         }
     }
 
+    private func report(_ result: ExchangeResult, of exchange: Exchange) {
+        connections?.end()
+        exchange.observer.exchangeDidEnd(result, deliveries)
+    }
+
     private func expireTimers() {
-        while let (moment, timer) = timers.first, moment <= clock.now {
+        while let moment = timers.firstKey, moment <= clock.now, let (_, timer) = timers.first {
             switch timer {
             case .job(let job):
                 _ = timers.popFirst()
-                workers.run(job)
-            case .exchange(let id):
-                guard let transfer = transfers[id], let token = transfer.timer else {
+                deliveries.add(Job(job))
+            case .exchange(let transfer):
+                guard let token = transfer.timer else {
                     _ = timers.popFirst()
                     continue
                 }
@@ -217,10 +260,12 @@ final class EngineLoop {
 
     private func beginStopping() {
         isStopping = true
-        for transfer in Array(transfers.values) { end(transfer, .cancelled) }
-        // Whoever waits for a moment to go on must learn that there is no going on.
+        // What is timed is all there is; whoever waits for a moment to go on must learn that there is no going on.
         while let timer = timers.popFirst() {
-            if case .job(let job) = timer { workers.run(job) }
+            switch timer {
+            case .exchange(let transfer): end(transfer, .cancelled)
+            case .job(let job): deliveries.add(Job(job))
+            }
         }
     }
 }

@@ -22,8 +22,9 @@
         let waker: Waker
         private let epoll: Int32
         /// By socket: the system gives the lowest free number, so the array stays dense.
-        private var registrations: [Registration] = []
-        private var events = [epoll_event](repeating: epoll_event(), count: 256)
+        @exclusivity(unchecked) private var registrations: [Registration] = []
+        @exclusivity(unchecked) private var events = [epoll_event](repeating: epoll_event(), count: 256)
+        @exclusivity(unchecked) private var watched: Int32 = -1
 
         init?() {
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -60,6 +61,8 @@
 
         func didOpen(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
+            // The descriptor of the caller's that had this number is closed.
+            if socket == watched { watched = -1 }
             registrations[index] = Registration(isKnown: true)
         }
 
@@ -71,12 +74,29 @@
             registrations[index] = Registration()
         }
 
-        func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) {
+        func watch(_ descriptor: Int32) {
+            guard descriptor != watched else { return }
+            // A descriptor that was closed meanwhile is out already, and its number may be a socket of ours by now.
+            if watched >= 0, !isRegistered(watched) { _ = epoll_ctl(epoll, EPOLL_CTL_DEL, watched, nil) }
+            watched = descriptor
+            guard descriptor >= 0 else { return }
+            var entry = epoll_event()
+            entry.events = EPOLLIN.rawValue
+            entry.data.fd = descriptor
+            _ = epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &entry)
+        }
+
+        func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption? {
             let count = epoll_wait(epoll, &events, Int32(events.count), milliseconds)
-            guard count > 0 else { return }
+            guard count > 0 else { return count < 0 && errno == EINTR ? .signal : nil }
+            var interruption: Interruption?
             for position in 0..<Int(count) {
                 let event = events[position]
                 let socket = event.data.fd
+                if socket == watched {
+                    interruption = .watched
+                    continue
+                }
                 guard socket != waker.readEnd, let index = index(of: socket) else { continue }
                 guard !registrations[index].wanted.isEmpty else {
                     // Nobody wants it, and it would be ready at every wait.
@@ -90,6 +110,11 @@
                 if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { ready = [.read, .write] }
                 report(socket, ready)
             }
+            return interruption
+        }
+
+        private func isRegistered(_ socket: Int32) -> Bool {
+            registrations.indices.contains(Int(socket)) && !registrations[Int(socket)].registered.isEmpty
         }
 
         private func index(of socket: Int32) -> Int? {

@@ -21,8 +21,21 @@ protocol Poller: AnyObject {
 
     func didClose(_ socket: Int32)
 
+    /// Wakes a wait when this descriptor of the caller's is readable, too; −1 is none.
+    func watch(_ descriptor: Int32)
+
     /// Waits until a socket is ready, the waker is used, or the time is over, and reports every ready socket.
-    func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void)
+    ///
+    /// - Returns: what else ended the wait.
+    func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption?
+}
+
+/// What ends a wait beside that which it is for.
+enum Interruption {
+    /// A signal handler ran on the thread.
+    case signal
+    /// The caller's own descriptor is readable.
+    case watched
 }
 
 /// What is wanted of a socket, or what it is ready for.

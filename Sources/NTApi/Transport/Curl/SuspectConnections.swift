@@ -10,9 +10,9 @@ struct SuspectConnections {
         var needsConnection = true
     }
 
-    private var suspicions: [HostQueue.Key: Suspicion] = [:]
+    private var suspicions: [Origin: Suspicion] = [:]
 
-    mutating func add(_ origin: HostQueue.Key, _ now: MonotonicTime) {
+    mutating func add(_ origin: Origin, _ now: MonotonicTime) {
         if suspicions.count >= 1024 {
             suspicions = suspicions.filter { now.seconds(since: $0.value.since) < Self.memory }
         }
@@ -20,7 +20,7 @@ struct SuspectConnections {
     }
 
     /// What a request that starts now must ask for; nil is nothing.
-    mutating func freshness(for origin: HostQueue.Key, _ now: MonotonicTime) -> Freshness? {
+    mutating func freshness(for origin: Origin, _ now: MonotonicTime) -> Freshness? {
         guard let suspicion = suspicions[origin] else { return nil }
         let age = now.seconds(since: suspicion.since)
         guard age < Self.memory else {

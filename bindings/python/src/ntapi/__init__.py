@@ -10,9 +10,10 @@
 `form`, `json`, ...
 """
 
+from __future__ import annotations
+
 from . import arg, codes
-from ._arg import Arg, Args
-from ._async import AsyncClient
+from ._arg import Arg
 from ._defaults import defaults
 from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, Thread
 from ._errors import ApiError
@@ -23,8 +24,6 @@ from ._lifecycle import drain
 from ._lifecycle import install as _install
 from ._logging import use_python_logging
 from ._mailbox import Mailbox
-from ._metrics import Metrics
-from ._places import PlaceLike
 from ._request import Request
 from ._response import Response
 from ._sync import Client
@@ -54,6 +53,14 @@ from .arg import (
     url,
 )
 from .codes import ErrorCode, register_code
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._aliases import Args, PlaceLike
+    from ._async import AsyncClient
+    from ._metrics import Metrics
 
 BACKGROUND = Thread.BACKGROUND
 CURRENT = Thread.CURRENT
@@ -121,6 +128,29 @@ __all__ = [
 def library_version() -> str:
     """The version of the shared library."""
     return str(_lib.ntapi_version().decode())
+
+
+# Imported when they are asked for: what they need takes longer to import than the rest.
+_LATER = {
+    "Args": "_aliases",
+    "AsyncClient": "_async",
+    "Metrics": "_metrics",
+    "PlaceLike": "_aliases",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATER.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
 
 
 use_python_logging()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import math
-import re
 from collections.abc import Iterable
-from typing import Any, Callable
 
 from ._arg import Arg
 from ._enums import Status
@@ -15,8 +12,11 @@ from ._errors import ApiError, take_error
 from ._library import lib
 from ._streams import NO_DESTROY, NO_REWIND, read_function, register_source, rewind_function
 
-_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-_LARGE_INTEGER = re.compile(r"\d{19}")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+_OK = int(Status.OK)
 
 THREAD_KINDS = frozenset({"response_thread", "upload_progress_thread", "download_progress_thread"})
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
@@ -32,6 +32,11 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     for arg in args:
         if arg.is_suppressed or arg.kind in THREAD_KINDS:
             continue
+        function = _PAIRS.get(arg.kind)
+        if function is not None and _append_pair(pointer, function, arg.values, batch):
+            if arg.is_secret:
+                lib.ntapi_args_mark_secret(pointer)
+            continue
         text = _as_json(arg)
         if text is not None:
             batch.append(text)
@@ -42,6 +47,21 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
             _append_batch(pointer, batch)
             lib.ntapi_args_mark_secret(pointer)
     _append_batch(pointer, batch)
+
+
+def _append_pair(
+    pointer: int, function: Callable[..., int], values: tuple[Any, ...], batch: list[list[Any]]
+) -> bool:
+    """Appends a name and a plain text by a call of its own, which costs less than JSON; False for
+    anything else, which JSON says better.
+    """
+    name, value = values
+    if type(value) is not str or not (name.isascii() and value.isascii()):
+        return False
+    if "\0" in name or "\0" in value:
+        return False
+    _append_batch(pointer, batch)
+    return function(pointer, name.encode(), value.encode()) == _OK
 
 
 def _as_json(arg: Arg) -> list[Any] | None:
@@ -68,7 +88,9 @@ def _append_batch(pointer: int, batch: list[list[Any]]) -> None:
     """Appends and empties the batch, in one call."""
     if not batch:
         return
-    text = _encode(batch).encode()
+    from ._json import encode
+
+    text = encode(batch).encode()
     error = ctypes.c_void_p()
     status = lib.ntapi_args_append_json(pointer, text, len(text), ctypes.byref(error))
     if status != Status.OK:
@@ -115,7 +137,9 @@ def _append_multipart_named_data(
 
 def _append_json(pointer: int, _: list[int], text: str) -> int:
     content = text.encode("utf-8", "surrogatepass")
-    if _LARGE_INTEGER.search(text):
+    import re
+
+    if re.search(r"\d{19}", text):
         # Beyond 64 bits the core's integers become doubles; Python's are exact and stay so.
         return int(lib.ntapi_args_data(pointer, content, len(content), b"application/json"))
     error = ctypes.c_void_p()
@@ -159,6 +183,15 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "multipart_named_data": _append_multipart_named_data,
     "json": _append_json,
     "stream": _append_stream,
+}
+
+
+_PAIRS: dict[str, Callable[..., int]] = {
+    "url": lib.ntapi_args_url,
+    "path": lib.ntapi_args_path,
+    "form": lib.ntapi_args_form,
+    "header": lib.ntapi_args_header,
+    "add_header": lib.ntapi_args_add_header,
 }
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import threading
 from types import TracebackType
-from typing import Callable, Optional
 
 from . import _registry
-from ._arg import Args
 from ._building import build
 from ._checks import check_timeout
 from ._client import BaseClient
-from ._delivery import ProgressHandler
 from ._enums import LogFlags, Thread
-from ._loops import running_mailbox
-from ._places import Place, PlaceLike
+from ._loop_call import LoopCall
+from ._loops import loop_mailbox, running_mailbox
 from ._response import Response
-from ._typing import Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Optional
+
+    from ._aliases import Args, PlaceLike, ProgressHandler
+    from ._protocols import Place
+    from ._typing import Self
 
 
 class _LoopObserver:
@@ -68,6 +72,31 @@ class AsyncClient(BaseClient):
         is raised.
         """
         loop = asyncio.get_running_loop()
+        if self._may_be_short and upload_progress is None and download_progress is None:
+            call = LoopCall(self, loop_mailbox(loop), loop.create_future())
+            if call.begin(command, args):
+                try:
+                    return await call.waiter
+                except asyncio.CancelledError:
+                    if not call.is_done:
+                        call.waiter = loop.create_future()
+                        call.cancel()
+                        await _uninterrupted(call.waiter)
+                    raise
+                except BaseException:
+                    # The coroutine is thrown away: there is no loop to wait on.
+                    call.cancel()
+                    raise
+        return await self._perform_long(command, args, upload_progress, download_progress)
+
+    async def _perform_long(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        upload_progress: Optional[ProgressHandler],
+        download_progress: Optional[ProgressHandler],
+    ) -> Response:
+        loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
 
         def resolve(response: Response) -> None:
@@ -76,7 +105,7 @@ class AsyncClient(BaseClient):
             if not waiter.done() and not loop.is_closed():
                 waiter.set_result(response)
 
-        mailbox = running_mailbox()
+        mailbox = loop_mailbox(loop)
         request = build(
             self,
             command,

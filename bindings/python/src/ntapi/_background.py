@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import Optional
 
 from . import _registry
 from ._mailbox import Mailbox
 from ._report import report
 from ._threads import adopt_as_current, main_mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
 
 
 class _Worker:

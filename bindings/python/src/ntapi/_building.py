@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _same_thread
-from ._arg import Arg, Args, flatten
+from ._arg import Arg, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
-from ._delivery import Delivery, ProgressHandler, ResponseHandler
+from ._delivery import Delivery
 from ._enums import Handler
 from ._errors import ApiError
 from ._handles import Handle
 from ._library import lib
-from ._places import Place
 from ._request import Request
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from ._aliases import Args, ProgressHandler, ResponseHandler
     from ._client import BaseClient
+    from ._protocols import Place
 
 _HANDLER_OF = {
     "response_thread": Handler.RESPONSE,

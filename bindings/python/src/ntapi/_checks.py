@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from typing import Any, Optional
+from types import CoroutineType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def type_name(value: object) -> str:
@@ -54,6 +57,8 @@ def check_handler(handler: object, what: str = "the handler") -> None:
 
 def is_async(function: Any) -> bool:
     """Whether calling it only makes a coroutine, which nobody would await."""
+    import inspect
+
     call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async __call__
     return any(
         inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each)
@@ -63,6 +68,6 @@ def is_async(function: Any) -> bool:
 
 def refuse_coroutine(result: object) -> None:
     """Raises TypeError for what a hook returned when it is a coroutine."""
-    if inspect.iscoroutine(result):
+    if isinstance(result, CoroutineType):
         result.close()
         raise TypeError("hooks are plain functions, not async ones")

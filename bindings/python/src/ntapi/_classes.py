@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
 
 from ._handles import Handle
 from ._library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _handles: weakref.WeakKeyDictionary[type, Handle] = weakref.WeakKeyDictionary()
 _lock = threading.RLock()

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import re
 import threading
-from typing import TYPE_CHECKING, Any, Optional
 
 from . import _hooks, _registry, _same_thread
-from ._arg import Arg, Args, flatten
+from ._arg import Arg, flatten
 from ._arg_list import append_args
 from ._background import background_mailbox
 from ._building import build
 from ._checks import check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._delivery import Delivery, Outcome, ProgressHandler, ResponseHandler
+from ._delivery import Delivery
 from ._enums import LogFlags, Status
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
 from ._mailbox import Mailbox
-from ._places import Place, PlaceLike, resolve
+from ._places import resolve
 from ._request import Request
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ._aliases import Args, PlaceLike, ProgressHandler, ResponseHandler
+    from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
 """What BaseClient.__init__ sets."""
-_CREDENTIALS = re.compile(r"//[^/@]*@")
 
 
 def _scope(owner: type, instance: Any) -> Any:
@@ -57,7 +61,7 @@ class BaseClient(Hooks):
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
         self._base_url = base_url
-        self._pending: set[Delivery] = set()
+        self._pending: set[Owed] = set()
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
         self._find_overridden()
@@ -71,8 +75,10 @@ class BaseClient(Hooks):
         cls = type(self)
         module = cls.__module__.partition("._")[0]
         name = cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
+        import re
+
         url = self._base_url
-        shown = 'base URL by default "baseUrl"' if url is None else _CREDENTIALS.sub("//", url)
+        shown = 'base URL by default "baseUrl"' if url is None else re.sub(r"//[^/@]*@", "//", url)
         return f"<{name} {shown}>"
 
     if not TYPE_CHECKING:
@@ -192,7 +198,7 @@ class BaseClient(Hooks):
         """Cancels what runs and refuses new requests; a second time does nothing."""
         lib.ntapi_client_close(self._handle.pointer)
 
-    def _ending_by_themselves(self, own: Mailbox) -> list[Outcome]:
+    def _ending_by_themselves(self, own: Mailbox) -> list[Ending]:
         """The requests whose handlers run when this thread drains its own mailbox, or in the
         background.
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from json import decoder
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Reads on from behind the opening quote; the standard library's own.
 _scan_string: Any = decoder.scanstring  # type: ignore[attr-defined]

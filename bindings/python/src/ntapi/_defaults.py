@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Optional, Protocol
 
 from . import _same_thread
 from ._checks import check_string
 from ._enums import Status
-from ._json import from_c, to_c
 from ._library import lib
 from ._report import report
 from ._signatures import DestroyFunction, ProviderFunction
 
-Provider = Callable[[str], Any]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from ._protocols import GetDefault, Scope, SetDefault
+
+    Provider = Callable[[str], Any]
 
 _providers: dict[int, Provider] = {}
 _tokens = itertools.count(1)
@@ -24,6 +28,8 @@ def _ask_provider(token: int, key: bytes) -> Optional[int]:
     provider = _providers.get(token)
     if provider is None:
         return None
+    from ._json import to_c
+
     try:
         value = provider(key.decode())
         return None if value is None else to_c(value)
@@ -58,6 +64,8 @@ def set_in(scope: Optional[int], key: str, value: Any) -> None:
         _providers[token] = value
         status = lib.ntapi_defaults_set_provider(scope, name, _provide, token, _forget_provider)
     else:
+        from ._json import to_c
+
         document = to_c(value)
         try:
             status = lib.ntapi_defaults_set(scope, name, document)
@@ -72,7 +80,11 @@ def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
     check_string(key, "the name of a default")
     pointer = lib.ntapi_defaults_get(scope, key.encode())
     _same_thread.raise_kept()
-    return from_c(pointer) if pointer else fallback
+    if not pointer:
+        return fallback
+    from ._json import from_c
+
+    return from_c(pointer)
 
 
 class GlobalDefaults:
@@ -92,30 +104,12 @@ class GlobalDefaults:
 defaults = GlobalDefaults()
 
 
-class SetDefault(Protocol):
-    """Sets a default, any JSON value; None removes it, a function of the key is asked at each
-    look-up.
-    """
-
-    def __call__(self, key: str, value: Any) -> None: ...
-
-
-class GetDefault(Protocol):
-    """Looks a default up: in the client, its class, the classes it derives from, then globally."""
-
-    def __call__(self, key: str, fallback: Any = None) -> Any: ...
-
-
-class _Scope(Protocol):
-    def __call__(self, owner: type, instance: Any) -> Optional[int]: ...
-
-
 class SetDefaultMethod:
     """A method of a class as well as of its instances: `Client.set_default(...)`,
     `client.set_default(...)`.
     """
 
-    def __init__(self, scope: _Scope) -> None:
+    def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def __get__(self, instance: Any, owner: type) -> SetDefault:
@@ -128,7 +122,7 @@ class SetDefaultMethod:
 class GetDefaultMethod:
     """As SetDefaultMethod, for look-ups."""
 
-    def __init__(self, scope: _Scope) -> None:
+    def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def __get__(self, instance: Any, owner: type) -> GetDefault:

@@ -8,25 +8,26 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Callable, Optional
 
 from . import _registry
 from ._background import adopt, background_mailbox
 from ._enums import Handler, RequestState
 from ._errors import ApiError
+from ._events import Facts
 from ._handles import Handle
 from ._library import lib
-from ._mailbox import Job, Mailbox
-from ._places import Place
+from ._mailbox import Mailbox
 from ._report import call_reporting, report
 from ._response import Response
 from ._streams import forget_source, source_error
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._client import BaseClient
+    from typing import Callable, Optional
 
-ResponseHandler = Callable[[Response], object]
-ProgressHandler = Callable[[int, Optional[int]], object]
+    from ._aliases import Job
+    from ._client import BaseClient
+    from ._protocols import Place
 
 
 class Outcome:
@@ -119,7 +120,8 @@ class Delivery:
 
         Handlers are never called inside this.
         """
-        response = Response(None, None, self.failure)
+        assert self.failure is not None
+        response = Response._failed(self.failure)
         self.place(Handler.RESPONSE).post(partial(self._finish, response))
 
     def abandon(self) -> None:
@@ -136,9 +138,9 @@ class Delivery:
         known = None if total < 0 else total
         self._submit(handler, partial(self._call, function, count, known), is_start=count == 0)
 
-    def take_response(self, pointer: int) -> None:
+    def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
-        response = Response(Handle(pointer, lib.ntapi_response_free), self.handle)
+        response = Response(event[2], event, self.handle)
         self._submit(Handler.RESPONSE, partial(self._finish, response), is_start=False)
 
     def _submit(self, handler: Handler, job: Job, is_start: bool) -> None:
@@ -213,7 +215,7 @@ class Delivery:
         self.outcome.delivery = None
         self.forget_sources()
         self.client._pending.discard(self)
-        _registry.ended(self)
+        _registry.ended(self.token)
 
     def forget_sources(self) -> None:
         """Streams are not read any more."""

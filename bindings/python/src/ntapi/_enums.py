@@ -24,6 +24,13 @@ class Handler(enum.IntFlag):
     DOWNLOAD_PROGRESS = 4
 
 
+class Content(enum.IntFlag):
+    """What a response holds beside its data."""
+
+    JSON = 1
+    PREFIX_TEXT = 2
+
+
 class ErrorDomain(enum.Enum):
     """Where an error comes from."""
 
@@ -89,3 +96,4 @@ class Status(enum.IntEnum):
     INVALID_ARGUMENT = 1
     INVALID_STATE = 2
     TIMED_OUT = 3
+    INTERRUPTED = 4

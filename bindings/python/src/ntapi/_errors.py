@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional
-
 from . import codes
 from ._enums import ErrorDomain
 from ._library import lib
-from ._typing import Self
 from .codes import ErrorCode
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Optional
+
     from ._response import Response
+    from ._typing import Self
 
 
 class ApiError(Exception):

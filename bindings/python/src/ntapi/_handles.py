@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-import weakref
-from typing import Any, Callable, Optional
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+
+is_over: list[bool] = []
+"""Not empty once the process has ended all requests. It takes its memory back, so that nothing is
+freed any more: what a free may call in Python may be gone already.
+"""
 
 
 class Handle:
     """Owns one C object and frees it once, when told to or when collected, in any order with other
-    handles.
+    handles. Without a function that frees, the object is lent.
     """
 
-    __slots__ = ("__weakref__", "_finalizer", "pointer")
+    __slots__ = ("__weakref__", "_free", "pointer")
 
     pointer: Optional[int]
     """The C pointer; None, which C reads as NULL, once freed."""
 
-    def __init__(self, pointer: int, free: Callable[[int], Any]) -> None:
+    def __init__(self, pointer: int, free: Optional[Callable[[int], Any]] = None) -> None:
         self.pointer = pointer
-        self._finalizer = weakref.finalize(self, free, pointer)
-        # At exit the process takes its memory back; the exit hook does what has to be done in
-        # order.
-        self._finalizer.atexit = False
+        self._free = free
 
     def free(self) -> None:
         """Frees the object now; a second call does nothing."""
-        self.pointer = None
-        self._finalizer()
+        pointer, self.pointer = self.pointer, None
+        if pointer is not None and self._free is not None:
+            self._free(pointer)
+
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
+        if not _is_over:
+            self.free()

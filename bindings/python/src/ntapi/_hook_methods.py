@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Optional
 
 from . import codes
-from ._arg import Arg, Args
+from ._arg import Arg
 from ._checks import is_async, refuse_coroutine
 from ._enums import ErrorDomain, LogFlags
 from ._errors import ApiError
@@ -16,11 +15,19 @@ from ._report import call_reporting
 from ._request import Request
 from ._response import Response
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from ._aliases import Args
+
 
 class Hooks:
     """A subclass overrides the hooks that it needs; only those are ever called."""
 
     _overridden: frozenset[str]
+    _may_be_short: bool
+    """Whether nothing is overridden."""
 
     def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
         """Adjusts the args of a request: change the list, or return another.
@@ -72,6 +79,7 @@ class Hooks:
         self._overridden = frozenset(
             name for name in names if getattr(cls, name) is not getattr(Hooks, name)
         )
+        self._may_be_short = not self._overridden
         for name in self._overridden:
             if is_async(getattr(cls, name)):
                 raise TypeError(f"hooks are plain functions, not async ones: {name}")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import TYPE_CHECKING, Optional
 
 from . import _same_thread
 from ._enums import LogFlags, Status
@@ -17,7 +16,10 @@ from ._logging import log_line
 from ._report import call_reporting
 from ._signatures import BuildRequestFunction, DestroyFunction, WriteLogFunction
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Optional
+
     from ._client import BaseClient
 
 _clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()

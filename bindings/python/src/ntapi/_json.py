@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Optional
 
 from ._errors import take_error
 from ._library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+
+encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+"""Compact JSON of what cannot contain itself."""
 
 
 def to_c(value: Any) -> int:

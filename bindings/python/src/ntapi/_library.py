@@ -1,15 +1,17 @@
-"""Finds libntapi, loads it and gives every function its signature."""
+"""Finds libntapi, loads it and gives its functions their signatures."""
 
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
-from ._signatures import FUNCTIONS
+from ._signatures import FUNCTIONS, LATEST
 from ._version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
@@ -22,20 +24,36 @@ def _candidates() -> Iterator[tuple[str, str]]:
         # Asked for by name: falling back to another copy would hide a mistake.
         yield f"the environment variable {VARIABLE}", named
         return
-    here = Path(__file__).resolve()
-    packaged = here.with_name(SONAME)
-    yield "the package", str(packaged)
-    for root in here.parents[4:5]:
-        if (root / "include" / "ntapi.h").is_file():
-            yield "the source tree", str(root / "build" / SONAME)
+    package = os.path.dirname(os.path.realpath(__file__))
+    yield "the package", os.path.join(package, SONAME)
+    root = os.path.abspath(os.path.join(package, *[os.pardir] * 4))
+    if os.path.isfile(os.path.join(root, "include", "ntapi.h")):
+        yield "the source tree", os.path.join(root, "build", SONAME)
     yield "the system", SONAME
+    import ctypes.util
+
     found = ctypes.util.find_library("ntapi")
     if found and found != SONAME:
         yield "the system", found
 
 
-def _bind(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
-    """Checks that the library's version fits and declares every function."""
+class Library:
+    """The library's functions, each declared when it is first used."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self._name = library._name
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._library, name)
+        function.restype, function.argtypes = FUNCTIONS[name]
+        # From now on it is found without this.
+        setattr(self, name, function)
+        return function
+
+
+def _checked(library: ctypes.CDLL, path: str) -> Library:
+    """Checks that the library's version fits."""
     try:
         library.ntapi_version.restype = ctypes.c_char_p
         library.ntapi_version.argtypes = ()
@@ -47,14 +65,10 @@ def _bind(library: ctypes.CDLL, path: str) -> ctypes.CDLL:
             f"{path} is version {version}, but this package needs {__version__} or a later one "
             "of the same series. Install the package and the library from the same release."
         )
-    for name, (restype, argtypes) in FUNCTIONS.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError:
-            raise ImportError(f"{path} (version {version}) lacks the function {name}") from None
-        function.restype = restype
-        function.argtypes = argtypes
-    return library
+    # Functions are only ever added, so one that has the latest has all.
+    if not hasattr(library, LATEST):
+        raise ImportError(f"{path} (version {version}) lacks the function {LATEST}")
+    return Library(library)
 
 
 def _fits(version: str) -> bool:
@@ -69,7 +83,7 @@ def _fits(version: str) -> bool:
     return theirs[:series] == ours[:series] and theirs >= ours
 
 
-def load() -> ctypes.CDLL:
+def load() -> Library:
     """Loads the library, or says everywhere it was looked for."""
     tried: list[str] = []
     for origin, path in _candidates():
@@ -78,7 +92,7 @@ def load() -> ctypes.CDLL:
         except OSError as error:
             tried.append(f"  {origin}: {path} ({error})")
         else:
-            return _bind(library, path)
+            return _checked(library, path)
     raise ImportError(
         f"{SONAME} was not found. Looked in:\n"
         + "\n".join(tried)

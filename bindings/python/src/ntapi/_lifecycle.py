@@ -6,13 +6,17 @@ import atexit
 import os
 import threading
 import time
-from typing import Optional
 
-from . import _background, _classes, _loops, _registry, _streams, _threads, codes
-from ._delivery import Delivery
+from . import _background, _classes, _handles, _loops, _registry, _streams, _threads, codes
 from ._library import lib
 from ._logging import use_standard_error
 from ._mailbox import Mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._protocols import Owed
 
 _PATIENCE = 5.0
 """Seconds that the end of the process waits for handlers, at most."""
@@ -31,8 +35,8 @@ def drain(timeout: Optional[float] = None) -> int:
     return max(0, len(_registry.pending) - mine)
 
 
-def _is_running_here(delivery: Delivery) -> bool:
-    return delivery.outcome.runner == threading.get_ident()
+def _is_running_here(owed: Owed) -> bool:
+    return owed.outcome.runner == threading.get_ident()
 
 
 def _is_attended(mailbox: Mailbox) -> bool:
@@ -58,6 +62,7 @@ def _at_exit() -> None:
     _background.end(max(0.1, deadline - time.monotonic()))
     lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
     use_standard_error(timeout=0.5)
+    _handles.is_over.append(True)
 
 
 def _after_fork_in_child() -> None:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 
 from ._library import lib
 from ._report import report
 from ._signatures import DestroyFunction, LogFunction
 
-logger = logging.getLogger("ntapi")
-
-_LEVELS = {1: logging.DEBUG, 2: logging.INFO, 4: logging.WARNING, 8: logging.ERROR}
+_NAME = "ntapi"
+# The numbers that logging documents; it is imported with the first line, which most programs never
+# log.
+_INFO = 20
+_LEVELS = {1: 10, 2: _INFO, 4: 30, 8: 40}
 _installed: dict[int, threading.Event] = {}
 
 
 def log_line(level: int, message: bytes) -> None:
     """Logs one line."""
-    logger.log(_LEVELS.get(level, logging.INFO), "%s", message.decode("utf-8", "replace"))
+    import logging
+
+    text = message.decode("utf-8", "replace")
+    logging.getLogger(_NAME).log(_LEVELS.get(level, _INFO), "%s", text)
+
+
+def warn(text: str, *values: object) -> None:
+    """Logs a warning of Python's own."""
+    import logging
+
+    logging.getLogger(_NAME).warning(text, *values)
 
 
 def _write(_: int, level: int, message: bytes) -> None:
@@ -25,7 +36,7 @@ def _write(_: int, level: int, message: bytes) -> None:
     try:
         log_line(level, message)
     except BaseException as error:
-        report(error, logger)
+        report(error, log_line)
 
 
 _sink = LogFunction(_write)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import weakref
 
 from . import _background
 from ._mailbox import Mailbox
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Callable, Optional
 
 _mailboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = (
     weakref.WeakKeyDictionary()
@@ -25,8 +29,26 @@ class _Reader:
         self._mailbox.drain()
 
 
+def _no_loop() -> None:
+    """Stands for a weak reference to a loop that has gone."""
+
+
+# The loop that asked last, weakly, and its mailbox: one tuple, which other threads replace whole.
+_latest: tuple[Callable[[], object], Optional[Mailbox]] = (_no_loop, None)
+
+
 def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     """The mailbox of a loop, made on first use. On the loop's thread."""
+    global _latest
+    reference, latest = _latest
+    if latest is not None and reference() is loop:
+        return latest
+    mailbox = _made_mailbox(loop)
+    _latest = (weakref.ref(loop), mailbox)
+    return mailbox
+
+
+def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     mailbox = _mailboxes.get(loop)
     if mailbox is None:
         mailbox = _mailboxes[loop] = Mailbox()
@@ -43,11 +65,17 @@ def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
 
 def running_mailbox() -> Mailbox:
     """The mailbox of the loop that runs on this thread."""
+    import asyncio
+
     return loop_mailbox(asyncio.get_running_loop())
 
 
 def is_loop_mailbox_here(mailbox: Mailbox) -> bool:
     """Whether the loop that runs on this thread drains this mailbox."""
+    if not _mailboxes:
+        return False
+    import asyncio
+
     try:
         return _mailboxes.get(asyncio.get_running_loop()) is mailbox
     except RuntimeError:
@@ -61,4 +89,6 @@ def is_of_running_loop(mailbox: Mailbox) -> bool:
 
 def reset_in_child() -> None:
     """In a forked child: the parent's loops are the parent's."""
+    global _latest
+    _latest = (_no_loop, None)
     _mailboxes.clear()

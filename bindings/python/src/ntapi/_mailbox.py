@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 import select
 import threading
 import time
 import weakref
 from collections import deque
 from collections.abc import Iterator
-from typing import Callable, Optional
 
 from . import _registry
 from ._checks import check_timeout
-from ._enums import Handler
+from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
-from ._signatures import Event
+from ._logging import warn
 from ._wake import Waker
 
-_logger = logging.getLogger("ntapi")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Optional
 
-_BATCH = 64
+    from ._aliases import Job
+
 _LONGEST = 1_000_000.0
 """Seconds, less than epoll's own limit of about 24 days."""
-_Batch = Event * _BATCH
-
-Job = Callable[[], object]
 
 
 class Mailbox:
@@ -54,7 +52,7 @@ class Mailbox:
         # Events as C stored them. The array is put here before C fills it, so that a
         # KeyboardInterrupt right after the call finds them here at the next drain, instead of
         # losing them.
-        self._batches: deque[Iterator[Event]] = deque()
+        self._batches: deque[Iterator[Facts]] = deque()
         self._jobs: deque[Job] = deque()
         self._waker = Waker()
         weakref.finalize(self, self._waker.close).atexit = False
@@ -68,6 +66,8 @@ class Mailbox:
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = threading.RLock()
+        self.leave = self._draining.release
+        """Ends what `enter` began."""
         self._epoll = select.epoll()
         self._epoll.register(self.event_fd, select.EPOLLIN)
         self._epoll.register(self._waker.fileno(), select.EPOLLIN)
@@ -120,15 +120,15 @@ class Mailbox:
         Returns how many ran.
         """
         count = 0
-        self._enter()
+        self.enter()
         try:
             # What arrives meanwhile leaves the descriptor readable; a loop that drains on it is not
             # starved.
             self._take()
-            while self._step(take=False):
+            while self.step(take=False):
                 count += 1
         finally:
-            self._leave()
+            self.leave()
         return count
 
     def run(self, timeout: Optional[float] = None) -> bool:
@@ -155,10 +155,10 @@ class Mailbox:
         """
         check_timeout(timeout)
         deadline = None if timeout is None else time.monotonic() + timeout
-        self._enter()
+        self.enter()
         try:
             while not is_over():
-                if self._step(take=True):
+                if self.step(take=True):
                     continue
                 # Another thread may have made it over after we asked, and woken us before that step
                 # cleared the wake: without a second look we would sleep for ever.
@@ -171,7 +171,7 @@ class Mailbox:
                 self._epoll.poll(None if remaining is None else min(remaining, _LONGEST), 1)
             return True
         finally:
-            self._leave()
+            self.leave()
 
     def adopt(self, other: Mailbox) -> None:
         """From now on whoever drains this one drains the other too, whose own thread has ended.
@@ -189,6 +189,11 @@ class Mailbox:
         self.post(take_over)
 
     @property
+    def has_more(self) -> bool:
+        """Whether something waits here that was taken from C before."""
+        return bool(self._batches or self._jobs)
+
+    @property
     def owner(self) -> Optional[int]:
         """The identifier of the thread that it belongs to."""
         return self._owner
@@ -201,15 +206,12 @@ class Mailbox:
         self._draining.release()
         return False
 
-    def _enter(self) -> None:
-        """Checks that this thread may drain, and keeps other threads out until `_leave`."""
+    def enter(self) -> None:
+        """Checks that this thread may drain, and keeps other threads out until `leave`."""
         if self._owner is not None and self._owner != threading.get_ident():
             raise RuntimeError("this mailbox belongs to another thread")
-        if not self._draining.acquire(blocking=False):
+        if not self._draining.acquire(False):
             raise RuntimeError("another thread is draining this mailbox")
-
-    def _leave(self) -> None:
-        self._draining.release()
 
     def _clear_wake(self) -> None:
         """Only when woken: a system call for each drain is worth saving.
@@ -226,18 +228,18 @@ class Mailbox:
         self._clear_wake()
         found = False
         while True:
-            batch = _Batch()
-            self._batches.append(iter(batch))
+            room, events = new_batch()
+            self._batches.append(events)
             self._taking += 1
             try:
-                count = lib.ntapi_mailbox_take(self._handle.pointer, batch, _BATCH)
+                count = lib.ntapi_mailbox_take(self._handle.pointer, room, BATCH)
             finally:
                 self._taking -= 1
             found = found or count > 0
-            if count < _BATCH:
+            if count < BATCH:
                 return found
 
-    def _step(self, take: bool) -> bool:
+    def step(self, take: bool) -> bool:
         """Runs one event or job; False when none waits."""
         while True:
             # While C fills a batch it may run a C program's callback that comes back here: the
@@ -245,9 +247,9 @@ class Mailbox:
             while self._batches and not self._taking:
                 batch = self._batches[0]
                 event = next(batch, None)
-                if event is not None and event.handler:
-                    if self._is_orphan and event.handler == Handler.RESPONSE:
-                        _logger.warning(
+                if event is not None and event[0]:
+                    if self._is_orphan and event[0] == RESPONSE:
+                        warn(
                             "a %s has ended before its response came; the handler runs on %s",
                             self.whose,
                             threading.current_thread().name,

@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import concurrent.futures
-import logging
-from typing import Any, Callable, Protocol, Union
-
 from ._background import background_mailbox
 from ._enums import Thread
-from ._mailbox import Job, Mailbox
+from ._logging import warn
+from ._mailbox import Mailbox
 from ._report import report
 from ._threads import current_mailbox, main_mailbox
 
-_logger = logging.getLogger("ntapi")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import concurrent.futures
+    from typing import Any
 
-Submit = Callable[[Job], object]
-PlaceLike = Union[Thread, Mailbox, concurrent.futures.Executor, Submit]
-"""A thread of `Thread`, a mailbox, an executor, or any function that takes a job, such as
-loop.call_soon_threadsafe.
-"""
-
-
-class Place(Protocol):
-    """Where a handler runs."""
-
-    @property
-    def mailbox(self) -> Mailbox:
-        """Where C delivers its events."""
-
-    @property
-    def runs_inline(self) -> bool:
-        """Whether the thread that drains that mailbox is already the right one."""
-
-    def post(self, job: Job) -> None:
-        """Runs a job there. From any thread."""
+    from ._aliases import Job, PlaceLike, Submit
+    from ._protocols import Place
 
 
 class _Submitting:
@@ -62,15 +44,17 @@ class _Submitting:
             future: Any = self._submit(run)
         except Exception as error:
             # Shut down or closed. The promise of exactly one call stands.
-            _logger.warning("%r refuses a handler, which runs in the background: %s", self, error)
+            warn("%r refuses a handler, which runs in the background: %s", self, error)
             background_mailbox().post(job)
             return
-        if isinstance(future, concurrent.futures.Future):
+        from concurrent.futures import Future
+
+        if isinstance(future, Future):
             future.add_done_callback(lambda done: self._submitted(done, job))
 
     def _submitted(self, future: concurrent.futures.Future[Any], job: Job) -> None:
         if future.cancelled():
-            _logger.warning("%r cancelled a handler, which runs in the background", self)
+            warn("%r cancelled a handler, which runs in the background", self)
             background_mailbox().post(job)
 
     def __repr__(self) -> str:
@@ -79,8 +63,11 @@ class _Submitting:
 
 def check_place(place: object) -> None:
     """Raises TypeError for what is no place."""
-    known = (Thread, Mailbox, concurrent.futures.Executor)
-    if not isinstance(place, known) and not callable(place):
+    if isinstance(place, (Thread, Mailbox)) or callable(place):
+        return
+    from concurrent.futures import Executor
+
+    if not isinstance(place, Executor):
         raise TypeError(f"a Thread, Mailbox, executor or function is expected, not {place!r}")
 
 
@@ -94,6 +81,8 @@ def resolve(place: PlaceLike) -> Place:
         return current_mailbox()
     if isinstance(place, Mailbox):
         return place
-    if isinstance(place, concurrent.futures.Executor):
+    from concurrent.futures import Executor
+
+    if isinstance(place, Executor):
         return _Submitting(place.submit)
     return _Submitting(place)

@@ -5,26 +5,20 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
 
 from ._enums import Handler
+from ._events import RESPONSE, Facts
 from ._library import lib
-from ._signatures import Event
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._delivery import Delivery
     from ._mailbox import Mailbox
-
-
-class Observer(Protocol):
-    """Somebody who waits for requests that end on another thread."""
-
-    def wake(self) -> None: ...
+    from ._protocols import Observer, Owed
 
 
 # Single operations on these are atomic, and nothing here reads first and writes later on what it
 # read.
-pending: dict[int, Delivery] = {}
+pending: dict[int, Owed] = {}
 _observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
@@ -36,21 +30,21 @@ def new_token() -> int:
     return next(_tokens)
 
 
-def dispatch(event: Event) -> None:
+def dispatch(event: Facts) -> None:
     """Hands an event that was taken from a mailbox to its request. On the thread that took it."""
-    delivery = pending.get(event.user_data)
-    if event.handler == Handler.RESPONSE:
-        if delivery is None:
-            lib.ntapi_response_free(event.response)
+    owed = pending.get(event[1])
+    if event[0] == RESPONSE:
+        if owed is None:
+            lib.ntapi_response_free(event[2])
         else:
-            delivery.take_response(event.response)
-    elif delivery is not None:
-        delivery.take_progress(Handler(event.handler), event.bytes, event.total)
+            owed.take_response(event)
+    elif owed is not None:
+        owed.take_progress(Handler(event[0]), event[3], event[4])
 
 
 def delivers_to(mailbox: Mailbox) -> bool:
     """Whether a request may still have something for this mailbox."""
-    return any(delivery.uses(mailbox) for delivery in tuple(pending.values()))
+    return any(owed.uses(mailbox) for owed in tuple(pending.values()))
 
 
 @contextlib.contextmanager
@@ -64,9 +58,9 @@ def observing(observer: Observer) -> Iterator[None]:
         del _observers[token]
 
 
-def ended(delivery: Delivery) -> None:
+def ended(token: int) -> None:
     """Says that a request's handler has returned."""
-    pending.pop(delivery.token, None)
+    pending.pop(token, None)
     if _observers:
         for observer in tuple(_observers.values()):
             observer.wake()

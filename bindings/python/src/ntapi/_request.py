@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Optional
 
 from . import _registry
 from ._checks import check_timeout
@@ -14,7 +13,10 @@ from ._library import lib
 from ._loops import is_loop_mailbox_here
 from ._threads import current_mailbox
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Optional
+
     from ._response import Response
 
 

@@ -3,48 +3,79 @@
 from __future__ import annotations
 
 import ctypes
-import json
-from datetime import datetime, timezone
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Callable, Optional
 
-from . import _deep_json, codes
+from . import codes
 from ._checks import refuse_coroutine
-from ._enums import ErrorDomain
+from ._enums import Content, ErrorDomain
 from ._errors import ApiError, read_error
-from ._handles import Handle
+from ._events import Facts
+from ._handles import Handle, is_over
 from ._headers import Headers
 from ._library import lib
-from ._metrics import Metrics, read_metrics
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any, Callable, Optional
+
+    from ._metrics import Metrics
     from ._request import Request
 
 _UNSET: Any = object()
+# Plain numbers: an enum's operators are calls.
+_JSON = int(Content.JSON)
+_PREFIX_TEXT = int(Content.PREFIX_TEXT)
+_NOTHING = (0, 0, 0, 0, 0)
+_free = lib.ntapi_response_free
 
 
 class Response:
     """What came back, or what went wrong. Everything is read when it is first asked for."""
 
+    __slots__ = (
+        "__weakref__",
+        "_data",
+        "_error",
+        "_facts",
+        "_headers",
+        "_metrics",
+        "_parsed",
+        "_pointer",
+        "_request",
+    )
+
+    _error: Optional[ApiError]
+    _data: bytes
+    _headers: Headers
+    _metrics: Metrics
+
     def __init__(
-        self, handle: Optional[Handle], request: Optional[Handle], error: Optional[ApiError] = None
+        self, pointer: Optional[int], facts: Facts, request: Optional[Handle] = None
     ) -> None:
-        # Without a handle it is the response to a request that could not be built: C answers NULL
-        # with nothing.
-        self._handle = handle
+        """Owns a C response."""
+        self._pointer = pointer
+        self._facts = facts
         self._request = request
-        self._pointer = handle.pointer if handle else None
-        self._error: Optional[ApiError] = _UNSET if error is None else error
         self._parsed: Any = _UNSET
-        if error is not None:
-            error.response = self
+        self._error = None
+        if facts[-5]:
+            self._set_error(read_error(facts[-5]))
+
+    @classmethod
+    def _failed(cls, error: ApiError) -> Response:
+        """The response to a request that could not be built: C answers NULL with nothing."""
+        response = cls(None, _NOTHING)
+        response._error = error
+        error.response = response
+        return response
+
+    def __del__(self, _is_over: list[bool] = is_over) -> None:
+        if self._pointer and not _is_over:
+            _free(self._pointer)
 
     @property
     def error(self) -> Optional[ApiError]:
         """What went wrong, or None."""
-        if self._error is _UNSET:
-            pointer = lib.ntapi_response_error(self._pointer)
-            self._set_error(read_error(pointer) if pointer else None)
         return self._error
 
     def _set_error(self, error: Optional[ApiError]) -> None:
@@ -55,16 +86,19 @@ class Response:
 
     def raise_for_error(self) -> Response:
         """Raises the error, if there is one; else returns the response itself."""
-        if self.error is not None:
-            raise self.error
+        if self._error is not None:
+            raise self._error
         return self
 
-    @cached_property
+    @property
     def data(self) -> bytes:
         """The body as it was received, decompressed. Copied once, when first asked for."""
-        length = ctypes.c_size_t()
-        address = lib.ntapi_response_data(self._pointer, ctypes.byref(length))
-        return ctypes.string_at(address, length.value) if address else b""
+        try:
+            return self._data
+        except AttributeError:
+            facts = self._facts
+            self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
+            return self._data
 
     @property
     def text(self) -> str:
@@ -81,9 +115,7 @@ class Response:
     @property
     def has_json(self) -> bool:
         """Whether the body is JSON; tells a JSON null from no JSON."""
-        if self._parsed is not _UNSET:
-            return True
-        return bool(lib.ntapi_response_json(self._pointer))
+        return self._facts[-1] & _JSON != 0 or self._parsed is not _UNSET
 
     @property
     def json(self) -> Any:
@@ -94,27 +126,41 @@ class Response:
         parser, so that integers of any size are exact.
         """
         if self._parsed is _UNSET:
-            document = lib.ntapi_response_json(self._pointer)
-            if not document:
+            if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = self._parse(document)
+            self._parsed = self._parse()
         return self._parsed
 
-    def _parse(self, document: int) -> Any:
-        prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
-        if self.data.startswith(prefix):
-            text = self.data[len(prefix) :].decode("utf-8-sig")
-        else:
-            # The core had to mend the prefix to make it UTF-8, so that its length says nothing.
-            text = lib.ntapi_json_text(document).decode()
+    def _parse(self) -> Any:
+        import json
+
+        text = self._json_text()
         try:
             return json.loads(text)
         except RecursionError:
+            from . import _deep_json
+
             return _deep_json.parse(text)
         except ValueError:
             # The two parsers disagree about this document; the core's reading is the one that
             # counts.
-            return json.loads(lib.ntapi_json_text(document))
+            return json.loads(self._core_text())
+
+    def _json_text(self) -> str:
+        """The JSON as it was received, without what came before it."""
+        prefix = b""
+        if self._facts[-1] & _PREFIX_TEXT:
+            prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
+        if self.data.startswith(prefix):
+            text = self.data[len(prefix) :] if prefix else self.data
+            return text.decode().removeprefix("\ufeff")
+        # The core had to mend the prefix to make it UTF-8, so that its length says nothing.
+        return self._core_text()
+
+    def _core_text(self) -> str:
+        """The JSON as the core read it."""
+        text = lib.ntapi_json_text(lib.ntapi_response_json(self._pointer))
+        return str(text.decode())
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
@@ -124,29 +170,34 @@ class Response:
             self._parsed = parsed
         except Exception as error:
             # An HTTP error says more than a body that is not JSON.
-            if self.error is None:
+            if self._error is None:
                 failure = error
                 if not isinstance(failure, ApiError):
                     failure = ApiError(codes.INVALID_JSON, str(error), domain=ErrorDomain.JSON)
                     failure.__cause__ = error
                 self._set_error(failure)
 
-    @cached_property
+    @property
     def headers(self) -> Headers:
         """The header lines."""
-        count = lib.ntapi_response_header_count(self._pointer)
-        return Headers(
-            (
-                lib.ntapi_response_header_name(self._pointer, index).decode("utf-8", "replace"),
-                lib.ntapi_response_header_value(self._pointer, index).decode("utf-8", "replace"),
-            )
-            for index in range(count)
-        )
+        try:
+            return self._headers
+        except AttributeError:
+            self._headers = Headers(map(self._header_line, range(self._header_count())))
+            return self._headers
+
+    def _header_count(self) -> int:
+        return int(lib.ntapi_response_header_count(self._pointer))
+
+    def _header_line(self, index: int) -> tuple[str, str]:
+        name = lib.ntapi_response_header_name(self._pointer, index)
+        value = lib.ntapi_response_header_value(self._pointer, index)
+        return name.decode("utf-8", "replace"), value.decode("utf-8", "replace")
 
     @property
     def status(self) -> int:
         """The HTTP status; 0 when there was no answer."""
-        return int(lib.ntapi_response_status(self._pointer))
+        return self._facts[-2]
 
     @property
     def url(self) -> str:
@@ -162,22 +213,28 @@ class Response:
     @property
     def start(self) -> datetime:
         """When the request started, in UTC."""
-        return datetime.fromtimestamp(lib.ntapi_response_start_time(self._pointer), timezone.utc)
+        return _moment(lib.ntapi_response_start_time(self._pointer))
 
     @property
     def end(self) -> datetime:
         """When the request ended, in UTC."""
-        return datetime.fromtimestamp(lib.ntapi_response_end_time(self._pointer), timezone.utc)
+        return _moment(lib.ntapi_response_end_time(self._pointer))
 
     @property
     def elapsed(self) -> float:
         """Seconds that the request took, by a clock that never jumps."""
         return float(lib.ntapi_response_elapsed(self._pointer))
 
-    @cached_property
+    @property
     def metrics(self) -> Metrics:
         """What the request cost."""
-        return read_metrics(self._pointer)
+        try:
+            return self._metrics
+        except AttributeError:
+            from ._metrics import read_metrics
+
+            self._metrics = read_metrics(self._pointer)
+            return self._metrics
 
     @property
     def request(self) -> Request:
@@ -185,8 +242,18 @@ class Response:
         from ._delivery import Outcome
         from ._request import Request
 
+        if self._request is None and self._pointer:
+            # Nobody has a handle to it yet. This one is lent by the response, which the outcome
+            # keeps.
+            self._request = Handle(lib.ntapi_response_request(self._pointer))
         return Request(self._request, Outcome(response=self))
 
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.Response {self.status} {self.url}, {len(self.data)} bytes{problem}>"
+
+
+def _moment(seconds: float) -> datetime:
+    from datetime import datetime, timezone
+
+    return datetime.fromtimestamp(seconds, timezone.utc)

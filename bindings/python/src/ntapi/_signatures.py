@@ -18,7 +18,10 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Callbacks. An instance made without arguments, DestroyFunction(), is the NULL pointer.
 DestroyFunction = CFUNCTYPE(None, c_void_p)
@@ -38,6 +41,18 @@ ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 
 
+class Summary(Structure):
+    """ntapi_summary: what a response says at once."""
+
+    _fields_ = (
+        ("error", c_void_p),
+        ("data", c_void_p),
+        ("length", c_size_t),
+        ("status", c_int),
+        ("contents", c_int),
+    )
+
+
 class Event(Structure):
     """ntapi_event: what a mailbox hands over in the pull style."""
 
@@ -47,6 +62,19 @@ class Event(Structure):
         ("response", c_void_p),
         ("bytes", c_int64),
         ("total", c_int64),
+        ("summary", Summary),
+    )
+
+
+class Watch(Structure):
+    """ntapi_watch: a wait that looks up, and what has come of it."""
+
+    _fields_ = (
+        ("timeout", c_double),
+        ("descriptor", c_int),
+        ("request", c_void_p),
+        ("response", c_void_p),
+        ("summary", Summary),
     )
 
 
@@ -174,6 +202,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
+    "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
+    "ntapi_client_perform_watching": (c_int, (c_void_p, c_char_p, c_void_p, c_void_p)),
+    "ntapi_request_wait_watching": (c_int, (c_void_p, c_void_p)),
     "ntapi_request_free": (None, (c_void_p,)),
     "ntapi_request_set_handler": (c_int, (c_void_p, ResponseFunction, c_void_p, DestroyFunction)),
     "ntapi_request_set_upload_progress": (
@@ -221,3 +252,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
+
+LATEST = "ntapi_request_wait_watching"
+"""The function that was added last."""

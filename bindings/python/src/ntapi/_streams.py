@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import IO, Any, Callable, Optional, Union
 
 from ._signatures import DestroyFunction, ReadFunction, RewindFunction
 
-Chunk = Union[bytes, bytearray, memoryview]
-StreamContent = Union[IO[bytes], Iterable[Chunk], Callable[[int], Chunk]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Optional
+
+    from ._aliases import Chunk, StreamContent
 
 
 class Source:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Optional
 
-from . import _registry
-from ._arg import Args
+from . import _registry, _thread_call
 from ._background import background_mailbox
 from ._building import build
 from ._client import BaseClient
-from ._delivery import ProgressHandler
 from ._enums import LogFlags
-from ._places import Place
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
-from ._typing import Self
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._aliases import Args, ProgressHandler
+    from ._protocols import Place
+    from ._typing import Self
 
 
 class Client(BaseClient):
@@ -51,6 +54,10 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
+        if self._may_be_short and upload_progress is None and download_progress is None:
+            response = _thread_call.perform(self, command, args)
+            if response is not None:
+                return response
         mailbox = current_mailbox()
         request = build(
             self,

@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Optional
 
+from ._events import Watching
 from ._library import lib
 from ._mailbox import Mailbox
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
 
-class _Owner:
-    """Lives in the thread's own storage and dies with it; the mailbox may outlive both."""
+_FIRST_WAIT = 0.05
+"""Seconds until the main thread looks up for the first time from a request that it waits for.
 
-    __slots__ = ("__weakref__", "mailbox")
+A signal that comes while the thread waits interrupts the wait. One that comes before, while the
+request is built and sent, interrupts nothing, and would not be seen until the server answers.
+"""
+
+
+class Owner:
+    """What a thread has for itself. It lives in the thread's own storage and dies with it; the
+    mailbox may outlive both.
+    """
+
+    __slots__ = ("__weakref__", "first_wait", "mailbox", "thread", "watching")
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
+        self.thread = threading.get_ident()
+        is_main = self.thread == threading.main_thread().ident
+        self.first_wait = _FIRST_WAIT if is_main else -1.0
+        self.watching = Watching(mailbox.fileno(), self.first_wait)
 
 
 class _Mailboxes:
@@ -50,23 +67,27 @@ def current_mailbox() -> Mailbox:
     It is one of ntapi_mailbox_create and not C's own of the thread, so that the background thread
     can go on with it when this thread ends before its requests do.
     """
-    owner: Optional[_Owner] = getattr(_mailboxes.local, "owner", None)
+    return current_owner().mailbox
+
+
+def current_owner() -> Owner:
+    """What the calling thread has for itself, made on first use."""
+    owner: Optional[Owner] = getattr(_mailboxes.local, "owner", None)
     if owner is not None:
-        return owner.mailbox
+        return owner
     identifier = threading.get_ident()
     if identifier == threading.main_thread().ident:
-        mailbox = main_mailbox()
-        _mailboxes.local.owner = _Owner(mailbox)
-        return mailbox
+        owner = _mailboxes.local.owner = Owner(main_mailbox())
+        return owner
     mailbox = Mailbox._of_thread(lib.ntapi_mailbox_create(), identifier)
-    owner = _mailboxes.local.owner = _Owner(mailbox)
+    owner = _mailboxes.local.owner = Owner(mailbox)
     weakref.finalize(owner, _orphan, mailbox).atexit = False
-    return mailbox
+    return owner
 
 
 def adopt_as_current(mailbox: Mailbox) -> None:
     """Makes a mailbox the calling thread's own."""
-    _mailboxes.local.owner = _Owner(mailbox)
+    _mailboxes.local.owner = Owner(mailbox)
 
 
 def _orphan(mailbox: Mailbox) -> None:

@@ -5,17 +5,21 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
-import json as _json
 import math
 import os
-from datetime import timedelta
-from typing import Any, Literal, Optional, Union
 
-from ._arg import Arg, Args
+from ._arg import Arg
 from ._checks import check_string, check_text, type_name
 from ._enums import CachePolicy, Clock
-from ._places import PlaceLike, check_place
-from ._streams import Source, StreamContent
+from ._places import check_place
+from ._streams import Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from typing import Any, Optional, Union
+
+    from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
 
 __all__ = [
     "Arg",
@@ -43,10 +47,6 @@ __all__ = [
     "url",
 ]
 
-Scalar = Union[str, int, float, bool]
-Path = Union[str, "os.PathLike[str]"]
-BytesLike = Union[bytes, bytearray, memoryview]
-ClockName = Literal["idle", "connect", "queue", "attempt", "total"]
 _UNSET: Any = object()
 
 
@@ -57,7 +57,15 @@ def _arg(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
             check_text(
                 value, f"the {kind} arg {needed[0]!r}" if len(needed) > 1 else f"the {kind} arg"
             )
-    return Arg(kind, needed + options, is_suppressed=any(value is None for value in needed))
+    return Arg(kind, needed + options, False, any(value is None for value in needed))
+
+
+def _pair(kind: str, name: str, value: Optional[Scalar]) -> Arg:
+    """An arg of a name and a value."""
+    if type(name) is str and type(value) is str and name.isascii() and value.isascii():
+        # The usual, which needs no check.
+        return Arg(kind, (name, value))
+    return _arg(kind, _name(name, kind), _scalar(value))
 
 
 def _name(name: str, kind: str) -> str:
@@ -96,6 +104,8 @@ def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
 
 def _text(value: Optional[Scalar]) -> Optional[str]:
     """The text of a value."""
+    if type(value) is str:
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     scalar = _scalar(value)
@@ -117,22 +127,21 @@ def _bytes(content: Union[BytesLike, str, None]) -> Optional[bytes]:
 
 def url(name: str, value: Optional[Scalar]) -> Arg:
     """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
-    name, scalar = _name(name, "url"), _scalar(value)
-    if isinstance(scalar, float) and not math.isfinite(scalar):
-        return _arg("url_double", name, scalar)
-    return _arg("url", name, scalar)
+    if isinstance(value, float) and not math.isfinite(value):
+        return _arg("url_double", _name(name, "url"), value)
+    return _pair("url", name, value)
 
 
 def path(name: str, value: Optional[Scalar]) -> Arg:
     """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
     `..`.
     """
-    return _arg("path", _name(name, "path"), _scalar(value))
+    return _pair("path", name, value)
 
 
 def form(name: str, value: Optional[Scalar]) -> Arg:
     """An application/x-www-form-urlencoded pair; the default method becomes POST."""
-    return _arg("form", _name(name, "form"), _scalar(value))
+    return _pair("form", name, value)
 
 
 def multipart(
@@ -184,8 +193,11 @@ def json(value: Any) -> Arg:
 
     It is written now, not later.
     """
-    text = None if value is None else _json.dumps(value, allow_nan=False, ensure_ascii=False)
-    return _arg("json", text)
+    if value is None:
+        return _arg("json", None)
+    from json import dumps
+
+    return _arg("json", dumps(value, allow_nan=False, ensure_ascii=False))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
@@ -217,12 +229,12 @@ def base_url(url: Optional[str]) -> Arg:
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return _arg("header", _name(name, "header"), _text(value))
+    return _pair("header", name, _text(value))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return _arg("add_header", _name(name, "add_header"), _text(value))
+    return _pair("add_header", name, _text(value))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
@@ -242,12 +254,12 @@ def timeout(
 
     Infinity switches it off.
     """
-    if isinstance(seconds, timedelta):
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, (int, float))):
+        from datetime import timedelta
+
+        if not isinstance(seconds, timedelta):
+            raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
         seconds = seconds.total_seconds()
-    elif seconds is not None and (
-        isinstance(seconds, bool) or not isinstance(seconds, (int, float))
-    ):
-        raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
     return _arg("timeout", chosen, None if seconds is None else float(seconds))
 
@@ -298,3 +310,11 @@ def _member(members: Any, name: str) -> Any:
     except KeyError:
         known = ", ".join(repr(member.name.lower()) for member in members)
         raise ValueError(f"{name!r} is none of {known}") from None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Args":
+        from ._aliases import Args
+
+        return Args
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

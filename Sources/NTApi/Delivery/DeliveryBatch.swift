@@ -1,0 +1,64 @@
+/// A piece of work for another thread.
+struct Job: Sendable {
+    let run: @Sendable () -> Void
+    /// Runs instead, on a worker, where the thread that was to run it has ended.
+    let runOrphaned: @Sendable () -> Void
+
+    init(_ run: @escaping @Sendable () -> Void, orphaned: (@Sendable () -> Void)? = nil) {
+        self.run = run
+        runOrphaned = orphaned ?? run
+    }
+}
+
+/// What one turn of a thread has for others: handed over at its end, with one lock and one wake-up for each place.
+///
+/// Belongs to one thread.
+final class DeliveryBatch {
+    @exclusivity(unchecked) private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
+    @exclusivity(unchecked) private var jobs: [Job] = []
+
+    /// What is taken from a mailbox in the pull style.
+    struct Event: Sendable {
+        /// Nil when there is nothing left to tell.
+        let take: @Sendable () -> AnyObject?
+        let runOrphaned: @Sendable () -> Void
+    }
+
+    var isEmpty: Bool { mailboxes.isEmpty && jobs.isEmpty }
+
+    /// For a worker.
+    func add(_ job: Job) { jobs.append(job) }
+
+    /// For the thread that drains a mailbox.
+    func add(_ job: Job, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].jobs.append(job) }
+
+    func add(_ event: Event, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].events.append(event) }
+
+    /// Hands everything over.
+    func flush(to workers: WorkerPool) {
+        // Most turns end with one request for one mailbox, or with nothing.
+        for entry in mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
+            jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
+        }
+        mailboxes.removeAll(keepingCapacity: true)
+        guard !jobs.isEmpty else { return }
+        workers.run(jobs)
+        jobs.removeAll(keepingCapacity: jobs.count <= 1024)
+    }
+
+    /// Runs what is for workers on the calling thread, and hands over the rest.
+    func flushRunningJobs(_ workers: WorkerPool) {
+        while !jobs.isEmpty {
+            let mine = jobs
+            jobs.removeAll()
+            for job in mine { job.run() }
+        }
+        flush(to: workers)
+    }
+
+    private func index(of mailbox: Mailbox) -> Int {
+        if let index = mailboxes.firstIndex(where: { $0.mailbox === mailbox }) { return index }
+        mailboxes.append((mailbox, [], []))
+        return mailboxes.count - 1
+    }
+}

@@ -1,0 +1,78 @@
+// A caller that only waits makes the exchange itself, on its own thread: two hand-overs less, there and back.
+extension APIRequest {
+    /// What became of a `perform` that can be interrupted.
+    package enum PerformResult: Sendable {
+        case completed
+        /// A signal handler ran, the descriptor is readable, or the time is over: come again, or cancel.
+        case interrupted
+        /// There is no room for an exchange of the caller's own: resume the request and wait for it.
+        case refused
+    }
+
+    /// Resumes the request and waits until its response stands; runs the calling thread's mailbox meanwhile.
+    ///
+    /// The client's hooks are called on the calling thread.
+    package func perform() -> APIResponse {
+        runtime.workers.whileBlocked {
+            guard let loop = directLoop(watching: -1) else {
+                resume()
+                return
+            }
+            let mailbox = Mailbox.current
+            let others = mailbox.lend(loop.waker)
+            loop.enter()
+            resume(on: loop)
+            while !loop.turn() {
+                mailbox.drain()
+                _ = loop.sleep(until: .distantFuture)
+            }
+            loop.leave()
+            _ = mailbox.lend(others)
+            runtime.engine.giveBack(loop)
+        }
+        // Done by now, unless the request never came to an exchange, or it is made elsewhere.
+        wait()
+        return response ?? cancelledResponse
+    }
+
+    /// Resumes a suspended request and drives its exchange; to be called again until it is completed, or cancelled.
+    ///
+    /// Between two calls nobody drives it. The calling thread's mailbox is not run.
+    ///
+    /// - Parameters:
+    ///   - timeout: seconds; nil is for ever.
+    ///   - descriptor: of the caller's; −1 is none.
+    package func perform(timeout: Double?, watching descriptor: Int32) -> PerformResult {
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        let (transport, phase) = shared.withLock { ($0.transport, $0.machine.phase) }
+        guard phase != .done else { return .completed }
+        guard let loop = phase == .suspended ? directLoop(watching: descriptor) : transport as? DirectLoop else {
+            return .refused
+        }
+        return runtime.workers.whileBlocked {
+            loop.enter()
+            if phase == .suspended { resume(on: loop) }
+            var isInterrupted = false
+            while !loop.turn() {
+                if isInterrupted {
+                    loop.leave()
+                    return .interrupted
+                }
+                isInterrupted = loop.sleep(until: deadline) != nil || deadline <= .now()
+            }
+            loop.leave()
+            runtime.engine.giveBack(loop)
+            // Done by now, unless the request never came to an exchange.
+            wait(until: .distantFuture, running: Mailbox(owner: .anyone))
+            return .completed
+        }
+    }
+
+    private func directLoop(watching descriptor: Int32) -> DirectLoop? {
+        guard generation == Fork.generation, !Delivery.isRunning(self), case .success(let built) = built else {
+            return nil
+        }
+        return runtime.engine.directLoop(
+            connectionLimit: built.http.settings.maximumConnectionsPerHost, watching: descriptor)
+    }
+}

@@ -1,0 +1,142 @@
+import CJansson
+
+// Trees of jansson, for programs that use jansson themselves. They are built and read on request, and nowhere else.
+extension JSON {
+    /// The value as a `json_t *` of its own; the caller ends it with `json_decref`.
+    package func jansson() -> OpaquePointer {
+        JSONHashSeed.plant()
+        // The containers that are open, each inside of the one before, with what is still to come of them.
+        var open: [(tree: Tree, rest: JSONCursor)] = []
+        let root = Self.tree(of: self)
+        if isContainer { open.append((root, JSONCursor(self))) }
+        while var container = open.popLast() {
+            guard let child = container.rest.next() else { continue }
+            open.append(container)
+            let tree = container.tree
+            let value = Self.tree(of: child.value)
+            // The container takes over the reference, and lets go of it when there is no memory to put it in.
+            let isIn =
+                if let key = child.key {
+                    key.withUTF8 { key in
+                        Self.withChars(key) { json_object_setn_new_nocheck(tree, $0, $1, value) }
+                    } == 0
+                } else {
+                    json_array_append_new(tree, value) == 0
+                }
+            if isIn, child.value.isContainer { open.append((value, JSONCursor(child.value))) }
+        }
+        return OpaquePointer(root)
+    }
+
+    /// Copies a `json_t *` of the host program; one that nests deeper than 2,048 levels, or contains itself, becomes null.
+    ///
+    /// The tree must not change meanwhile. It is not kept.
+    package init(jansson root: UnsafeRawPointer) {
+        var open: [JanssonCopy] = []
+        var finished = Self.scalar(Tree(mutating: root.assumingMemoryBound(to: json_t.self)), opening: &open)
+        while var container = open.popLast() {
+            if let finished { container.take(finished) }
+            if let child = container.next() {
+                open.append(container)
+                finished = Self.scalar(child, opening: &open)
+                if open.count > JSONDepth.limit {
+                    self = .null
+                    return
+                }
+            } else {
+                finished = container.value
+            }
+        }
+        self = finished ?? .null
+    }
+
+    fileprivate typealias Tree = UnsafeMutablePointer<json_t>
+
+    /// A new reference: a scalar, or a container with nothing in it. Null where there is no memory for another.
+    private static func tree(of value: JSON) -> Tree {
+        let tree: Tree? =
+            switch value.kind {
+            case .null: json_null()
+            case .bool: value.bool == true ? json_true() : json_false()
+            case .int: json_integer(json_int_t(value.int64 ?? 0))
+            case .double: json_real(value.double ?? 0)
+            case .string: value.withUTF8 { withChars($0) { json_stringn_nocheck($0, $1) } } ?? nil
+            case .array: json_array()
+            case .object: json_object()
+            }
+        return tree ?? json_null()
+    }
+
+    /// Lends bytes with an address even where there are none: jansson takes NULL for a mistake.
+    private static func withChars<Result>(
+        _ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<CChar>, Int) -> Result
+    ) -> Result {
+        guard let start = bytes.baseAddress else { return body("", 0) }
+        return body(start.assumingMemoryBound(to: CChar.self), bytes.count)
+    }
+
+    /// The value of a scalar; nil for a container, which is opened.
+    private static func scalar(_ tree: Tree, opening open: inout [JanssonCopy]) -> JSON? {
+        switch tree.pointee.type {
+        case JSON_TRUE: return JSON(true)
+        case JSON_FALSE: return JSON(false)
+        case JSON_INTEGER: return JSON(Int64(json_integer_value(tree)))
+        case JSON_REAL: return JSON(json_real_value(tree))
+        case JSON_STRING:
+            let bytes = UnsafeRawBufferPointer(start: json_string_value(tree), count: json_string_length(tree))
+            return JSON(.string(Bytes.copy(bytes) ?? .empty))
+        case JSON_ARRAY, JSON_OBJECT:
+            open.append(JanssonCopy(tree))
+            return nil
+        default: return .null
+        }
+    }
+}
+
+/// An array or object of jansson that is being copied.
+private struct JanssonCopy {
+    private let tree: JSON.Tree
+    private let isObject: Bool
+    private var index = 0
+    private var iterator: UnsafeMutableRawPointer?
+    private var key = Bytes.empty
+    private var elements: [JSON] = []
+    private var members: [(key: Bytes, value: JSON)] = []
+
+    init(_ tree: JSON.Tree) {
+        self.tree = tree
+        isObject = tree.pointee.type == JSON_OBJECT
+        iterator = json_object_iter(tree)
+    }
+
+    mutating func next() -> JSON.Tree? {
+        guard isObject else {
+            defer { index += 1 }
+            // NULL behind the end.
+            return json_array_get(tree, index)
+        }
+        guard let position = iterator else { return nil }
+        iterator = json_object_iter_next(tree, position)
+        key =
+            Bytes.copy(
+                UnsafeRawBufferPointer(start: json_object_iter_key(position), count: json_object_iter_key_len(position))
+            ) ?? .empty
+        return json_object_iter_value(position)
+    }
+
+    mutating func take(_ child: JSON) {
+        if isObject { members.append((key, child)) } else { elements.append(child) }
+    }
+
+    var value: JSON { isObject ? JSON(.object(JSONObject(members))) : JSON(elements) }
+}
+
+/// Seeds jansson's hash tables, once in the process, before the first object.
+///
+/// Left alone, jansson seeds with the first object, and a thread that comes second spins until the first has read
+/// the system's random numbers. A seed that the host program chose stays.
+private enum JSONHashSeed {
+    private static let planted: Void = json_object_seed(0)
+
+    static func plant() { _ = planted }
+}

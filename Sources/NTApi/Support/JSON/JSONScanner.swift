@@ -1,0 +1,170 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Reads JSON text once, from front to back, checks all of it, and writes its tape.
+///
+/// The text has a NUL behind its last byte. NUL belongs nowhere in JSON, so every loop ends there at the latest, and no
+/// pointer passes it; only where several bytes are read at once is the number of those left looked at. Whatever reads
+/// the tape later relies on what was checked here.
+///
+/// Nothing recurses: the second word of an array or object that is open names the one around it.
+struct JSONScanner {
+    typealias Pointer = UnsafePointer<UInt8>
+    typealias Words = UnsafeMutablePointer<UInt64>
+
+    /// What belongs at a place.
+    enum Expected { case value, key, keyOrEnd, commaOrEnd }
+
+    enum Problem: Error {
+        /// The token at this offset is wrong, or is not what belongs there, or the one behind it is not.
+        case unexpected(at: Int, Expected, isInObject: Bool)
+        /// The bracket at this offset passes the limit of nesting.
+        case depth(at: Int)
+        case memory
+    }
+
+    struct Result {
+        /// The caller frees it.
+        let words: Words
+        let height: Int
+        /// The offset behind the value.
+        let end: Int
+    }
+
+    /// Reads the value that begins at an offset, behind white space perhaps; what follows it does not matter.
+    ///
+    /// - Parameters:
+    ///   - text: has `count` bytes, less than 2^31, and a NUL behind them.
+    ///   - start: at most `count`.
+    static func scan(_ text: Pointer, count: Int, from start: Int) throws(Problem) -> Result {
+        let limit = text + count
+        // Most texts have more than eight bytes for each word.
+        var capacity = (count - start) / 8 + 32
+        guard var words = malloc(capacity &* MemoryLayout<UInt64>.stride)?.assumingMemoryBound(to: UInt64.self) else {
+            throw .memory
+        }
+        var used = 0
+        // The array or object that is open, or -1, and the commas seen in it.
+        var open = -1
+        var isObject = false
+        var commas = 0
+        var depth = 0
+        var height = 0
+        var p = skipWhiteSpace(text + start, limit)
+        var problem: Problem?
+
+        values: while true {
+            // A value takes two words at the most, and the first key in an object one.
+            if used &+ 3 > capacity {
+                guard let grown = grow(words, &capacity) else {
+                    problem = .memory
+                    break values
+                }
+                words = grown
+            }
+            let byte = p.pointee
+            var end: Pointer?
+            switch byte {
+            case UInt8(ascii: "\""):
+                end = string(p + 1, text, limit, words + used).map { $0 + 1 }
+                used &+= 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                guard depth < JSONDepth.limit else {
+                    problem = .depth(at: p - text)
+                    break values
+                }
+                depth &+= 1
+                height = max(height, depth)
+                isObject = byte == UInt8(ascii: "{")
+                words[used] = JSONTape.word(isObject ? .object : .array, offset: p - text)
+                words[used &+ 1] = JSONTape.open(in: open, commas: commas)
+                open = used
+                used &+= 2
+                commas = 0
+                p = skipWhiteSpace(p + 1, limit)
+                if p.pointee == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    end = p
+                    break
+                }
+                guard isObject else { continue values }
+                guard let value = member(p, text, limit, words + used) else {
+                    problem = .unexpected(at: p - text, .keyOrEnd, isInObject: true)
+                    break values
+                }
+                used &+= 1
+                p = value
+                continue values
+            case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+                end = number(p, text, words + used)
+                used &+= 1
+            case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+                end = literal(p, text, words + used)
+                used &+= 1
+            default: break
+            }
+            guard let end else {
+                problem = .unexpected(at: p - text, .value, isInObject: isObject)
+                break values
+            }
+            p = end
+
+            // Behind a value, or at the end of an empty array or object.
+            while true {
+                guard open >= 0 else { break values }
+                p = skipWhiteSpace(p, limit)
+                let byte = p.pointee
+                if byte == UInt8(ascii: ",") {
+                    commas &+= 1
+                    p = skipWhiteSpace(p + 1, limit)
+                    guard isObject else { continue values }
+                    guard let value = member(p, text, limit, words + used) else {
+                        problem = .unexpected(at: p - text, .key, isInObject: true)
+                        break values
+                    }
+                    used &+= 1
+                    p = value
+                    continue values
+                }
+                guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                    problem = .unexpected(at: p - text, .commaOrEnd, isInObject: isObject)
+                    break values
+                }
+                p += 1
+                depth &-= 1
+                let outer = JSONTape.outer(ofOpen: words[open &+ 1])
+                // The last element has no comma behind it.
+                let count = used == open &+ 2 ? 0 : commas &+ 1
+                words[open &+ 1] = JSONTape.closed(next: used, count: count)
+                open = outer.index
+                commas = outer.commas
+                isObject = open >= 0 && words[open] >> 60 == JSONTape.Kind.object.rawValue
+            }
+        }
+        if let problem {
+            free(words)
+            throw problem
+        }
+        return Result(words: words, height: height, end: p - text)
+    }
+
+    /// Doubles the room on the tape; nil, and the tape is as it was, when there is no memory.
+    @inline(never)
+    private static func grow(_ words: Words, _ capacity: inout Int) -> Words? {
+        let (doubled, overflow) = (capacity &* MemoryLayout<UInt64>.stride).multipliedReportingOverflow(by: 2)
+        guard !overflow, let grown = realloc(words, doubled) else { return nil }
+        capacity = doubled / MemoryLayout<UInt64>.stride
+        return grown.assumingMemoryBound(to: UInt64.self)
+    }
+
+    /// Reads a key and the colon behind it, and writes the key's word; nil when one of them is not what it should be.
+    @inline(__always)
+    private static func member(_ p: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words) -> Pointer? {
+        guard p.pointee == UInt8(ascii: "\""), let quote = key(p + 1, text, limit, word) else { return nil }
+        let colon = skipWhiteSpace(quote + 1, limit)
+        guard colon.pointee == UInt8(ascii: ":") else { return nil }
+        return skipWhiteSpace(colon + 1, limit)
+    }
+}

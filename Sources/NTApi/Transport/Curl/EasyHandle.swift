@@ -1,0 +1,174 @@
+import CCurl
+
+/// A libcurl easy handle with what it is set to, so that its next transfer sets only what is different.
+///
+/// To set everything again for each request would cost a third of what libcurl itself does for it. What belongs to one
+/// transfer alone (a body that is read piece by piece, a new connection) is taken back by a reset.
+///
+/// Of this and the other classes that belong to the loop's thread, exclusive access is not checked at run time: nobody
+/// else can be in them, and it would be checked a hundred times for a request.
+final class EasyHandle {
+    let easy: UnsafeMutableRawPointer
+    /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
+    @exclusivity(unchecked) private(set) unowned(unsafe) var transfer: CurlTransfer?
+    private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    @exclusivity(unchecked) private var profile: HandleProfile?
+    @exclusivity(unchecked) private var headers = HeaderLines()
+    @exclusivity(unchecked) private var message = HandleMessage.get
+    @exclusivity(unchecked) private var customMethod: String?
+
+    init?() {
+        guard let easy = curl_easy_init() else { return nil }
+        self.easy = easy
+        errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_easy_cleanup(easy)
+        errorText.deallocate()
+    }
+
+    /// libcurl's words for what went wrong; "" when it had none.
+    var errorMessage: String { String(cString: errorText) }
+
+    func prepare(for transfer: CurlTransfer, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
+        self.transfer = transfer
+        errorText[0] = 0
+        var options = EasyOptions(easy)
+        if profile?.fits(transfer) != true {
+            reset()
+            setUp(transfer, in: multi, &options)
+        }
+        options.set(CURLOPT_URL, transfer.url)
+        try setMessage(of: transfer, &options)
+        if let freshness {
+            options.set(freshness)
+            message = .unique
+        }
+        try options.finish()
+    }
+
+    /// Makes libcurl say what it does, for the rest of the transfer.
+    func listen() {
+        ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
+        message = .unique
+    }
+
+    /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
+    func finish() {
+        transfer = nil
+        // A reset keeps cookies; the engine never switches libcurl's cookie engine on, so that there are none to keep.
+        switch message {
+        case .get: break
+        case .copiedBody:
+            var options = EasyOptions(easy)
+            options.freeBody()
+        case .head, .unique: reset()
+        }
+    }
+
+    private func reset() {
+        curl_easy_reset(easy)
+        profile = nil
+        headers = HeaderLines()
+        message = .get
+        customMethod = nil
+    }
+
+    private func setUp(_ transfer: CurlTransfer, in multi: CurlMulti, _ options: inout EasyOptions) {
+        let this = Unmanaged.passUnretained(self).toOpaque()
+        options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
+        options.set(CURLOPT_PRIVATE, pointer: this)
+        let profile = HandleProfile(transfer)
+        options.setConstants()
+        options.setConnection(profile)
+        options.setCallbacks(profile, data: this)
+        options.check(multi.follow(socketsOf: easy))
+        self.profile = profile
+    }
+
+    /// Method, headers and body.
+    private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
+        let request = transfer.exchange.request
+        if !headers.are(of: request) {
+            headers = try HeaderLines(of: request)
+            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
+            options.set(CURLOPT_USERAGENT, headers.userAgent)
+        }
+        let kind = HandleMessage(of: request)
+        if kind == .get, message == .copiedBody { options.removeBody() }
+        message = kind
+        try options.setBody(request, of: transfer, data: Unmanaged.passUnretained(self).toOpaque())
+        // After the body, which sets a method of its own.
+        let method = try options.customMethod(of: request)
+        if method != customMethod {
+            options.set(CURLOPT_CUSTOMREQUEST, method)
+            customMethod = method
+        }
+        if kind == .head { options.set(CURLOPT_NOBODY, 1) }
+    }
+}
+
+/// What a handle is set to send, as far as it matters for what comes after it.
+private enum HandleMessage {
+    /// No body.
+    case get
+    /// No body either way; as with `unique`, only a reset takes it back.
+    case head
+    /// A body of which libcurl has a copy.
+    case copiedBody
+    /// What no other transfer wants: only a reset takes it back.
+    case unique
+
+    init(of request: HTTPRequest) {
+        switch request.body {
+        case .none where request.method == "HEAD": self = .head
+        case .none: self = request.announcesBody ? .copiedBody : .get
+        case .bytes(let bytes): self = bytes.count <= EasyOptions.copiedBodySize ? .copiedBody : .unique
+        case .multipart, .file, .stream: self = .unique
+        }
+    }
+}
+
+/// What of a handle's settings is the same for most requests of a program.
+struct HandleProfile {
+    let settings: TransferSettings
+    let isSecure: Bool
+    let decompresses: Bool
+    /// For the idle clock a body's bytes are seen only by way of progress.
+    let hasProgress: Bool
+    let mayBeRefused: Bool
+
+    init(_ transfer: CurlTransfer) {
+        let request = transfer.exchange.request
+        settings = request.settings
+        isSecure = transfer.origin.scheme == "https"
+        decompresses = Self.decompresses(request)
+        hasProgress = Self.hasProgress(transfer)
+        mayBeRefused = transfer.mayBeRefused
+    }
+
+    func fits(_ transfer: CurlTransfer) -> Bool {
+        let request = transfer.exchange.request
+        return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
+            && decompresses == Self.decompresses(request) && mayBeRefused == transfer.mayBeRefused
+            && settings.connectsAlike(request.settings)
+    }
+
+    private static func decompresses(_ request: HTTPRequest) -> Bool {
+        request.settings.decompresses && request.headers["accept-encoding"] == nil
+    }
+
+    private static func hasProgress(_ transfer: CurlTransfer) -> Bool {
+        transfer.exchange.request.hasBody || transfer.exchange.reportsProgress
+    }
+}
+
+extension TransferSettings {
+    /// Whether libcurl is told the same of both.
+    fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
+        isIdentical(to: other)
+            || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
+                && self.caFile == other.caFile && self.proxy == other.proxy
+    }
+}

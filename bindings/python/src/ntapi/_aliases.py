@@ -1,0 +1,36 @@
+"""The types that have no class. Only type checkers import this at once; a program that names them
+gets them when it does, for typing takes longer to import than all of this package.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import os
+from collections.abc import Iterable
+from typing import IO, Callable, Literal, Optional, Union
+
+from ._arg import Arg
+from ._enums import Thread
+from ._mailbox import Mailbox
+from ._response import Response
+
+Args = Union[Arg, None, Iterable["Args"]]
+"""What methods accept as args: an arg, None, or any nesting of lists of them."""
+
+Job = Callable[[], object]
+Submit = Callable[[Job], object]
+PlaceLike = Union[Thread, Mailbox, concurrent.futures.Executor, Submit]
+"""A thread of `Thread`, a mailbox, an executor, or any function that takes a job, such as
+loop.call_soon_threadsafe.
+"""
+
+ResponseHandler = Callable[[Response], object]
+ProgressHandler = Callable[[int, Optional[int]], object]
+
+Scalar = Union[str, int, float, bool]
+Path = Union[str, "os.PathLike[str]"]
+BytesLike = Union[bytes, bytearray, memoryview]
+ClockName = Literal["idle", "connect", "queue", "attempt", "total"]
+
+Chunk = BytesLike
+StreamContent = Union[IO[bytes], Iterable[Chunk], Callable[[int], Chunk]]

@@ -1,0 +1,54 @@
+"""The structs that C fills, read as tuples: a field of a ctypes structure costs as much as ten of
+these.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from functools import partial
+from struct import Struct
+
+from ._enums import Handler
+from ._signatures import Event, Watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+Facts = tuple[int, ...]
+"""A C struct that ends with an ntapi_summary: error, data, length, status and contents are the last
+five.
+"""
+
+RESPONSE = int(Handler.RESPONSE)
+"""A plain number: an enum's operators are calls."""
+
+_EVENT = Struct("@iPPqqPPNii")
+_WATCH = Struct("@diPPPPNii")
+BATCH = 64
+_Batch = Event * BATCH
+
+
+def new_batch() -> tuple[Any, Iterator[Facts]]:
+    """Room for a batch of ntapi_event, and what will be there: handler, user_data, response, bytes,
+    total and the summary. Each is read when asked for, and a handler of 0 is the end.
+    """
+    room = _Batch()
+    return room, _EVENT.iter_unpack(room)
+
+
+class Watching:
+    """An ntapi_watch, for one wait at a time."""
+
+    __slots__ = ("_watch", "address", "read")
+
+    def __init__(self, descriptor: int, timeout: float) -> None:
+        self._watch = Watch(timeout, descriptor)
+        self.address = ctypes.addressof(self._watch)
+        self.read = partial(_WATCH.unpack, self._watch)
+        """Gives timeout, descriptor, request, response and the summary."""
+
+    def set_timeout(self, seconds: float) -> None:
+        """Negative is for ever."""
+        self._watch.timeout = seconds

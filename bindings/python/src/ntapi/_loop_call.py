@@ -1,0 +1,108 @@
+"""A request that a coroutine waits for, the short way: one call into C begins it, and nothing but
+the response is owed, to nobody but the coroutine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import _registry, _same_thread
+from ._enums import Handler
+from ._errors import ApiError
+from ._events import Facts
+from ._library import lib
+from ._response import Response
+from ._short import c_args, c_command, short_args
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from asyncio import Future
+    from typing import Optional
+
+    from ._aliases import Args
+    from ._client import BaseClient
+    from ._mailbox import Mailbox
+
+_begin_event = lib.ntapi_client_begin_event
+
+
+class LoopCall:
+    """Owed to the future `waiter`, by way of the loop's mailbox."""
+
+    __slots__ = ("_pointer", "_token", "client", "is_done", "mailbox", "runner", "waiter")
+
+    def __init__(self, client: BaseClient, mailbox: Mailbox, waiter: Future[Response]) -> None:
+        self.client = client
+        self.mailbox = mailbox
+        self.waiter = waiter
+        self._token = _registry.new_token()
+        self._pointer: Optional[int] = None
+        """The C request, lent until its event has been taken."""
+        self.is_done = False
+        self.runner: Optional[int] = None
+
+    def begin(self, command: str, args: tuple[Args, ...]) -> bool:
+        """From here on the response is owed; False when the request has to go the long way."""
+        flat = short_args(args)
+        if flat is None or _registry.is_exiting:
+            return False
+        try:
+            text = c_command(command)
+            pointer = c_args(flat)
+        except ApiError as error:
+            self.is_done = True
+            self.waiter.set_result(Response._failed(error))
+            return True
+        client = self.client
+        token = self._token
+        _registry.pending[token] = self
+        client._pending.add(self)
+        try:
+            self._pointer = _begin_event(
+                client._handle.pointer, text, pointer, self.mailbox.pointer, token
+            )
+            if not self._pointer:
+                raise ValueError(f"{command!r} cannot be a command")
+            # What a default's provider raised.
+            _same_thread.raise_kept()
+        except BaseException:
+            self.cancel()
+            self._end()
+            raise
+        finally:
+            if pointer:
+                lib.ntapi_args_free(pointer)
+        return True
+
+    @property
+    def outcome(self) -> LoopCall:
+        return self
+
+    def uses(self, mailbox: Mailbox) -> bool:
+        return mailbox is self.mailbox
+
+    def place_mailboxes(self) -> set[Mailbox]:
+        return {self.mailbox}
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        return self.mailbox in mailboxes
+
+    def take_response(self, event: Facts) -> None:
+        """On the loop's thread; in the background when the loop has ended."""
+        response = Response(event[2], event)
+        self._end()
+        # The waiter may be done, cancelled with its task.
+        waiter = self.waiter
+        if not waiter.done() and not waiter.get_loop().is_closed():
+            waiter.set_result(response)
+
+    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+        """Nobody asked for it."""
+
+    def cancel(self) -> None:
+        lib.ntapi_request_cancel(self._pointer)
+
+    def _end(self) -> None:
+        self.is_done = True
+        self.client._pending.discard(self)
+        _registry.ended(self._token)

@@ -1,0 +1,133 @@
+"""A request that a thread waits for, the short way: one call into C does all of it.
+
+The thread looks up from it for signals, and for what waits in its mailbox.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from . import _registry, _same_thread
+from ._enums import Handler
+from ._errors import ApiError
+from ._events import Facts
+from ._library import lib
+from ._response import Response
+from ._short import c_args, c_command, short_args
+from ._threads import Owner, current_owner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Optional
+
+    from ._aliases import Args
+    from ._client import BaseClient
+    from ._mailbox import Mailbox
+
+_perform_watching = lib.ntapi_client_perform_watching
+
+
+class ThreadCall:
+    """Owed to the thread that is in the middle of it."""
+
+    __slots__ = ("_client", "is_done", "runner")
+
+    def __init__(self, client: BaseClient, thread: int) -> None:
+        self._client = client
+        self.is_done = False
+        self.runner: Optional[int] = thread
+        """As in a handler of its own: what waits for every request on this thread meanwhile does
+        not wait for this one.
+        """
+
+    @property
+    def outcome(self) -> ThreadCall:
+        return self
+
+    def uses(self, mailbox: Mailbox) -> bool:
+        return False
+
+    def place_mailboxes(self) -> set[Mailbox]:
+        return set()
+
+    def runs_in(self, mailboxes: Iterable[Mailbox]) -> bool:
+        return False
+
+    def take_response(self, event: Facts) -> None:
+        """It has no events."""
+
+    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+        """It has no events."""
+
+    def cancel(self) -> None:
+        """At the end of the process: only its thread, which is in C, could tell the request."""
+        self._client.cancel_all()
+
+
+def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
+    """Performs a request on the calling thread; None when it has to go the long way."""
+    flat = short_args(args)
+    if flat is None or _registry.is_exiting:
+        return None
+    try:
+        text = c_command(command)
+        pointer = c_args(flat)
+    except ApiError as error:
+        return Response._failed(error)
+    owner = current_owner()
+    mailbox = owner.mailbox
+    watching = owner.watching
+    token = _registry.new_token()
+    call = ThreadCall(client, owner.thread)
+    _registry.pending[token] = call
+    client._pending.add(call)
+    mailbox.enter()
+    try:
+        hurries = mailbox.has_more
+        if hurries:
+            # What waits here, and would wake nobody, may be what the server waits for.
+            watching.set_timeout(0)
+        status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
+        facts = watching.read()
+        if hurries:
+            watching.set_timeout(owner.first_wait)
+        if status:
+            facts = _go_on(facts[2], owner)
+        response = Response(facts[3], facts)
+        # What a default's provider raised.
+        _same_thread.raise_kept()
+        return response
+    finally:
+        mailbox.leave()
+        call.is_done = True
+        client._pending.discard(call)
+        _registry.ended(token)
+        if pointer:
+            lib.ntapi_args_free(pointer)
+
+
+def _go_on(request: int, owner: Owner) -> Facts:
+    """Runs what waits in the thread's mailbox until the response has come.
+
+    Signal handlers have run before this, and run between any two lines of it.
+    """
+    if not request:
+        raise ValueError("the command or the client cannot be used")
+    watching = owner.watching
+    try:
+        while True:
+            # A handler may perform a request of its own.
+            watching.set_timeout(owner.first_wait)
+            has_run = owner.mailbox.step(take=True)
+            # Asked after each handler whether the response is there, as the handler may have been
+            # what it waited for.
+            watching.set_timeout(0 if has_run else -1)
+            if not lib.ntapi_request_wait_watching(request, watching.address):
+                return watching.read()
+    except BaseException:
+        # Ctrl-C, say. Nobody will look at the response.
+        lib.ntapi_request_cancel(request)
+        raise
+    finally:
+        watching.set_timeout(owner.first_wait)
+        lib.ntapi_request_free(request)
