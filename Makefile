@@ -7,23 +7,27 @@
 #   make format           rewrites the formats
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
+#   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
+#   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
 #   make fuzz             a minute for each parser of outside input
 #   make lib              build/libntapi.so.0
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test check format test-tsan test-asan stress fuzz lib clean setup
+.PHONY: demo test check format test-tsan test-asan stress fuzz bench bench-full bench-setup check-cost lib clean setup
 
 # Packages are installed when something is missing, by root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl
+BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
 VENV := .venv
+BENCH_VENV := .venv-bench
 VENV_PYTHON := $(VENV)/bin/python
 PYTHON_TOOLS := -r Tests/servers/requirements.txt -r Tests/tools/requirements.txt
-SWIFT_FORMAT := Package.swift Sources Tests bindings/swift
+SWIFT_FORMAT := Package.swift Sources Tests bindings/swift Benchmarks/swift
 C_FORMAT = $(shell git ls-files '*.c' '*.h')
-PYTHON_CODE := bindings/python Tests bindings/c
+PYTHON_CODE := bindings/python Tests bindings/c Benchmarks
 WITH_SERVERS := $(VENV_PYTHON) Tests/servers/run.py --
 
 define install
@@ -82,5 +86,26 @@ stress: setup
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py
 
+bench-setup: lib $(BENCH_VENV)/ready
+	$(call install,$(BENCH_PACKAGES))
+
+$(BENCH_VENV)/ready: Benchmarks/requirements.txt
+	$(call install,$(BENCH_PACKAGES))
+	$(PYTHON) -m venv $(BENCH_VENV)
+	$(BENCH_VENV)/bin/python -m pip install -q -r Benchmarks/requirements.txt
+	touch $@
+
+# Where the plot is written; docs/performance.svg is the one that the README shows.
+PLOT ?= Benchmarks/results/last.svg
+
+bench: bench-setup
+	$(PYTHON) Benchmarks/bench.py --plot $(PLOT) $(BENCH)
+
+bench-full: bench-setup
+	$(PYTHON) Benchmarks/bench.py --full --plot $(PLOT) $(BENCH)
+
+check-cost: bench-setup
+	$(PYTHON) Benchmarks/check_cost.py $(if $(UPDATE),--update) $(COST)
+
 clean:
-	rm -rf build build-* .build $(VENV)
+	rm -rf build build-* .build $(VENV) $(BENCH_VENV) Benchmarks/results

@@ -82,6 +82,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         *chosen,
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
+        pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
     ]
 

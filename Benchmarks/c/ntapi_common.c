@@ -1,0 +1,61 @@
+/*
+ * ntapi_common.c - the client, its args, the check of a response.
+ */
+#include "ntapi_common.h"
+
+#include <stdio.h>
+
+ntapi_client *client_create(const options *options) {
+    ntapi_client *client = ntapi_client_create(NULL, options->base);
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    if (options->ca != NULL) {
+        ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, options->ca);
+        ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_HTTP_VERSION, options->http);
+    }
+    long more = options->hanging + options->count;
+    if (options->hanging > 0 || options_are(options, "hold") || options_are(options, "cancel"))
+        ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, (double)more + 2);
+    return client;
+}
+
+void hang(const options *options) {
+    if (options->hanging == 0)
+        return;
+    struct options slow = *options;
+    slow.base = options->slow;
+    ntapi_client *hanging = client_create(&slow);
+    for (long i = 0; i < options->hanging; i++)
+        ntapi_request_free(ntapi_client_begin(hanging, "hang", NULL, NULL, NULL, NULL));
+    char path[64];
+    snprintf(path, sizeof path, "arrived/%ld", options->hanging);
+    ntapi_response *response = ntapi_client_perform(hanging, path, NULL);
+    response_check(response, options);
+    ntapi_response_free(response);
+    ntapi_client_free(hanging);
+}
+
+ntapi_args *args_create(const options *options) {
+    if (options_parsed(options))
+        return NULL;
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
+    return args;
+}
+
+void response_check(const ntapi_response *response, const options *options) {
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error != NULL)
+        fail("%s: %s", ntapi_error_code(error), ntapi_error_message(error));
+    int status = ntapi_response_status(response);
+    if (status != 200)
+        fail("status %d", status);
+    if (options_parsed(options)) {
+        if (ntapi_json_int(ntapi_response_json(response), "meta.total", -1) != options->expect)
+            fail("meta.total is not %ld", options->expect);
+        return;
+    }
+    size_t length = 0;
+    ntapi_response_data(response, &length);
+    if (length != (size_t)options->bytes)
+        fail("%zu bytes instead of %ld", length, options->bytes);
+}

@@ -1,0 +1,127 @@
+"""Counts instructions and allocations of each request with callgrind and compares them with the budget.
+
+python3 check_cost.py                 status 1 when a cost exceeds its budget
+python3 check_cost.py --update        writes what was found as the budget
+python3 check_cost.py --library FOLDER --only ntapi_callback --keep PROFILES
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit import building, callgrind
+from kit.budget import Budget
+from kit.clients import CLIENTS, environment
+from kit.documents import SMALL
+from kit.places import HERE, ROOT
+from kit.servers import Servers
+from kit.workloads import Workload
+
+FEW, MANY = 400, 1400
+BUDGET = HERE / "budget.json"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A client in a style of work."""
+
+    client: str
+    mode: str
+    at_once: int
+    is_ours: bool = True
+
+    @property
+    def name(self) -> str:
+        """As in the budget."""
+        return f"{self.client} {self.mode} {self.at_once}"
+
+
+CASES = [
+    Case("libcurl_multi", "parsed", 64, is_ours=False),
+    Case("libcurl_multi", "raw", 64, is_ours=False),
+    Case("libcurl_easy", "raw", 1, is_ours=False),
+    Case("ntapi_callback", "parsed", 64),
+    Case("ntapi_callback", "raw", 64),
+    Case("ntapi_callback", "raw", 1),
+    Case("ntapi_perform", "parsed", 1),
+    Case("ntapi_perform", "raw", 1),
+    Case("swift_callback", "parsed", 64),
+    Case("swift_callback", "raw", 64),
+]
+
+
+def cost(case: Case, base: str, library: Path, profiles: Path) -> callgrind.Cost:
+    """What a request costs beyond the start and the end of the process: the difference of two runs."""
+    client = CLIENTS[case.client]
+    workload = Workload(case.name, case.name, {}, mode=case.mode, at_once=case.at_once, size=SMALL)
+    found = []
+    for count in (FEW, MANY):
+        profile = profiles / f"{case.name.replace(' ', '-')}-{count}.callgrind"
+        command = [*client.command, *workload.arguments(base, count)]
+        found.append(callgrind.run(command, profile, environment(library)))
+    return callgrind.per_request(found[0], found[1], MANY - FEW)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--library", type=Path, default=ROOT / "build", help="folder of libntapi.so.0"
+    )
+    parser.add_argument("--keep", type=Path, help="folder for the profiles, for callgrind_annotate")
+    parser.add_argument("--only", default="", help="cases that begin with this")
+    parser.add_argument("--update", action="store_true", help="write the budget anew")
+    parser.add_argument("--no-build", action="store_true", help="the client in Swift is built")
+    return parser.parse_args()
+
+
+def measure(cases: list[Case], options: argparse.Namespace) -> int:
+    """Counts each case and says how it stands; returns how many exceed their budget."""
+    budget = Budget.load(BUDGET)
+    library = options.library.resolve()
+    exceeded = 0
+    with tempfile.TemporaryDirectory(prefix="ntapi-bench-") as home:
+        servers = Servers(Path(home))
+        try:
+            base = servers.start().plain
+            for case in cases:
+                found = cost(case, base, library, options.keep or Path(home))
+                if case.is_ours and options.update:
+                    budget.cases[case.name] = found
+                verdict = budget.judge(case.name, found)
+                if case.is_ours:
+                    print(verdict.line, flush=True)
+                    exceeded += verdict.is_exceeded
+                else:
+                    figures = f"{found.instructions:9,.0f} instructions {found.allocations:7.1f}"
+                    print(f"{case.name:30} {figures} allocations   for comparison", flush=True)
+        finally:
+            servers.stop()
+    if options.update:
+        budget.save(BUDGET)
+    return exceeded
+
+
+def main() -> int:
+    """Builds, counts, compares."""
+    options = arguments()
+    cases = [case for case in CASES if case.name.startswith(options.only)]
+    building.build_c(options.library.resolve())
+    if not options.no_build and any(case.client.startswith("swift") for case in cases):
+        building.build_swift("ours")
+    if options.keep:
+        options.keep.mkdir(parents=True, exist_ok=True)
+    exceeded = measure(cases, options)
+    if exceeded:
+        print(f"{exceeded} of {len(cases)} cases exceed their budget", file=sys.stderr)
+    return 1 if exceeded else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

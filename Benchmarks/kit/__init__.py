@@ -1,0 +1,1 @@
+"""The benchmark kit: servers, clients, workloads, measuring, ratios, table and plot."""

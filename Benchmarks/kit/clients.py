@@ -1,0 +1,90 @@
+"""The clients: ours and their peers, with the command line of each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from kit.places import BUILD, HERE, ROOT, VENV
+
+
+@dataclass(frozen=True)
+class Client:
+    """A program that keeps to the contract in the README."""
+
+    name: str
+    title: str
+    language: str
+    ours: bool
+    command: tuple[str, ...]
+    parser: str = ""  # named in the tables where bodies are parsed
+
+
+def in_c(name: str, title: str, ours: bool = False) -> Client:
+    """A program in Benchmarks/c."""
+    parser = "" if ours else "jansson"
+    return Client(name, title, "C", ours, (str(BUILD / name),), parser)
+
+
+def in_swift(name: str, title: str) -> Client:
+    """A style of our program in Swift."""
+    style = f"style={name.rpartition('_')[2]}"
+    return Client(name, title, "Swift", True, (str(BUILD / "bin/ntapi-swift"), style))
+
+
+def peer_in_swift(name: str, title: str, program: str) -> Client:
+    """An executable of Benchmarks/swift/peers."""
+    return Client(name, title, "Swift", False, (str(BUILD / "bin" / program),))
+
+
+def in_python(script: str, title: str, ours: bool = False, parser: str = "") -> Client:
+    """A script in Benchmarks/python."""
+    name = f"{script}_{parser}" if parser else script
+    option = (f"parser={parser}",) if parser else ()
+    path = str(HERE / "python" / f"{script}.py")
+    return Client(name, title, "Python", ours, (str(VENV / "bin/python"), path, *option))
+
+
+CLIENTS = {
+    client.name: client
+    for client in [
+        in_c("raw_socket", "raw sockets in C, no parse"),
+        in_c("libcurl_multi", "libcurl multi in C"),
+        in_c("libcurl_easy", "libcurl easy in C"),
+        in_c("libcurl_socket_action", "libcurl socket_action in C"),
+        in_c("libcurl_hold", "libcurl multi in C"),
+        in_c("libcurl_files", "libcurl easy in C"),
+        in_c("ntapi_callback", "NTApi in C, callback", ours=True),
+        in_c("ntapi_pull", "NTApi in C, pull", ours=True),
+        in_c("ntapi_perform", "NTApi in C, perform", ours=True),
+        in_c("ntapi_hold", "NTApi in C, callback", ours=True),
+        in_c("ntapi_files", "NTApi in C, perform", ours=True),
+        in_swift("swift_callback", "NTApi in Swift, callback"),
+        in_swift("swift_await", "NTApi in Swift, await"),
+        in_swift("swift_perform", "NTApi in Swift, perform"),
+        peer_in_swift("async_http_client", "AsyncHTTPClient", "async-http-client"),
+        peer_in_swift("url_session", "URLSession", "url-session"),
+        in_python("ntapi_sync", "NTApi in Python", ours=True),
+        in_python("ntapi_asyncio", "NTApi in Python, asyncio", ours=True),
+        in_python("pycurl_easy", "pycurl easy"),
+        in_python("pycurl_multi", "pycurl multi"),
+        in_python("pycurl_multi", "pycurl multi, orjson", parser="orjson"),
+        in_python("aiohttp_session", "aiohttp"),
+        in_python("aiohttp_session", "aiohttp, orjson", parser="orjson"),
+        in_python("httpx_sync", "httpx"),
+        in_python("httpx_async", "httpx, asyncio"),
+        in_python("requests_session", "requests"),
+        in_python("niquests_session", "niquests"),
+        in_python("curl_cffi_async", "curl_cffi, asyncio"),
+    ]
+}
+
+
+def environment(library: Path) -> dict[str, str]:
+    """Where our clients find the library: that of the folder, whichever it is."""
+    return os.environ | {
+        "LD_LIBRARY_PATH": str(library),
+        "NTAPI_LIBRARY": str(library / "libntapi.so.0"),
+        "PYTHONPATH": str(ROOT / "bindings/python/src"),
+    }

@@ -1,0 +1,105 @@
+"""Runs one client once and turns what it reports into figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+from kit import syscalls
+from kit.clients import Client, environment
+from kit.servers import Addresses
+from kit.workloads import Workload
+
+# What one run of a client gave, by the name of the metric.
+Figures = dict[str, float]
+TIMEOUT = 180
+
+
+class ClientFailed(Exception):
+    """A client ended with an error, or did not report what it should have done."""
+
+
+class Bench:
+    """Runs clients on a core of their own against the servers."""
+
+    def __init__(self, where: Addresses, library: Path, home: Path) -> None:
+        self.where = where
+        self.environment = environment(library)
+        self.home = home
+        memory = Path("/dev/shm")
+        self.target = (
+            memory if os.access(memory, os.W_OK) else home
+        ) / f"ntapi-bench-{os.getpid()}"
+
+    def words(self, workload: Workload, client: Client, count: int) -> list[str]:
+        """The client's command line."""
+        where = self.where
+        base = {"plain": where.plain, "tls": where.tls, "slow": where.slow}[workload.server]
+        words = workload.arguments(base, count)
+        if workload.server == "tls":
+            words.append(f"ca={where.ca}")
+        known = {"slow": where.slow, "source": str(where.file), "target": str(self.target)}
+        return [*client.command, *(word.format(**known) for word in words)]
+
+    def measure(self, workload: Workload, client: Client, count: int) -> Figures:
+        """One run."""
+        if workload.metric == "calls":
+            return self.count_calls(workload, client, count)
+        command = self.words(workload, client, count)
+        begun = time.monotonic()
+        output = self.run(command)
+        wall = time.monotonic() - begun
+        return figures(json.loads(output), count, wall)
+
+    def run(self, command: list[str]) -> str:
+        """The client's standard output."""
+        try:
+            ended = subprocess.run(
+                command,
+                env=self.environment,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as late:
+            raise ClientFailed(f"not done after {TIMEOUT} seconds") from late
+        finally:
+            self.target.unlink(missing_ok=True)
+        if ended.returncode != 0:
+            lines = ended.stderr.strip().splitlines() or [f"status {ended.returncode}"]
+            raise ClientFailed(lines[-1])
+        return ended.stdout
+
+    def count_calls(self, workload: Workload, client: Client, count: int) -> Figures:
+        """System calls per request: the difference of two runs, so that the start does not count."""
+        trace = self.home / "strace.txt"
+
+        def traced(requests: int) -> Counter[str]:
+            strace = ["strace", "-f", "-qq", "-s", "8", "-o", str(trace)]
+            self.run(strace + self.words(workload, client, requests))
+            with trace.open(encoding="utf-8", errors="replace") as lines:
+                return syscalls.count(lines)
+
+        return syscalls.per_request(traced(count), traced(2 * count), count)
+
+
+def figures(report: dict[str, float], count: int, wall: float) -> Figures:
+    """The figures of a report; fails when it does not tell of all requests."""
+    if report["ok"] != count or report["requests"] != count:
+        raise ClientFailed(f"{report['ok']} of {count} requests")
+    found = {
+        "cpu": report["cpu_seconds"] / count * 1e6,
+        "cpu_ms": report["cpu_seconds"] / count * 1e3,
+        "wall_ms": wall * 1e3,
+        "idle_kb": report["idle_rss_kb"],
+        "growth_kb": report["max_rss_kb"] - report["idle_rss_kb"],
+    }
+    if "held_rss_kb" in report:
+        found["held_rss_kb"] = report["held_rss_kb"]
+        found["held_kb"] = (report["held_rss_kb"] - report["idle_rss_kb"]) / count
+    return found

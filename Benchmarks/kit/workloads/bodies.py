@@ -1,0 +1,159 @@
+"""JSON of 1 KB and 100 KB, parsed and not, and large files."""
+
+from __future__ import annotations
+
+from kit.documents import FILE, LARGE
+from kit.workloads.workload import Workload
+
+RAW = (
+    "libcurl_multi",
+    "raw_socket",
+    "ntapi_callback",
+    "ntapi_pull",
+    "swift_callback",
+    "swift_await",
+)
+
+
+def small(at_once: int) -> list[Workload]:
+    """1 KB of JSON, parsed and raw."""
+    parsed = {
+        "libcurl_multi": 16000,
+        "ntapi_callback": 16000,
+        "ntapi_pull": 16000,
+        "swift_callback": 16000,
+        "swift_await": 12000,
+        "async_http_client": 6000,
+        "url_session": 2500,
+        "ntapi_asyncio": 6000,
+        "pycurl_multi": 10000,
+        "aiohttp_session": 4000,
+        "curl_cffi_async": 2000,
+    }
+    if at_once == 1:
+        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "httpx_sync": 1500}
+        parsed |= {"requests_session": 1200, "niquests_session": 1200, "httpx_async": 800}
+    if at_once == 64:
+        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "requests_session": 1200}
+        parsed |= {"httpx_async": 600}
+    if at_once == 1000:
+        parsed = {name: max(count, 6000) for name, count in parsed.items()}
+        parsed["url_session"] = parsed["curl_cffi_async"] = 3000
+    raw = {name: 20000 for name in RAW}
+    title = "one at a time" if at_once == 1 else f"{at_once:,} at once"
+    name = f"raw-{at_once}"
+    return [
+        Workload(f"parsed-{at_once}", f"1 KB JSON, {title}", parsed, at_once=at_once),
+        Workload(name, f"1 KB not parsed, {title}", raw, mode="raw", at_once=at_once),
+    ]
+
+
+def blocking() -> list[Workload]:
+    """A thread that waits for each response."""
+    clients = {"libcurl_easy": 16000, "ntapi_perform": 16000, "swift_perform": 16000}
+    title = "1 KB, blocking, one at a time"
+    return [
+        Workload("blocking-parsed", f"{title}, parsed", clients),
+        Workload("blocking-raw", f"{title}, not parsed", clients, mode="raw"),
+    ]
+
+
+def large() -> list[Workload]:
+    """100 KB of JSON."""
+    clients = {
+        "libcurl_multi": 500,
+        "ntapi_callback": 800,
+        "swift_callback": 800,
+        "swift_await": 800,
+        "async_http_client": 300,
+        "url_session": 300,
+        "ntapi_asyncio": 600,
+        "pycurl_multi": 600,
+        "pycurl_multi_orjson": 1200,
+        "aiohttp_session": 600,
+        "aiohttp_session_orjson": 1000,
+        "curl_cffi_async": 600,
+        "requests_session": 400,
+        "httpx_async": 300,
+    }
+    title = "100 KB JSON, 16 at once"
+    return [Workload("large-16", title, clients, path="large.json", size=LARGE, at_once=16)]
+
+
+def tls() -> list[Workload]:
+    """64 at once over TLS, connections open already."""
+    clients = {
+        "libcurl_multi": 12000,
+        "ntapi_callback": 12000,
+        "swift_await": 10000,
+        "async_http_client": 5000,
+        "ntapi_asyncio": 5000,
+        "pycurl_multi": 8000,
+    }
+    return [
+        Workload(
+            f"tls-{version}",
+            f"1 KB JSON, 64 at once, TLS and HTTP/{version}",
+            dict(clients),
+            server="tls",
+            at_once=64,
+            options={"http": version},
+        )
+        for version in ("1.1", "2")
+    ]
+
+
+def files() -> list[Workload]:
+    """256 MB, down and up."""
+    to_memory = {"libcurl_easy": 3, "ntapi_perform": 3, "async_http_client": 3}
+    to_file = {"libcurl_files": 3}
+    upload = {"libcurl_files": 3, "ntapi_files": 3}
+    big = {"warmup": "1"}
+    return [
+        Workload(
+            "download-memory",
+            "download of 256 MB to memory",
+            to_memory,
+            mode="raw",
+            path="file.bin",
+            size=FILE,
+            metric="cpu_ms",
+            options=big,
+        ),
+        Workload(
+            "download-file",
+            "download of 256 MB to a file",
+            to_file,
+            mode="download-file",
+            path="file.bin",
+            size=FILE,
+            metric="cpu_ms",
+            options={"warm": "small.json", "file": "{target}"},
+        ),
+        Workload(
+            "upload-file",
+            "upload of a file of 256 MB",
+            upload,
+            mode="upload-file",
+            server="slow",
+            path="upload",
+            size=FILE,
+            metric="cpu_ms",
+            options={"warm": "anything", "file": "{source}"},
+        ),
+    ]
+
+
+def growth() -> list[Workload]:
+    """More and more at once: the cost of a request must stay flat from 64 up."""
+    return [
+        Workload(
+            f"growth-{at_once}",
+            f"1 KB JSON, {at_once:,} at once",
+            {"libcurl_multi": 20000, "ntapi_callback": 20000, "swift_await": 20000},
+            at_once=at_once,
+            options={"warmup": str(max(100, at_once))},
+            is_full=True,
+        )
+        for at_once in (1, 10, 100, 1000, 10000)
+    ]

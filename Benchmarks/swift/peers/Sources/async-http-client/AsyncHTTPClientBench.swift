@@ -1,0 +1,42 @@
+// AsyncHTTPClient, with its async interface, and Foundation's JSONDecoder.
+import AsyncHTTPClient
+import BenchSupport
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import NIOSSL
+
+/// What of a body is read.
+struct Answer: Decodable {
+    struct Meta: Decodable { var total: Int }
+    var meta: Meta
+}
+
+@main
+struct AsyncHTTPClientBench {
+    static func main() async throws {
+        let options = Options()
+        var configuration = HTTPClient.Configuration()
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+            max(options.concurrency, options.workload == "hold" || options.workload == "cancel" ? options.count + 2 : 1)
+        if let ca = options.values["ca"] {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .file(ca)
+            configuration.tlsConfiguration = tls
+            configuration.httpVersion = options.values["http"] == "2" ? .automatic : .http1Only
+        }
+        let client = HTTPClient(configuration: configuration)
+        try await options.runAwaiting { url in
+            let response = try await client.execute(HTTPClientRequest(url: url), timeout: .hours(1))
+            let body = try await response.body.collect(upTo: 1 << 30)
+            let status = Int(response.status.code)
+            if options.isParsed {
+                let answer = try JSONDecoder().decode(Answer.self, from: body)
+                options.check(status: status, total: answer.meta.total)
+            } else {
+                options.check(status: status, bytes: body.readableBytes)
+            }
+        }
+        try await client.shutdown()
+    }
+}
