@@ -101,6 +101,8 @@ private func compare(_ text: UnsafeRawBufferPointer) {
         let position = Int(error.position) + mark
         let isInside = position < text.count && text[position] & 0xC0 == 0x80
         expect(failure.offset == position || isInside, "\(failure), not at \(position)")
+    // What is inside the innermost array or object counts for a level there.
+    case (.success, nil) where json_error_code(&error) == json_error_stack_overflow: break
     case (.success(let json), nil): expect(false, "jansson refuses \(json)")
     case (.failure(let failure), _): expect(false, "jansson accepts: \(failure)")
     }
