@@ -67,6 +67,7 @@ CLIENTS = {
         peer_in_swift("url_session", "URLSession", "url-session"),
         in_python("ntapi_sync", "NTApi in Python", ours=True),
         in_python("ntapi_asyncio", "NTApi in Python, asyncio", ours=True),
+        in_python("ntapi_asyncio", "NTApi in Python, asyncio, orjson", ours=True, parser="orjson"),
         in_python("pycurl_easy", "pycurl easy"),
         in_python("pycurl_multi", "pycurl multi"),
         in_python("pycurl_multi", "pycurl multi, orjson", parser="orjson"),

@@ -128,8 +128,14 @@ def peers() -> list[Target]:
 def bodies() -> list[Target]:
     """100 KB of JSON, and files of 256 MB."""
     swift = ["libcurl_multi", "async_http_client", "url_session"]
-    python = ["pycurl_multi", "pycurl_multi_orjson", "aiohttp_session", "aiohttp_session_orjson"]
-    python += ["curl_cffi_async", "requests_session", "httpx_async"]
+    python = [
+        "pycurl_multi",
+        "aiohttp_session",
+        "curl_cffi_async",
+        "requests_session",
+        "httpx_async",
+    ]
+    orjson = ["pycurl_multi_orjson", "aiohttp_session_orjson"]
     best = "cheapest other client"
     return [
         times_better(
@@ -138,9 +144,12 @@ def bodies() -> list[Target]:
         times_better(
             "libcurl + jansson / C callback", 4, "large-16", "ntapi_callback", "libcurl_multi"
         ),
-        ahead_of_all(f"{best} / Swift callback", "large-16", "swift_callback", swift + python),
-        ahead_of_all(f"{best} / C callback", "large-16", "ntapi_callback", swift + python),
+        ahead_of_all(
+            f"{best} / Swift callback", "large-16", "swift_callback", swift + python + orjson
+        ),
+        ahead_of_all(f"{best} / C callback", "large-16", "ntapi_callback", swift + python + orjson),
         ahead_of_all(f"{best} in Python / asyncio", "large-16", "ntapi_asyncio", python),
+        ahead_of_all(f"{best} with orjson / asyncio", "large-16", "ntapi_asyncio_orjson", orjson),
         times_better("JSONDecoder / our decoder", 3, "decode", "swift_decode", "foundation_decode"),
         at_most("C perform / curl_easy", 1.05, "download-memory", "ntapi_perform", "libcurl_easy"),
         at_most("C to file / curl_easy", 1.05, "download-file", "ntapi_files", "libcurl_files"),
