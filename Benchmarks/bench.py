@@ -102,6 +102,8 @@ def main() -> int:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        print("one core for server and client: the figures mean little", file=sys.stderr)
     results = Results()
     with tempfile.TemporaryDirectory(prefix="ntapi-bench-") as home:
         servers = Servers(Path(home))

@@ -106,7 +106,16 @@ def tls() -> list[Workload]:
 
 def files() -> list[Workload]:
     """256 MB, down and up."""
-    to_memory = {"libcurl_easy": 3, "ntapi_perform": 3, "async_http_client": 3}
+    to_memory = {
+        "libcurl_easy": 3,
+        "ntapi_perform": 3,
+        "async_http_client": 3,
+        "url_session": 1,
+        "ntapi_sync": 3,
+        "pycurl_easy": 3,
+        "aiohttp_session": 1,
+        "requests_session": 1,
+    }
     to_file = {"libcurl_files": 3}
     upload = {"libcurl_files": 3, "ntapi_files": 3}
     big = {"warmup": "1"}
