@@ -1474,6 +1474,16 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
  *  @since 0.1 */
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
 
+/** The body as JSON in the format of Python's pickle module, protocol 4.
+ *  Python's pickle.loads makes values of it two to three times as fast as a JSON parser. Integers of any size are
+ * exact.
+ *  @param response the response.
+ *  @param length where to put its bytes; may be NULL.
+ *  @returns the bytes, borrowed until the response is freed; NULL without JSON, and when a hook has parsed it.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_json_pickle(const ntapi_response *response, size_t *length);
+
 /** The text that came before the JSON (a PHP warning, say).
  *  @param response the response.
  *  @returns text, borrowed until the response is freed; NULL when there was none.

@@ -12,6 +12,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var error: HandleOwner<ErrorBox>?
         var json: HandleOwner<JSONBox>?
         var request: HandleOwner<RequestBox>?
+        var pickle: JSONPickle?
     }
 
     init(_ response: APIResponse) { self.response = response }
@@ -46,6 +47,16 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         if response.json != nil { summary.contents |= CInt(NTAPI_CONTENT_JSON.rawValue) }
         if response.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
         return summary
+    }
+
+    var pickle: JSONPickle? {
+        if let known = SharedMutex.texts.withLock({ lent.pickle }) { return known }
+        guard let made = response.json.flatMap(JSONPickle.init) else { return nil }
+        return SharedMutex.texts.withLock {
+            if let known = lent.pickle { return known }
+            lent.pickle = made
+            return made
+        }
     }
 
     private func lend<Box: AnyObject>(
@@ -84,6 +95,18 @@ public func ntapi_response_data(
 
 @_cdecl("ntapi_response_json") @implementation
 public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.json }
+
+@_cdecl("ntapi_response_json_pickle") @implementation
+public func ntapi_response_json_pickle(
+    _ response: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
+) -> UnsafePointer<CChar>! {
+    guard let pickle = box(response)?.pickle else {
+        length?.pointee = 0
+        return nil
+    }
+    length?.pointee = pickle.count
+    return UnsafePointer(UnsafeMutableRawPointer(pickle.bytes).assumingMemoryBound(to: CChar.self))
+}
 
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {

@@ -11,10 +11,16 @@ extension APIClient {
     private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
+        let (identifier, isClosed) = countRequest()
         let built: Result<BuiltRequest, APIError>
-        do throws(APIError) { built = .success(try build(command, all)) } catch { built = .failure(error) }
+        do throws(APIError) {
+            guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
+            built = .success(try build(command, all))
+        } catch {
+            built = .failure(error)
+        }
         return APIRequest(
-            client: self, identifier: nextIdentifier(), command: command, threads: HandlerThreads(all), built: built)
+            client: self, identifier: identifier, command: command, threads: HandlerThreads(all), built: built)
     }
 
     // Most often one of the two is empty, and nothing need be copied.
@@ -115,9 +121,7 @@ extension APIClient {
     }
 
     private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
-        guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-        var applied = AppliedArgs()
-        for arg in args { try applied.apply(arg) }
+        let applied = try AppliedArgs(args)
         var http = try RequestBuilder(settings: settings).build(command, applied)
         let secrets = RequestBuilder.secrets(in: http.headers, applied)
         let checked = (method: http.method, url: http.url, headers: http.headers)
@@ -126,7 +130,7 @@ extension APIClient {
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
         if http.url != checked.url { _ = try URLParts(http.url) }
-        return BuiltRequest(http: http, options: applied.options, secrets: secrets)
+        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets)
     }
 }
 

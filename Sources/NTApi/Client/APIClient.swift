@@ -122,10 +122,11 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: For the other files of the client
 
-    func nextIdentifier() -> UInt64 {
+    /// One more request: its identifier, and whether it comes too late.
+    func countRequest() -> (identifier: UInt64, isClosed: Bool) {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return state.lastIdentifier
+            return (state.lastIdentifier, state.isClosed)
         }
     }
 

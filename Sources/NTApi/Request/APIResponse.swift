@@ -54,6 +54,28 @@ public struct APIResponse: Sendable {
     }
 }
 
+extension APIResponse {
+    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:)``.
+    ///
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it is not as the type expects.
+    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(APIError) -> Value {
+        if let error { throw error }
+        guard let json else {
+            throw APIError(
+                domain: .json, code: .unexpectedJSON, message: "the body of \(request.summary) has no JSON",
+                httpStatus: status)
+        }
+        do throws(APIError) {
+            return try json.decode(type)
+        } catch {
+            guard error.code == .unexpectedJSON else { throw error }
+            throw APIError(
+                domain: .json, code: .unexpectedJSON, message: "the JSON of \(request.summary): \(error.message)",
+                httpStatus: status)
+        }
+    }
+}
+
 /// The bytes of a body, shared without copying. `Array(data)` copies them.
 public struct ResponseData: Sendable, RandomAccessCollection {
     package let bytes: Bytes

@@ -21,7 +21,8 @@ struct AppliedArgs {
         }
     }
 
-    private(set) var query: [(name: String, value: String)] = []
+    /// The pairs of the query, which need not be kept apart.
+    let query: QueryArgs
     private(set) var path: [(name: String, value: String)] = []
     private(set) var body: Body?
     private(set) var baseURL: String?
@@ -32,11 +33,15 @@ struct AppliedArgs {
     private(set) var options = APIOptions()
     private(set) var secrets = MarkedSecrets()
 
-    mutating func apply(_ arg: APIArg) throws(APIError) {
+    init(_ args: [APIArg]) throws(APIError) {
+        query = QueryArgs(args: args)
+        for arg in args { try apply(arg) }
+    }
+
+    private mutating func apply(_ arg: APIArg) throws(APIError) {
         if arg.isSecret { secrets.mark(arg.kind) }
         switch arg.kind {
-        case .suppressed: break
-        case .url(let name, let value): query.append((name, value))
+        case .suppressed, .url, .thread: break
         case .path(let name, let value): path.append((name, value))
         case .form(let name, let value): try add((name, value))
         case .multipart(let part): try add(part)
@@ -66,7 +71,6 @@ struct AppliedArgs {
             method = token
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
-        case .thread: break
         case .invalid(let message): throw .invalidRequest(message)
         }
     }
@@ -104,6 +108,22 @@ struct AppliedArgs {
             throw .invalidRequest("the request has \(what): kinds of body exclude each other, keep one")
         }
         body = new
+    }
+}
+
+/// The url args of a list, in order, as the pairs of a query.
+struct QueryArgs: Sequence, IteratorProtocol {
+    private let args: [APIArg]
+    private var index = 0
+
+    init(args: [APIArg]) { self.args = args }
+
+    mutating func next() -> (name: String, value: String)? {
+        while index < args.count {
+            defer { index += 1 }
+            if case .url(let name, let value) = args[index].kind { return (name, value) }
+        }
+        return nil
     }
 }
 

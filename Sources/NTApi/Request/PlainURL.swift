@@ -39,7 +39,7 @@ struct PlainURL: Sendable {
 
     /// - Returns: nil where it takes the long way to say what comes out, or what is wrong.
     func url(
-        _ command: String, path: [(name: String, value: String)], query: [(name: String, value: String)]
+        _ command: String, path: [(name: String, value: String)], query: some Sequence<(name: String, value: String)>
     ) -> String? {
         guard let room = room(for: command, path, query) else { return nil }
         var isDone = false
@@ -83,7 +83,8 @@ struct PlainURL: Sendable {
 
     /// Enough bytes for the URL if all that is added had to be encoded. Should a value be used twice, the writer says so.
     private func room(
-        for command: String, _ path: [(name: String, value: String)], _ query: [(name: String, value: String)]
+        for command: String, _ path: [(name: String, value: String)],
+        _ query: some Sequence<(name: String, value: String)>
     ) -> Int? {
         var added = command.utf8.count
         for pair in path { added = added &+ pair.value.utf8.count }

@@ -4,7 +4,7 @@ enum URLBuilder {
     ///   - replacement: the base URL arg, which takes the place of base and command.
     static func url(
         base: BaseURL?, replacement: String?, command: String, path: [(name: String, value: String)],
-        query: [(name: String, value: String)]
+        query: some Sequence<(name: String, value: String)>
     ) throws(APIError) -> String {
         if replacement == nil, let url = base?.plain?.url(command, path: path, query: query) { return url }
         return try parsed(
@@ -15,7 +15,7 @@ enum URLBuilder {
     /// The long way: what may have any form is written together and taken apart, before and after the query is added.
     static func parsed(
         base: String?, replacement: String?, command: String, path: [(name: String, value: String)],
-        query: [(name: String, value: String)]
+        query: some Sequence<(name: String, value: String)>
     ) throws(APIError) -> URLParts {
         let start: String
         if let replacement {
@@ -40,7 +40,7 @@ enum URLBuilder {
     }
 
     private static func hasHost(_ url: String) -> Bool {
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasASCIIPrefix("://") else {
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
             // No scheme: the URL's parser says so.
             return true
         }

@@ -29,7 +29,7 @@ struct URLWriter {
     }
 
     /// Pairs as a query, question mark included; nothing for none.
-    mutating func write(_ query: [(name: String, value: String)]) {
+    mutating func write(_ query: some Sequence<(name: String, value: String)>) {
         var mark = UInt8(ascii: "?")
         for pair in query {
             write(mark)

@@ -14,6 +14,10 @@ extension String {
         withBytes { bytes in other.withBytes { bytes.equalsIgnoringASCIICase($0) } }
     }
 
+    func hasASCIIPrefix(_ prefix: String) -> Bool {
+        withBytes { bytes in prefix.withBytes { bytes.hasPrefix($0) } }
+    }
+
     func lowercasedASCII() -> String {
         guard withBytes({ $0.contains { $0 != $0.lowercasedASCII } }) else { return self }
         return String(decoding: utf8.map(\.lowercasedASCII), as: UTF8.self)
@@ -22,10 +26,6 @@ extension String {
     func containsSubstring(_ needle: String) -> Bool {
         withBytes { bytes in needle.withBytes { bytes.contains($0) } }
     }
-}
-
-extension StringProtocol {
-    func hasASCIIPrefix(_ prefix: String) -> Bool { utf8.starts(with: prefix.utf8) }
 }
 
 extension UnsafeBufferPointer<UInt8> {
@@ -38,6 +38,10 @@ extension UnsafeBufferPointer<UInt8> {
         hasPrefixIgnoringASCIICase(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 
+    func hasPrefix(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
+        count >= prefix.count && (0..<prefix.count).allSatisfy { self[$0] == prefix[$0] }
+    }
+
     private func hasPrefixIgnoringASCIICase(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count >= prefix.count else { return false }
         for index in 0..<prefix.count where self[index] != prefix[index] {
@@ -48,8 +52,8 @@ extension UnsafeBufferPointer<UInt8> {
 
     fileprivate func contains(_ needle: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count >= needle.count else { return false }
-        return (0...(count - needle.count)).contains { start in
-            (0..<needle.count).allSatisfy { self[start + $0] == needle[$0] }
+        return (0...(count - needle.count)).contains {
+            UnsafeBufferPointer(rebasing: self[$0...]).hasPrefix(needle)
         }
     }
 }

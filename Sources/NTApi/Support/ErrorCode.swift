@@ -62,6 +62,8 @@ extension ErrorCode {
     public static let tls = ErrorCode("TLS")
     /// The body is not JSON; the message says where.
     public static let invalidJSON = ErrorCode("invalid JSON")
+    /// The JSON is not what the program's type expects; the message names the path, what was expected and what was found.
+    public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
     /// The server redirected more often than allowed.

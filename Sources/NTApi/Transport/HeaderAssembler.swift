@@ -62,31 +62,35 @@ struct HeaderAssembler {
         let text = Self.trimmed(line)
         if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") { return continueLast(text) }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon]))
-        guard !name.isEmpty else { return }
-        let value = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
+        let name = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])).count
+        guard name > 0 else { return }
+        let value = text.count - Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])).count
         if bytes.isEmpty {
             // As much as most heads need.
             bytes.reserveCapacity(1024)
             lines.reserveCapacity(16)
         }
-        lines.append(.init(name: keep(name), value: keep(value)))
+        let start = keep(text)
+        lines.append(.init(name: start..<(start + UInt32(name)), value: (start + UInt32(value))..<end))
     }
 
     /// Obsolete line folding (RFC 9112, 5.2): the line continues the value before it, which is the last of the bytes.
     private mutating func continueLast(_ text: UnsafeRawBufferPointer) {
         guard let last = lines.popLast() else { return }
         if !last.value.isEmpty { bytes.append(UInt8(ascii: " ")) }
-        let added = keep(text)
-        lines.append(.init(name: last.name, value: last.value.lowerBound..<added.upperBound))
+        _ = keep(text)
+        lines.append(.init(name: last.name, value: last.value.lowerBound..<end))
     }
 
-    /// - Returns: where the text is now. What is kept is bounded by `maximumBytes`, and a space for each line.
-    private mutating func keep(_ text: UnsafeRawBufferPointer) -> Range<UInt32> {
-        let start = UInt32(truncatingIfNeeded: bytes.count)
+    /// - Returns: where the text is now.
+    private mutating func keep(_ text: UnsafeRawBufferPointer) -> UInt32 {
+        let start = end
         bytes.append(contentsOf: text)
-        return start..<UInt32(truncatingIfNeeded: bytes.count)
+        return start
     }
+
+    // No more is kept than came in, and a space for each line: `maximumBytes` bounds it.
+    private var end: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
     private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
         line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")

@@ -200,6 +200,29 @@ import Testing
         #expect(assembler.head?.headers.count == 3)
     }
 
+    @Test func whatCameIsLikeWhatWasMade() throws {
+        let lines = ["HTTP/1.1 200 OK", "A: 1", "Set-Cookie: x", "a: 2", "B:", "set-cookie: y", ""]
+        let came = try #require(assemble(lines).0.head).headers
+        let made = HTTPHeaders([("A", "1"), ("Set-Cookie", "x"), ("a", "2"), ("B", ""), ("set-cookie", "y")])
+        #expect(came == made && Array(came) == Array(made) && came.description == made.description)
+        for name in ["a", "A", "b", "SET-COOKIE", "c", ""] {
+            #expect(came[name] == made[name] && came.all(name) == made.all(name))
+        }
+        #expect(came["a"] == "1, 2" && came["set-cookie"] == "x" && came.all("Set-Cookie") == ["x", "y"])
+        let changes: [(inout HTTPHeaders) -> Void] = [
+            { $0.set("A", "3") }, { $0.set("C", "3") }, { $0.add("a", "3") }, { $0.remove("SET-cookie") },
+            { $0.removeSecrets() }, { $0.setIfAbsent("B", "3") },
+            { $0.addMissing(from: HTTPHeaders([("b", "3"), ("C", "4")])) },
+        ]
+        for change in changes {
+            var (left, right) = (came, made)
+            change(&left)
+            change(&right)
+            #expect(left == right)
+        }
+        #expect(came == made)
+    }
+
     @Test(arguments: [
         ("HTTP/2 204", 204, 2.0), ("HTTP/2 204 ", 204, 2), ("HTTP/1.1  302 Found", 302, 1.1), ("HTTP/3 599", 599, 3),
     ])

@@ -59,6 +59,23 @@ import Testing
         #expect(try !url.isSameOrigin(as: URLParts("http://host.evil/x")))
     }
 
+    @Test func takesNoOriginForAnother() throws {
+        var cache = OriginCache()
+        let hosts = [
+            "http://h/x", "http://h.evil/x", "http://h:81?x", "http://hh#x", "http://h/", "HTTP://h/x",
+            "http://h.evil/",
+        ]
+        for url in hosts + hosts.reversed() {
+            let parts = try URLParts(url)
+            let known = try cache.origin(of: url)
+            #expect(known.key == .init(scheme: parts.scheme, host: parts.host, port: parts.port), "\(url)")
+            #expect(try URLParts(known.url).text == parts.text, "\(url)")
+        }
+        for url in ["http://h", "http:h/", "http://h/ ", "http://h/\u{e9}", "://h/", ""] {
+            #expect((try? cache.origin(of: url))?.url == (try? URLParts(url))?.text, "\(url)")
+        }
+    }
+
     @Test func remembersOrigins() throws {
         var cache = OriginCache()
         for _ in 0..<2 {

@@ -47,7 +47,7 @@ FUNCTIONS = {
         r"^((?:const |struct )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
     )
 }
-BYTES_WITH_NUL = {"ntapi_response_data"}
+BYTES_WITH_NUL = {"ntapi_response_data", "ntapi_response_json_pickle"}
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.
 """
 

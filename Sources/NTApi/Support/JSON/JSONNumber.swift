@@ -39,6 +39,15 @@ enum JSONNumber {
         return Int64(truncatingIfNeeded: isNegative ? 0 &- magnitude : magnitude)
     }
 
+    /// The value of an integer beyond 64 bits, or of an integral double beyond them; nil when it is neither, or does not fit.
+    static func bigInteger<Value: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ type: Value.Type) -> Value? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        if let value = Value(text) { return value }
+        let value = double(bytes)
+        guard value >= 0x1p63, value < 0x1p64 else { return nil }
+        return Value(exactly: UInt64(value))
+    }
+
     /// The double as an integer when it is one and fits 64 bits.
     ///
     /// `Int64(exactly:)` would do, but it calls `trunc` on processors before SSE 4.1, which needs the linker to know of libm.

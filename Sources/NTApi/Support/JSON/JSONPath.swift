@@ -20,6 +20,39 @@ struct JSONPath: Sendable, Hashable {
     }
 }
 
+extension JSONPath: CustomStringConvertible {
+    init(keys: [any CodingKey]) {
+        steps = keys.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) }
+    }
+
+    /// The path as it is written.
+    var description: String {
+        var text = ""
+        for step in steps {
+            switch step {
+            case .index(let index): text += "[\(index)]"
+            case .key(let key) where key.isEmpty || key.utf8.contains(where: Self.isSpecial):
+                text += "[\""
+                for character in key.unicodeScalars {
+                    if character == "\"" || character == "\\" { text += "\\" }
+                    text.unicodeScalars.append(character)
+                }
+                text += "\"]"
+            case .key(let key): text += (text.isEmpty ? "" : ".") + key
+            }
+        }
+        return text
+    }
+
+    /// Whether a byte may stand in quotes only.
+    fileprivate static func isSpecial(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "\""): true
+        default: false
+        }
+    }
+}
+
 /// Reads one step after another from the front of what is left.
 private struct Parser {
     var rest: Substring.UTF8View
@@ -45,8 +78,7 @@ private struct Parser {
     }
 
     private mutating func key() -> JSONPath.Step? {
-        let special: [UInt8] = [UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "\"")]
-        let key = rest.prefix { !special.contains($0) }
+        let key = rest.prefix { !JSONPath.isSpecial($0) }
         rest = rest[key.endIndex...]
         return key.isEmpty ? nil : .key(String(Substring(key)))
     }

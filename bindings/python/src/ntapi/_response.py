@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ctypes
 
+try:
+    # What pickle itself calls; to import that would take as long as to import half of this package.
+    from _pickle import loads as _values
+except ImportError:
+    from pickle import loads as _values
+
 from . import codes
 from ._checks import refuse_coroutine
 from ._enums import Content, ErrorDomain
@@ -24,7 +30,6 @@ if TYPE_CHECKING:
 _UNSET: Any = object()
 # Plain numbers: an enum's operators are calls.
 _JSON = int(Content.JSON)
-_PREFIX_TEXT = int(Content.PREFIX_TEXT)
 _NOTHING = (0, 0, 0, 0, 0)
 _free = lib.ntapi_response_free
 
@@ -122,8 +127,7 @@ class Response:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data".
 
-        What is JSON and where it starts is the core's decision; the values are made by Python's own
-        parser, so that integers of any size are exact.
+        What is JSON is the core's decision. Integers of any size are exact.
         """
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
@@ -132,35 +136,12 @@ class Response:
         return self._parsed
 
     def _parse(self) -> Any:
-        import json
-
-        text = self._json_text()
-        try:
-            return json.loads(text)
-        except RecursionError:
-            from . import _deep_json
-
-            return _deep_json.parse(text)
-        except ValueError:
-            # The two parsers disagree about this document; the core's reading is the one that
-            # counts.
-            return json.loads(self._core_text())
-
-    def _json_text(self) -> str:
-        """The JSON as it was received, without what came before it."""
-        prefix = b""
-        if self._facts[-1] & _PREFIX_TEXT:
-            prefix = lib.ntapi_response_prefix_text(self._pointer) or b""
-        if self.data.startswith(prefix):
-            text = self.data[len(prefix) :] if prefix else self.data
-            return text.decode().removeprefix("\ufeff")
-        # The core had to mend the prefix to make it UTF-8, so that its length says nothing.
-        return self._core_text()
-
-    def _core_text(self) -> str:
-        """The JSON as the core read it."""
-        text = lib.ntapi_json_text(lib.ntapi_response_json(self._pointer))
-        return str(text.decode())
+        length = ctypes.c_size_t()
+        address = lib.ntapi_response_json_pickle(self._pointer, ctypes.byref(length))
+        if not address:
+            raise MemoryError
+        # The core has parsed the text, and says in Python's own words what it found.
+        return _values(ctypes.string_at(address, length.value))
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""

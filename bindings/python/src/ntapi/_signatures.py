@@ -237,6 +237,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_error": (c_void_p, (c_void_p,)),
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
+    "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
@@ -253,5 +254,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_request_wait_watching"
+LATEST = "ntapi_response_json_pickle"
 """The function that was added last."""

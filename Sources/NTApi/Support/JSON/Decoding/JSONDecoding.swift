@@ -1,0 +1,128 @@
+/// One run of a decoder over a part of a document: what all its containers share.
+///
+/// The containers themselves are no more than this and a place on the tape, small enough to be passed around as
+/// existentials without memory of their own. The path to a place is found from the tape when an error wants it.
+///
+/// A class that is not `Sendable`: it belongs to the call of `decode`, and to the thread that makes it.
+final class JSONDecoding {
+    /// Types that contain themselves recurse, and must not use up the stack of the thread that decodes.
+    static let depthLimit = 512
+
+    let document: JSONDocument
+    let tape: JSONTape
+    let root: Int
+
+    private var depth = 0
+
+    /// Where the next member that is asked for probably is: the one behind the last, since most texts have their members in
+    /// the order of the declaration. It holds for one object, by its place on the tape.
+    private var expected = (object: -1, key: -1)
+
+    init(_ document: JSONDocument, root: Int) {
+        self.document = document
+        tape = document.tape
+        self.root = root
+    }
+
+    /// Decodes what stands at a place on the tape.
+    ///
+    /// Conversions for types that JSON has no form of belong here.
+    func value<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
+        // What arrays, dictionaries and optionals ask for, without the detour over a container of one value. The types
+        // are the same where a value is taken for one of the other: `as?` would look that up again, for each value.
+        if type == String.self { return unsafeBitCast(try string(at: index), to: type) }
+        if type == Int.self { return unsafeBitCast(try integer(Int.self, at: index), to: type) }
+        if type == Double.self { return unsafeBitCast(try double(at: index), to: type) }
+        if type == Bool.self { return unsafeBitCast(try bool(at: index), to: type) }
+        if type == JSON.self { return unsafeBitCast(JSON(document, index), to: type) }
+        if tape.kind(index) == .array {
+            if type == [String].self { return unsafeBitCast(try elements(at: index, string), to: type) }
+            if type == [Int].self { return unsafeBitCast(try elements(at: index, int), to: type) }
+            if type == [Double].self { return unsafeBitCast(try elements(at: index, double), to: type) }
+        }
+        guard depth < Self.depthLimit else { throw tooDeep(at: index) }
+        depth += 1
+        defer { depth -= 1 }
+        return try Value(from: JSONValueDecoder(decoding: self, index: index))
+    }
+
+    /// Arrays of scalars, without a call by way of a container for each.
+    private func elements<Element>(at index: Int, _ element: (Int) throws -> Element) throws -> [Element] {
+        var elements: [Element] = []
+        elements.reserveCapacity(tape.count(index))
+        var place = index + 2
+        let end = tape.next(index)
+        while place < end {
+            elements.append(try element(place))
+            place = tape.next(place)
+        }
+        return elements
+    }
+}
+
+// Members of objects.
+extension JSONDecoding {
+    /// The place of the member's value; nil when there is none.
+    ///
+    /// - Parameter end: behind the object, if its keys are plain; else 0.
+    func find(_ name: UnsafeRawBufferPointer, in object: Int, to end: Int) -> Int? {
+        guard end > 0 else { return document.member(name, of: object) }
+        let first = object + 2
+        let start = expected.object == object ? expected.key : first
+        return find(name, in: object, from: start, to: end) ?? find(name, in: object, from: first, to: start)
+    }
+
+    @inline(__always)
+    private func find(_ name: UnsafeRawBufferPointer, in object: Int, from start: Int, to end: Int) -> Int? {
+        var key = start
+        while key < end {
+            let value = key &+ 1
+            let next = tape.next(value)
+            if tape.bytes(key).isEqual(to: name) {
+                expected = (object, next)
+                return value
+            }
+            key = next
+        }
+        return nil
+    }
+}
+
+// Scalars.
+extension JSONDecoding {
+    func isNull(_ index: Int) -> Bool { tape.kind(index) == .null }
+
+    func bool(at index: Int) throws -> Bool {
+        guard let value = document.bool(at: index) else { throw mismatch(Bool.self, at: index) }
+        return value
+    }
+
+    func string(at index: Int) throws -> String {
+        guard let value = document.string(at: index) else { throw mismatch(String.self, at: index) }
+        return value
+    }
+
+    func double(at index: Int) throws -> Double {
+        guard let value = document.double(at: index) else { throw mismatch(Double.self, at: index) }
+        return value
+    }
+
+    func float(at index: Int) throws -> Float {
+        guard let value = document.double(at: index).map(Float.init), value.isFinite else {
+            throw mismatch(Float.self, at: index)
+        }
+        return value
+    }
+
+    func int(at index: Int) throws -> Int { try integer(Int.self, at: index) }
+
+    @inline(__always)
+    func integer<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) throws -> Value {
+        if let value = document.int64(at: index) {
+            if let value = Value(exactly: value) { return value }
+        } else if tape.kind(index) == .double, let value = JSONNumber.bigInteger(tape.bytes(index), type) {
+            return value
+        }
+        throw mismatch(type, at: index)
+    }
+}

@@ -1,0 +1,108 @@
+// What does not fit, as the standard library's errors, since types that decode by hand look at those; and as the
+// library's own for the caller.
+extension JSONDecoding {
+    func mismatch(_ expected: Any.Type, at index: Int) -> DecodingError {
+        mismatch("\(expected)", expected, at: index)
+    }
+
+    /// - Parameter expected: a kind of JSON.
+    func mismatch(_ expected: String, at index: Int) -> DecodingError { mismatch(expected, Any.self, at: index) }
+
+    private func mismatch(_ expected: String, _ type: Any.Type, at index: Int) -> DecodingError {
+        let context = DecodingError.Context(
+            codingPath: path(to: index), debugDescription: "\(expected) expected, \(found(at: index)) found")
+        return isNull(index) ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    }
+
+    func absent(_ key: some CodingKey, _ expected: Any.Type, in object: Int) -> DecodingError {
+        absent(key, "\(expected)", in: object)
+    }
+
+    func absent(_ key: some CodingKey, _ expected: String, in object: Int) -> DecodingError {
+        .keyNotFound(
+            key, .init(codingPath: path(to: object) + [key], debugDescription: "\(expected) expected, nothing found"))
+    }
+
+    func atEnd(_ expected: Any.Type, of array: Int, number: Int) -> DecodingError {
+        .valueNotFound(
+            expected,
+            .init(
+                codingPath: path(to: array) + [JSONPathKey.index(number)],
+                debugDescription: "\(expected) expected, the end of the array found"))
+    }
+
+    func tooDeep(at index: Int) -> DecodingError {
+        .dataCorrupted(
+            .init(codingPath: path(to: index), debugDescription: "nests deeper than \(Self.depthLimit) levels"))
+    }
+
+    /// Strings may be secret, and arrays and objects long; numbers are shown, since their value may be what does not fit.
+    private func found(at index: Int) -> String {
+        switch tape.kind(index) {
+        case .null: "null"
+        case .no, .yes: "boolean"
+        case .int, .double: "number \(String(decoding: tape.bytes(index).prefix(40), as: UTF8.self))"
+        case .plainString, .escapedString: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+
+    /// The way from the root down to a place: into the child in whose words it is, and so on.
+    func path(to index: Int) -> [JSONPathKey] {
+        var path: [JSONPathKey] = []
+        var container = root
+        while container < index, tape.isContainer(container) {
+            let isObject = tape.kind(container) == .object
+            var number = 0
+            var child = container + 2
+            while tape.next(isObject ? child + 1 : child) <= index {
+                child = tape.next(isObject ? child + 1 : child)
+                number += 1
+            }
+            path.append(isObject ? .key(document.string(at: child) ?? "") : .index(number))
+            container = isObject ? child + 1 : child
+        }
+        return path
+    }
+
+    /// What the caller gets.
+    func apiError(_ error: any Error) -> APIError {
+        if let error = error as? APIError { return error }
+        let context: DecodingError.Context? =
+            switch error as? DecodingError {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+                .dataCorrupted(let context):
+                context
+            default: nil
+            }
+        var message = context?.debugDescription ?? "\(error)"
+        let path = context.map { JSONPath(keys: $0.codingPath).description } ?? ""
+        if !path.isEmpty { message = "\(path): \(message)" }
+        return APIError(domain: .json, code: .unexpectedJSON, message: message)
+    }
+}
+
+/// A step of a path, for errors.
+enum JSONPathKey: CodingKey {
+    case key(String)
+    case index(Int)
+
+    init?(stringValue: String) { self = .key(stringValue) }
+
+    init?(intValue: Int) { self = .index(intValue) }
+
+    var stringValue: String {
+        switch self {
+        case .key(let key): key
+        case .index(let index): "\(index)"
+        }
+    }
+
+    var intValue: Int? {
+        switch self {
+        case .key: nil
+        case .index(let index): index
+        }
+    }
+}

@@ -1,0 +1,173 @@
+/// The members of an object, as a `Decodable` type asks for them.
+struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    private let decoding: JSONDecoding
+    private let object: Int
+    /// Behind the object, if its keys are plain; else 0.
+    private let end: Int
+
+    init(_ decoding: JSONDecoding, _ index: Int) throws {
+        guard decoding.tape.kind(index) == .object else { throw decoding.mismatch("object", at: index) }
+        self.decoding = decoding
+        object = index
+        if case .plain = decoding.document.members(of: index) {
+            end = decoding.tape.next(index)
+        } else {
+            end = 0
+        }
+    }
+
+    var codingPath: [any CodingKey] { decoding.path(to: object) }
+
+    var allKeys: [Key] { JSON(decoding.document, object).keys.compactMap(Key.init(stringValue:)) }
+
+    func contains(_ key: Key) -> Bool { find(key.stringValue) != nil }
+
+    private func find(_ name: String) -> Int? {
+        var name = name
+        return name.withUTF8 { decoding.find(UnsafeRawBufferPointer($0), in: object, to: end) }
+    }
+
+    private func place(_ key: Key, _ type: Any.Type) throws -> Int {
+        guard let place = find(key.stringValue) else { throw decoding.absent(key, type, in: object) }
+        return place
+    }
+
+    /// Null counts as absent.
+    private func present(_ key: Key) -> Int? {
+        guard let place = find(key.stringValue), !decoding.isNull(place) else { return nil }
+        return place
+    }
+}
+
+extension JSONKeyedContainer {
+    func decodeNil(forKey key: Key) throws -> Bool { decoding.isNull(try place(key, Never.self)) }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoding.bool(at: place(key, type)) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try decoding.string(at: place(key, type)) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try decoding.double(at: place(key, type)) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try decoding.float(at: place(key, type)) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try decoding.integer(type, at: place(key, type)) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try decoding.integer(type, at: place(key, type)) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try decoding.integer(type, at: place(key, type)) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 {
+        try decoding.integer(type, at: place(key, type))
+    }
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try decoding.integer(type, at: place(key, type))
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try decoding.value(type, at: place(key, type))
+    }
+}
+
+// What the standard library would do with three look-ups each.
+extension JSONKeyedContainer {
+    func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+        try present(key).map(decoding.bool)
+    }
+
+    func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
+        try present(key).map(decoding.string)
+    }
+
+    func decodeIfPresent(_ type: Double.Type, forKey key: Key) throws -> Double? {
+        try present(key).map(decoding.double)
+    }
+
+    func decodeIfPresent(_ type: Float.Type, forKey key: Key) throws -> Float? {
+        try present(key).map(decoding.float)
+    }
+
+    func decodeIfPresent(_ type: Int.Type, forKey key: Key) throws -> Int? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: Int8.Type, forKey key: Key) throws -> Int8? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: Int16.Type, forKey key: Key) throws -> Int16? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: UInt.Type, forKey key: Key) throws -> UInt? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: UInt8.Type, forKey key: Key) throws -> UInt8? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: UInt16.Type, forKey key: Key) throws -> UInt16? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: UInt32.Type, forKey key: Key) throws -> UInt32? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent(_ type: UInt64.Type, forKey key: Key) throws -> UInt64? {
+        try present(key).map { try decoding.integer(type, at: $0) }
+    }
+
+    func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        try present(key).map { try decoding.value(type, at: $0) }
+    }
+}
+
+extension JSONKeyedContainer {
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        KeyedDecodingContainer(try JSONKeyedContainer<Nested>(decoding, place(key, "object")))
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try JSONUnkeyedContainer(decoding, place(key, "array"))
+    }
+
+    func superDecoder() throws -> any Decoder {
+        guard let place = find("super") else {
+            throw decoding.absent(JSONPathKey.key("super"), "object", in: object)
+        }
+        return JSONValueDecoder(decoding: decoding, index: place)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        JSONValueDecoder(decoding: decoding, index: try place(key, "object"))
+    }
+
+    private func place(_ key: Key, _ expected: String) throws -> Int {
+        guard let place = find(key.stringValue) else { throw decoding.absent(key, expected, in: object) }
+        return place
+    }
+}

@@ -1,0 +1,115 @@
+"""JSON reaches Python as a pickle that the core writes; the values are those of Python's parser."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+import ntapi
+
+NUMBERS = [
+    *("0", "-0", "1", "-1", "255", "256", "65535", "65536", "2147483647", "2147483648"),
+    *("-2147483648", "-2147483649", "9223372036854775807", "9223372036854775808"),
+    *("-9223372036854775808", "-9223372036854775809", "123456789012345678901234567890"),
+    *("-0.0", "0.1", "1.0", "1E5", "1e-5", "1e22", "1e23", "5e-324", "2.2250738585072014e-308"),
+    *("1.7976931348623157e308", "3.141592653589793238462643383279", "1e-400"),
+]
+TEXTS = [
+    "",
+    "a",
+    "ü",
+    "\U0001f600",
+    "\0",
+    '"\\/\b\f\n\r\t',
+    "x" * 255,
+    "x" * 256,
+    "ü" * 200,
+    "y" * 70_000,
+]
+DOCUMENTS = [
+    "[]",
+    "{}",
+    "[[],{},[{}],[[]]]",
+    '{"a":{},"b":[],"a":1}',
+    "[null,true,false]",
+    f"[{','.join(NUMBERS)}]",
+    json.dumps(TEXTS),
+    json.dumps(TEXTS, ensure_ascii=False),
+    json.dumps({text.replace("\0", ""): text for text in TEXTS}),
+    json.dumps([{f"key {number % 400}": number} for number in range(1000)]),
+    json.dumps([{"same": 1, "sale": 2, "sane": 3}] * 3),
+    '\ufeff  {"a" : [ 1 , 2 ] }  ',
+    *NUMBERS,
+    '"alone"',
+    "null",
+]
+
+
+class Mirror(BaseHTTPRequestHandler):
+    """Answers with what it was sent."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nobody reads it."""
+
+
+@pytest.fixture(scope="module")
+def mirror() -> Iterator[ntapi.Client]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Mirror) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever).start()
+        with ntapi.Client(f"http://127.0.0.1:{server.server_port}") as client:
+            yield client
+        server.shutdown()
+
+
+def received(client: ntapi.Client, text: str) -> Any:
+    return client.send("", ntapi.data(text, "application/json")).json
+
+
+@pytest.mark.parametrize("text", DOCUMENTS, ids=lambda text: text[:20])
+def test_values_are_those_of_pythons_own_parser(mirror: ntapi.Client, text: str) -> None:
+    # The representation tells 1 from 1.0 and from true, and the order of members.
+    assert repr(received(mirror, text)) == repr(json.loads(text.lstrip("\ufeff")))
+
+
+def test_random_documents(mirror: ntapi.Client) -> None:
+    generator = random.Random(11)
+
+    def value(depth: int) -> Any:
+        kind = generator.randrange(8 if depth < 6 else 5)
+        if kind == 0:
+            return generator.choice([None, True, False])
+        if kind == 1:
+            return generator.randrange(-(2 ** generator.randrange(1, 80)), 2**80) >> 20
+        if kind == 2:
+            return generator.uniform(-1, 1) * 10 ** generator.randrange(-300, 300)
+        if kind in (3, 4):
+            return "".join(map(chr, generator.choices(range(1, 0xD800), k=generator.randrange(9))))
+        if kind == 5:
+            return [value(depth + 1) for _ in range(generator.randrange(6))]
+        return {str(generator.randrange(50)): value(depth + 1) for _ in range(6)}
+
+    for _ in range(200):
+        text = json.dumps(value(0), ensure_ascii=generator.random() < 0.5)
+        assert repr(received(mirror, text)) == repr(json.loads(text))
+
+
+def test_keys_of_a_document_are_one_string(mirror: ntapi.Client) -> None:
+    first, second = received(mirror, '[{"name":1},{"name":2}]')
+    assert next(iter(first)) is next(iter(second))
