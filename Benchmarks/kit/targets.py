@@ -150,7 +150,7 @@ def bodies() -> list[Target]:
         ahead_of_all(f"{best} / C callback", "large-16", "ntapi_callback", swift + python + orjson),
         ahead_of_all(f"{best} in Python / asyncio", "large-16", "ntapi_asyncio", python),
         ahead_of_all(f"{best} with orjson / asyncio", "large-16", "ntapi_asyncio_orjson", orjson),
-        times_better("JSONDecoder / our decoder", 3, "decode", "swift_decode", "foundation_decode"),
+        times_better("JSONDecoder / our decoder", 3, "decode", "decode_swift", "decode_foundation"),
         at_most("C perform / curl_easy", 1.05, "download-memory", "ntapi_perform", "libcurl_easy"),
         at_most("C to file / curl_easy", 1.05, "download-file", "ntapi_files", "libcurl_files"),
         growth("C to file, growth", "download-file", "ntapi_files"),

@@ -81,6 +81,31 @@ def large() -> list[Workload]:
     return [Workload("large-16", title, clients, path="large.json", size=LARGE, at_once=16)]
 
 
+def decoding() -> list[Workload]:
+    """100 KB of JSON into structs, with and without its transfer."""
+    alone = {"decode_foundation": 300, "decode_swift": 1000}
+    fetched = {
+        "async_http_client": 300,
+        "url_session": 300,
+        "swift_callback": 800,
+        "swift_await": 800,
+    }
+    return [
+        Workload(
+            "decode", "100 KB JSON to structs, no transfer", alone, path="large.json", size=LARGE
+        ),
+        Workload(
+            "whole-16",
+            "100 KB JSON to structs, 16 at once",
+            fetched,
+            mode="whole",
+            path="large.json",
+            size=LARGE,
+            at_once=16,
+        ),
+    ]
+
+
 def tls() -> list[Workload]:
     """64 at once over TLS, connections open already."""
     clients = {
