@@ -84,7 +84,6 @@ final class TestEngine: Sendable {
     /// With one network thread.
     func cancel(_ exchange: Exchange) { engine.transport(connectionLimit: 1).cancel(exchange) }
 
-
     func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
         let recorder = Recorder()
         begin(request, recorder, deadline: deadline)
