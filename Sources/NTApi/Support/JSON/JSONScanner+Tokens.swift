@@ -1,21 +1,22 @@
 import CScan
 
 // One token each. All take the place where it begins, and answer where it ends; nil says that it is no such token.
+// Before `wide` there are 16 bytes to be read at once.
 extension JSONScanner {
     @inline(__always)
-    static func skipWhiteSpace(_ p: Pointer, _ limit: Pointer) -> Pointer {
-        p.pointee > 0x20 ? p : skipWhiteSpaceRun(p, limit)
+    static func skipWhiteSpace(_ p: Pointer, _ wide: Pointer) -> Pointer {
+        p.pointee > 0x20 ? p : skipWhiteSpaceRun(p, wide)
     }
 
     @inline(never)
-    private static func skipWhiteSpaceRun(_ start: Pointer, _ limit: Pointer) -> Pointer {
+    private static func skipWhiteSpaceRun(_ start: Pointer, _ wide: Pointer) -> Pointer {
         var p = start
         while JSONParser.isWhiteSpace(p.pointee) {
             let isLineEnd = p.pointee == 0x0A
             p += 1
             guard isLineEnd else { continue }
             // Text that is laid out for people has long indents behind its line ends.
-            while limit - p >= 16 {
+            while p < wide {
                 let spaces = Int(ntapi_scan_space_prefix(p))
                 p += spaces
                 if spaces < 16 { break }
@@ -26,20 +27,20 @@ extension JSONScanner {
 
     /// - Returns: the closing quote.
     @inline(__always)
-    static func string(_ start: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words) -> Pointer? {
-        shortString(start, text, limit, word) ?? longString(start, text, limit, word, isKey: false)
+    static func string(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        shortString(start, text, wide, word) ?? longString(start, text, wide, word, isKey: false)
     }
 
     /// - Returns: the closing quote.
     @inline(__always)
-    static func key(_ start: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words) -> Pointer? {
-        shortString(start, text, limit, word) ?? longString(start, text, limit, word, isKey: true)
+    static func key(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        shortString(start, text, wide, word) ?? longString(start, text, wide, word, isKey: true)
     }
 
     /// Most keys, and many strings, are plain and at most 16 bytes long.
     @inline(__always)
-    private static func shortString(_ start: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words) -> Pointer? {
-        guard limit - start >= 16 else { return nil }
+    private static func shortString(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        guard start < wide else { return nil }
         let length = UInt64(ntapi_scan_plain_prefix(start))
         let end = start + Int(truncatingIfNeeded: length)
         guard end.pointee == UInt8(ascii: "\"") else { return nil }
@@ -51,12 +52,12 @@ extension JSONScanner {
 
     @inline(never)
     private static func longString(
-        _ start: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words, isKey: Bool
+        _ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words, isKey: Bool
     ) -> Pointer? {
         var p = start
         var kind = JSONTape.Kind.plainString
         while true {
-            while limit - p >= 16 {
+            while p < wide {
                 let plain = Int(ntapi_scan_plain_prefix(p))
                 p += plain
                 if plain < 16 { break }
