@@ -12,6 +12,7 @@ import os
 import resource
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from kit import building, plot, table
@@ -77,6 +78,7 @@ def build(workloads: list[Workload], options: argparse.Namespace) -> None:
 
 def run(workload: Workload, bench: Bench, results: Results, options: argparse.Namespace) -> None:
     """All rounds of a workload, the clients in turn, so that a slow minute hits all alike."""
+    begun = time.monotonic()
     rounds = options.rounds or workload.rounds or (7 if options.full else 3)
     for _ in range(rounds):
         for name, count in workload.clients.items():
@@ -88,7 +90,8 @@ def run(workload: Workload, bench: Bench, results: Results, options: argparse.Na
                 results.add(workload.name, name, bench.measure(workload, CLIENTS[name], requests))
             except ClientFailed as failure:
                 results.failures[key] = str(failure)
-    print("\n".join(table.workload_lines(workload, results)), end="\n\n", flush=True)
+    lines = table.workload_lines(workload, results)
+    print("\n".join(lines), f"    {time.monotonic() - begun:.0f} s\n", sep="\n", flush=True)
 
 
 def main() -> int:
@@ -99,6 +102,8 @@ def main() -> int:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     cores = sorted(os.sched_getaffinity(0))
+    if len(cores) < 2:
+        print("one core for server and client: the figures mean little", file=sys.stderr)
     results = Results()
     with tempfile.TemporaryDirectory(prefix="ntapi-bench-") as home:
         servers = Servers(Path(home))

@@ -9,7 +9,7 @@ from kit.places import BUILD, HERE, ROOT
 
 FLAGS = ["-O2", "-g", "-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror"]
 OURS = ["ntapi_callback", "ntapi_pull", "ntapi_perform", "ntapi_hold", "ntapi_files"]
-SWIFT = {"ours": ["ntapi-swift"], "peers": ["async-http-client", "url-session"]}
+SWIFT = {"ours": ["ntapi-swift", "decode"], "peers": ["async-http-client", "url-session"]}
 LIBCURL = ["multi", "easy", "socket_action", "hold", "files"]
 
 

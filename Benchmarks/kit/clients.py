@@ -27,10 +27,10 @@ def in_c(name: str, title: str, ours: bool = False) -> Client:
     return Client(name, title, "C", ours, (str(BUILD / name),), parser)
 
 
-def in_swift(name: str, title: str) -> Client:
-    """A style of our program in Swift."""
-    style = f"style={name.rpartition('_')[2]}"
-    return Client(name, title, "Swift", True, (str(BUILD / "bin/ntapi-swift"), style))
+def in_swift(name: str, title: str, program: str = "ntapi-swift", ours: bool = True) -> Client:
+    """A style of a program of Benchmarks/swift/ours."""
+    style = f"style={name.partition('_')[2]}"
+    return Client(name, title, "Swift", ours, (str(BUILD / "bin" / program), style))
 
 
 def peer_in_swift(name: str, title: str, program: str) -> Client:
@@ -63,10 +63,13 @@ CLIENTS = {
         in_swift("swift_callback", "NTApi in Swift, callback"),
         in_swift("swift_await", "NTApi in Swift, await"),
         in_swift("swift_perform", "NTApi in Swift, perform"),
+        in_swift("decode_swift", "JSON.decode of NTApi", program="decode"),
+        in_swift("decode_foundation", "JSONDecoder of Foundation", program="decode", ours=False),
         peer_in_swift("async_http_client", "AsyncHTTPClient", "async-http-client"),
         peer_in_swift("url_session", "URLSession", "url-session"),
         in_python("ntapi_sync", "NTApi in Python", ours=True),
         in_python("ntapi_asyncio", "NTApi in Python, asyncio", ours=True),
+        in_python("ntapi_asyncio", "NTApi in Python, asyncio, orjson", ours=True, parser="orjson"),
         in_python("pycurl_easy", "pycurl easy"),
         in_python("pycurl_multi", "pycurl multi"),
         in_python("pycurl_multi", "pycurl multi, orjson", parser="orjson"),

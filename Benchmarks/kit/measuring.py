@@ -85,7 +85,7 @@ class Bench:
             with trace.open(encoding="utf-8", errors="replace") as lines:
                 return syscalls.count(lines)
 
-        return syscalls.per_request(traced(count), traced(2 * count), count)
+        return syscalls.per_request(traced(count), traced(4 * count), 3 * count)
 
 
 def figures(report: dict[str, float], count: int, wall: float) -> Figures:

@@ -86,7 +86,7 @@ def slower(workload: str, client: str, reference: str) -> Callable[[Results], fl
 
 
 def wakes(results: Results) -> float | None:
-    """Wake-ups by turn of a loop: one that wakes for each request instead of each batch is far above."""
+    """Wake-ups by turn of a loop: one for the commands, one for the answers; far more when not batched."""
     waking = results.spread("system-calls", "ntapi_callback", "wakes")
     turns = results.spread("system-calls", "ntapi_callback", "turns")
     return waking.median / turns.median if waking and turns and turns.median else None
@@ -128,8 +128,14 @@ def peers() -> list[Target]:
 def bodies() -> list[Target]:
     """100 KB of JSON, and files of 256 MB."""
     swift = ["libcurl_multi", "async_http_client", "url_session"]
-    python = ["pycurl_multi", "pycurl_multi_orjson", "aiohttp_session", "aiohttp_session_orjson"]
-    python += ["curl_cffi_async", "requests_session", "httpx_async"]
+    python = [
+        "pycurl_multi",
+        "aiohttp_session",
+        "curl_cffi_async",
+        "requests_session",
+        "httpx_async",
+    ]
+    orjson = ["pycurl_multi_orjson", "aiohttp_session_orjson"]
     best = "cheapest other client"
     return [
         times_better(
@@ -138,10 +144,13 @@ def bodies() -> list[Target]:
         times_better(
             "libcurl + jansson / C callback", 4, "large-16", "ntapi_callback", "libcurl_multi"
         ),
-        ahead_of_all(f"{best} / Swift callback", "large-16", "swift_callback", swift + python),
-        ahead_of_all(f"{best} / C callback", "large-16", "ntapi_callback", swift + python),
+        ahead_of_all(
+            f"{best} / Swift callback", "large-16", "swift_callback", swift + python + orjson
+        ),
+        ahead_of_all(f"{best} / C callback", "large-16", "ntapi_callback", swift + python + orjson),
         ahead_of_all(f"{best} in Python / asyncio", "large-16", "ntapi_asyncio", python),
-        times_better("JSONDecoder / our decoder", 3, "decode", "swift_decode", "foundation_decode"),
+        ahead_of_all(f"{best} with orjson / asyncio", "large-16", "ntapi_asyncio_orjson", orjson),
+        times_better("JSONDecoder / our decoder", 3, "decode", "decode_swift", "decode_foundation"),
         at_most("C perform / curl_easy", 1.05, "download-memory", "ntapi_perform", "libcurl_easy"),
         at_most("C to file / curl_easy", 1.05, "download-file", "ntapi_files", "libcurl_files"),
         growth("C to file, growth", "download-file", "ntapi_files"),
@@ -173,7 +182,7 @@ def crowds() -> list[Target]:
             slower("cold", "ntapi_sync", "pycurl_easy"),
             unit="ms",
         ),
-        Target("wake-ups by turn of a loop, 64 at once", 1.0, wakes),
+        Target("wake-ups by turn of a loop (one each way), 64 at once", 2.0, wakes),
     ]
 
 

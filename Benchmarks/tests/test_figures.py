@@ -94,7 +94,6 @@ def test_targets_name_workloads_and_clients_that_exist() -> None:
 
 
 PENDING = [
-    "JSONDecoder / our decoder, decode",
     "C to file / curl_easy, download-file",
     "C to file, growth, download-file",
 ]

@@ -24,21 +24,21 @@ def small(at_once: int) -> list[Workload]:
         "swift_callback": 16000,
         "swift_await": 12000,
         "async_http_client": 6000,
-        "url_session": 2500,
-        "ntapi_asyncio": 6000,
+        "url_session": 1500,
+        "ntapi_asyncio": 5000,
         "pycurl_multi": 10000,
-        "aiohttp_session": 4000,
-        "curl_cffi_async": 2000,
+        "aiohttp_session": 3000,
+        "curl_cffi_async": 1200,
     }
     if at_once == 1:
-        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "httpx_sync": 1500}
-        parsed |= {"requests_session": 1200, "niquests_session": 1200, "httpx_async": 800}
+        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "httpx_sync": 800}
+        parsed |= {"requests_session": 500, "niquests_session": 600, "httpx_async": 400}
     if at_once == 64:
-        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "requests_session": 1200}
-        parsed |= {"httpx_async": 600}
+        parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "requests_session": 500}
+        parsed |= {"httpx_async": 150}
     if at_once == 1000:
-        parsed = {name: max(count, 6000) for name, count in parsed.items()}
-        parsed["url_session"] = parsed["curl_cffi_async"] = 3000
+        parsed = {name: max(count, 4000) for name, count in parsed.items()}
+        parsed["url_session"] = parsed["curl_cffi_async"] = 2000
     raw = {name: 20000 for name in RAW}
     title = "one at a time" if at_once == 1 else f"{at_once:,} at once"
     name = f"raw-{at_once}"
@@ -68,16 +68,42 @@ def large() -> list[Workload]:
         "async_http_client": 300,
         "url_session": 300,
         "ntapi_asyncio": 600,
+        "ntapi_asyncio_orjson": 1200,
         "pycurl_multi": 600,
         "pycurl_multi_orjson": 1200,
         "aiohttp_session": 600,
         "aiohttp_session_orjson": 1000,
         "curl_cffi_async": 600,
-        "requests_session": 400,
-        "httpx_async": 300,
+        "requests_session": 200,
+        "httpx_async": 150,
     }
     title = "100 KB JSON, 16 at once"
     return [Workload("large-16", title, clients, path="large.json", size=LARGE, at_once=16)]
+
+
+def decoding() -> list[Workload]:
+    """100 KB of JSON into structs, with and without its transfer."""
+    alone = {"decode_foundation": 300, "decode_swift": 1000}
+    fetched = {
+        "async_http_client": 300,
+        "url_session": 300,
+        "swift_callback": 800,
+        "swift_await": 800,
+    }
+    return [
+        Workload(
+            "decode", "100 KB JSON to structs, no transfer", alone, path="large.json", size=LARGE
+        ),
+        Workload(
+            "whole-16",
+            "100 KB JSON to structs, 16 at once",
+            fetched,
+            mode="whole",
+            path="large.json",
+            size=LARGE,
+            at_once=16,
+        ),
+    ]
 
 
 def tls() -> list[Workload]:
@@ -105,7 +131,16 @@ def tls() -> list[Workload]:
 
 def files() -> list[Workload]:
     """256 MB, down and up."""
-    to_memory = {"libcurl_easy": 3, "ntapi_perform": 3, "async_http_client": 3}
+    to_memory = {
+        "libcurl_easy": 3,
+        "ntapi_perform": 3,
+        "async_http_client": 3,
+        "url_session": 1,
+        "ntapi_sync": 3,
+        "pycurl_easy": 3,
+        "aiohttp_session": 1,
+        "requests_session": 1,
+    }
     to_file = {"libcurl_files": 3}
     upload = {"libcurl_files": 3, "ntapi_files": 3}
     big = {"warmup": "1"}

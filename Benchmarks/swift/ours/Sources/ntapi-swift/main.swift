@@ -13,7 +13,9 @@ func hang(_ options: Options) {
 
 func check(_ response: APIResponse, _ options: Options) {
     if let error = response.error { fail("\(error.code): \(error.message)") }
-    if options.isParsed {
+    if options.isWhole {
+        options.check(status: response.status, total: (try? response.decode(Page.self))?.meta.total)
+    } else if options.isParsed {
         options.check(status: response.status, total: response.json?[path: "meta.total"]?.int)
     } else {
         options.check(status: response.status, bytes: response.data.count)

@@ -6,12 +6,6 @@ import NIOCore
 import NIOFoundationCompat
 import NIOSSL
 
-/// What of a body is read.
-struct Answer: Decodable {
-    struct Meta: Decodable { var total: Int }
-    var meta: Meta
-}
-
 @main
 struct AsyncHTTPClientBench {
     static func main() async throws {
@@ -30,7 +24,10 @@ struct AsyncHTTPClientBench {
             let response = try await client.execute(HTTPClientRequest(url: url), timeout: .hours(1))
             let body = try await response.body.collect(upTo: 1 << 30)
             let status = Int(response.status.code)
-            if options.isParsed {
+            if options.isWhole {
+                let page = try JSONDecoder().decode(Page.self, from: body)
+                options.check(status: status, total: page.meta.total)
+            } else if options.isParsed {
                 let answer = try JSONDecoder().decode(Answer.self, from: body)
                 options.check(status: status, total: answer.meta.total)
             } else {

@@ -6,12 +6,6 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// What of a body is read.
-struct Answer: Decodable {
-    struct Meta: Decodable { var total: Int }
-    var meta: Meta
-}
-
 @main
 struct URLSessionBench {
     static func main() async throws {
@@ -25,7 +19,10 @@ struct URLSessionBench {
             guard let url = URL(string: text) else { fail("not a URL: \(text)") }
             let (body, response) = try await session.data(from: url)
             let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-            if options.isParsed {
+            if options.isWhole {
+                let page = try JSONDecoder().decode(Page.self, from: body)
+                options.check(status: status, total: page.meta.total)
+            } else if options.isParsed {
                 let answer = try JSONDecoder().decode(Answer.self, from: body)
                 options.check(status: status, total: answer.meta.total)
             } else {

@@ -32,6 +32,8 @@ public struct Options: Sendable {
     public var path: String { values["path"] ?? "" }
     public var style: String { values["style"] ?? "" }
     public var isParsed: Bool { workload != "raw" }
+    /// Whether the body is decoded into structs, all of it, instead of one field.
+    public var isWhole: Bool { workload == "whole" }
     public var warmup: Int { number("warmup") ?? 2 * concurrency }
     public var hanging: Int { number("hanging") ?? 0 }
     public var url: String { base + "/" + path }
