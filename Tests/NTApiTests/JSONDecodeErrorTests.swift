@@ -71,6 +71,15 @@ import Testing
         #expect(message.containsSubstring("snow"))
     }
 
+    @Test func keysThatAreNumbersAreStillKeys() throws {
+        struct Numbered: Decodable {
+            enum CodingKeys: Int, CodingKey { case first = 1 }
+            let first: Bool
+        }
+        #expect(try message(#"[{"2":true}]"#, [Numbered].self) == "[0].first: Bool expected, nothing found")
+        #expect(try message(#"{"1900":"x"}"#, [Int: Double].self) == "1900: Double expected, string found")
+    }
+
     private struct Temperature: Decodable {
         static let tooCold = ErrorCode("too cold")
         let kelvin: Double

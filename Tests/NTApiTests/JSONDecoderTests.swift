@@ -30,6 +30,12 @@ import Testing
             #expect(container.contains(Key("a")) && container.contains(Key("b")) && !container.contains(Key("x")))
             #expect(try container.decodeNil(forKey: Key("b")) && !container.decodeNil(forKey: Key("a")))
             #expect(throws: DecodingError.self) { try container.decodeNil(forKey: Key("x")) }
+            #expect {
+                try container.nestedContainer(keyedBy: Key.self, forKey: Key("c")).decode(Int.self, forKey: Key("x"))
+            } throws: {
+                guard case DecodingError.keyNotFound(let key, let context) = $0 else { return false }
+                return key.stringValue == "x" && context.codingPath.map(\.stringValue) == ["c"]
+            }
             let inner = try container.nestedContainer(keyedBy: Key.self, forKey: Key("c"))
             // Each container goes on where it was, however they are used in turn.
             #expect(try container.decode(Int.self, forKey: Key("a")) == 1)

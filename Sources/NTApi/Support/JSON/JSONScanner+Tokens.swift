@@ -86,37 +86,54 @@ extension JSONScanner {
 
     @inline(__always)
     static func number(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        shortNumber(start, text, word) ?? longNumber(start, text, word)
+    }
+
+    /// Most numbers have no exponent, and so few digits that they are in range.
+    @inline(__always)
+    private static func shortNumber(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
         var p = start
         if p.pointee == UInt8(ascii: "-") { p += 1 }
-        let digits = p
-        if p.pointee == UInt8(ascii: "0") {
-            p += 1
-            if p.pointee.isASCIIDigit { return nil }
-        } else {
-            guard let end = skipDigits(p) else { return nil }
-            p = end
-        }
+        guard p.pointee != UInt8(ascii: "0") || !p[1].isASCIIDigit, let whole = skipDigits(p) else { return nil }
+        var end = whole
         var kind = JSONTape.Kind.int
-        var isRare = p - digits >= JSONNumber.safeIntegerDigits
+        if end.pointee == UInt8(ascii: ".") {
+            guard let fraction = skipDigits(end + 1) else { return nil }
+            end = fraction
+            kind = .double
+        }
+        let length = end - start
+        guard length < JSONNumber.safeIntegerDigits, end.pointee | 0x20 != UInt8(ascii: "e") else { return nil }
+        word.pointee =
+            kind.rawValue << 60 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(truncatingIfNeeded: start - text)
+        return end
+    }
+
+    @inline(never)
+    private static func longNumber(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        var p = start
+        if p.pointee == UInt8(ascii: "-") { p += 1 }
+        let isZero = p.pointee == UInt8(ascii: "0")
+        guard let whole = skipDigits(p), !isZero || whole == p + 1 else { return nil }
+        p = whole
+        var kind = JSONTape.Kind.int
         if p.pointee == UInt8(ascii: ".") {
             guard let end = skipDigits(p + 1) else { return nil }
             p = end
             kind = .double
-            isRare = p - digits >= JSONNumber.safeDoubleDigits
         }
+        var isInRange = p - start < JSONNumber.safeDoubleDigits
         if p.pointee | 0x20 == UInt8(ascii: "e") {
             p += 1
             if p.pointee == UInt8(ascii: "+") || p.pointee == UInt8(ascii: "-") { p += 1 }
             guard let end = skipDigits(p) else { return nil }
             p = end
             kind = .double
-            isRare = true
+            isInRange = false
         }
-        if isRare {
-            let bytes = UnsafeRawBufferPointer(start: start, count: p - start)
-            if kind == .int, !JSONNumber.fitsInt64(bytes) { kind = .double }
-            if kind == .double, !JSONNumber.fitsDouble(bytes) { return nil }
-        }
+        let bytes = UnsafeRawBufferPointer(start: start, count: p - start)
+        if kind == .int, !JSONNumber.fitsInt64(bytes) { kind = .double }
+        if kind == .double, !isInRange, !JSONNumber.fitsDouble(bytes) { return nil }
         word.pointee = JSONTape.word(kind, offset: start - text, length: p - start)
         return p
     }
