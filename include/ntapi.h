@@ -831,6 +831,7 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE "maximumResponseSize"              /* bytes; none */
 #define NTAPI_DEFAULT_MAXIMUM_REDIRECTS "maximumRedirects"                     /* count; 20 */
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
+#define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
 #define NTAPI_DEFAULT_PROXY "proxy"                 /* URL; "" for none; from the environment */
 #define NTAPI_DEFAULT_CA_FILE "caFile"              /* PEM file instead of the system's store */
@@ -1024,16 +1025,18 @@ typedef void (*ntapi_build_args_fn)(void *user_data, const char *command, ntapi_
 typedef void (*ntapi_build_request_fn)(void *user_data, ntapi_http_request *http_request);
 /** A request starts. Runs on the thread that begins or resumes it. request: borrowed for the call. */
 typedef void (*ntapi_started_fn)(void *user_data, ntapi_request *request);
-/** A request has its response; its handler follows. Runs on a background worker. Both borrowed for the call. */
+/** A request has its response; its handler follows. Runs on a background worker, in a perform on its thread. Both
+ * borrowed for the call. */
 typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
-/** Parses a body instead of the library. Runs on a background worker. Returns a new JSON document (the library takes
- * it), or NULL: with *error set to a new error the response gets that error, without it the response has no JSON. */
+/** Parses a body instead of the library. Runs on a background worker, in a perform on its thread. Returns a new JSON
+ * document (the library takes it), or NULL: with *error set to a new error the response gets that error, without it the
+ * response has no JSON. */
 typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, size_t length, ntapi_error **error);
 /** Receives the client's log lines instead of the process's sink. As ntapi_log_fn. */
 typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char *message);
 /** Turns a service's own error fields into an error: returns a new error (the library takes it), or NULL for none.
- *  Runs on a background worker for every response that has JSON and no error of the network. response: borrowed.
- *  A wrong handle is no error. */
+ *  Runs on a background worker (in a perform on its thread) for every response that has JSON and no error of the
+ * network. response: borrowed. A wrong handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
 
 /** Makes an empty table of hooks.

@@ -1,6 +1,12 @@
 public import CNTApi
 import NTApi
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// What an `ntapi_json` stands for.
 final class JSONBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
@@ -15,7 +21,7 @@ final class JSONBox: TextLender, @unchecked Sendable {
 func value(_ json: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> JSON? {
     guard let box = Handles.get(json, JSONBox.self) else { return nil }
     guard let path else { return box.json }
-    return String(c: path).flatMap { box.json[path: $0] }
+    return box.json.value(atPath: UnsafeRawBufferPointer(start: path, count: strlen(path)))
 }
 
 @_cdecl("ntapi_json_parse") @implementation

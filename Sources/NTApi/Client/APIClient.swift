@@ -103,16 +103,17 @@ open class APIClient: @unchecked Sendable {
     /// A request starts. On the thread that begins or resumes it.
     open func requestStarted(_ request: APIRequest) {}
 
-    /// A request has its response; its handler follows. On a background worker.
+    /// A request has its response; its handler follows. On a background worker; in `perform` on its thread.
     open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {}
 
-    /// Parses a body as JSON. On a background worker.
+    /// Parses a body as JSON. On a background worker; in `perform` on its thread.
     ///
     /// - Returns: nil when there is none, as in an empty body.
     /// - Throws: any error, which becomes `invalid JSON`, or an `APIError`, which becomes the response's.
     open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try ParsedJSON(body: data) }
 
-    /// Turns the service's own error fields into an error. On a background worker, for every response that has JSON.
+    /// Turns the service's own error fields into an error. On a background worker, in `perform` on its thread, for every
+    /// response that has JSON.
     ///
     /// - Returns: nil when the service reports no error.
     open func mapServiceError(_ response: APIResponse) -> APIError? { nil }

@@ -57,6 +57,13 @@ public final class Defaults: Sendable {
         set { set(newValue.map(Entry.value), for: key) }
     }
 
+    /// The value that was set in this very place. No provider is asked, so this may be called where user code must not run.
+    func ownValue(_ key: String) -> JSON? {
+        Self.store.withLock { store in
+            if case .value(let value) = store.entries[ObjectIdentifier(self)]?[key] { value } else { nil }
+        }
+    }
+
     /// Makes a default dynamic; nil removes it.
     public func setProvider(_ key: String, _ provider: Provider?) { set(provider.map(Entry.provider), for: key) }
 

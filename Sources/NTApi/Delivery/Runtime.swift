@@ -15,9 +15,9 @@ final class Runtime: Sendable {
     let engine: CurlEngine
     private let generation = Fork.generation
 
-    private init() {
+    private init(networkThreads: Int) {
         mainMailbox = Mailbox(owner: .mainThread)
-        engine = CurlEngine(workers: workers, threads: Defaults.global["networkThreads"]?.int ?? 1)
+        engine = CurlEngine(workers: workers, threads: networkThreads)
     }
 
     private static let slot = Lock<Runtime?>(nil, survivesFork: true)
@@ -25,11 +25,12 @@ final class Runtime: Sendable {
     static var current: Runtime {
         let generation = Fork.generation
         if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
+        let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
         return slot.withLock { slot in
             if let runtime = slot, runtime.generation == generation { return runtime }
             // The parent's runtime is leaked in the child on purpose: to free it would be to touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
-            let runtime = Runtime()
+            let runtime = Runtime(networkThreads: networkThreads)
             slot = runtime
             ProcessExit.arrange()
             return runtime

@@ -4,12 +4,13 @@ extension APIRequest {
 
     func post(_ direction: RequestMachine.Direction, _ deliveries: DeliveryBatch) {
         let destination = direction == .upload ? uploadProgressDestination : downloadProgressDestination
-        let event = DeliveryBatch.Event(take: { self.takeProgressEvent(direction) }) {
+        let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
             self.deliverProgress(direction)
         }
+        let event = DeliveryBatch.Event(take: { self.takeProgressEvent(direction) }, runOrphaned: runOrphaned)
         if isEvent(direction.kind), destination.send(event, deliveries) { return }
-        destination.send(Job({ self.deliverProgress(direction) }, orphaned: event.runOrphaned), deliveries)
+        destination.send(Job({ self.deliverProgress(direction) }, orphaned: runOrphaned), deliveries)
     }
 
     private func deliverProgress(_ direction: RequestMachine.Direction) {

@@ -14,13 +14,12 @@ extension APIRequest {
     /// The client's hooks are called on the calling thread.
     package func perform() -> APIResponse {
         runtime.workers.whileBlocked {
-            guard let loop = directLoop(watching: -1) else {
+            guard let (loop, loan) = directLoop(watching: -1), loop.enter(loan) else {
                 resume()
                 return
             }
             let mailbox = Mailbox.current
             let others = mailbox.lend(loop.waker)
-            loop.enter()
             resume(on: loop)
             while !loop.turn() {
                 mailbox.drain()
@@ -28,7 +27,7 @@ extension APIRequest {
             }
             loop.leave()
             _ = mailbox.lend(others)
-            runtime.engine.giveBack(loop)
+            runtime.engine.giveBack(loop, loan)
         }
         // Done by now, unless the request never came to an exchange, or it is made elsewhere.
         wait()
@@ -44,35 +43,39 @@ extension APIRequest {
     ///   - descriptor: of the caller's; −1 is none.
     package func perform(timeout: Double?, watching descriptor: Int32) -> PerformResult {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        let (transport, phase) = shared.withLock { ($0.transport, $0.machine.phase) }
+        let (phase, transport, loan) = shared.withLock { ($0.machine.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
-        guard let loop = phase == .suspended ? directLoop(watching: descriptor) : transport as? DirectLoop else {
+        let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
+        guard let (loop, loan) = phase == .suspended ? directLoop(watching: descriptor) : begun else {
             return .refused
         }
         return runtime.workers.whileBlocked {
-            loop.enter()
-            if phase == .suspended { resume(on: loop) }
-            var isInterrupted = false
-            while !loop.turn() {
-                if isInterrupted {
-                    loop.leave()
-                    return .interrupted
+            if loop.enter(loan) {
+                if phase == .suspended { resume(on: loop) }
+                var isInterrupted = false
+                while !loop.turn() {
+                    if isInterrupted {
+                        loop.leave()
+                        return .interrupted
+                    }
+                    isInterrupted = loop.sleep(until: deadline) != nil || deadline <= .now()
                 }
-                isInterrupted = loop.sleep(until: deadline) != nil || deadline <= .now()
+                loop.leave()
+                runtime.engine.giveBack(loop, loan)
             }
-            loop.leave()
-            runtime.engine.giveBack(loop)
             // Done by now, unless the request never came to an exchange.
             wait(until: .distantFuture, running: Mailbox(owner: .anyone))
             return .completed
         }
     }
 
-    private func directLoop(watching descriptor: Int32) -> DirectLoop? {
+    private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
         guard generation == Fork.generation, !Delivery.isRunning(self), case .success(let built) = built else {
             return nil
         }
-        return runtime.engine.directLoop(
+        let lent = runtime.engine.directLoop(
             connectionLimit: built.http.settings.maximumConnectionsPerHost, watching: descriptor)
+        if let lent { shared.withLock { $0.loan = lent.loan } }
+        return lent
     }
 }

@@ -58,6 +58,8 @@ public final class APIRequest: Sendable {
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
+        /// Names the loan of the transport where that is a loop of the caller's.
+        var loan = 0
     }
 
     public let client: APIClient

@@ -17,7 +17,10 @@ package final class Bytes: @unchecked Sendable {
 
     init() {}
 
-    deinit { free(base) }
+    deinit {
+        guard let base, capacity + 1 >= LargeBuffers.leastSize else { return free(base) }
+        LargeBuffers.give(base, size: capacity + 1)
+    }
 
     /// The bytes; valid as long as this object. `baseAddress` is nil as long as nothing was appended.
     package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
@@ -43,7 +46,13 @@ package final class Bytes: @unchecked Sendable {
 
     private func resize(to wanted: Int) -> Bool {
         let (size, overflow) = wanted.addingReportingOverflow(1)
-        guard !overflow, let moved = realloc(base, size) else { return false }
+        guard !overflow else { return false }
+        if base == nil, size >= LargeBuffers.leastSize, let kept = LargeBuffers.take(atLeast: size) {
+            base = kept.start.assumingMemoryBound(to: UInt8.self)
+            capacity = kept.size - 1
+            return true
+        }
+        guard let moved = realloc(base, size) else { return false }
         base = moved.assumingMemoryBound(to: UInt8.self)
         capacity = wanted
         return true

@@ -1,7 +1,7 @@
 #if canImport(Glibc)
-    package import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-    package import Darwin
+    import Darwin
 #endif
 
 /// A value behind a mutex, together in one piece of memory.
@@ -10,7 +10,7 @@
 /// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
 ///
 /// A state that is itself a function belongs into a struct: a bare one would be wrapped anew at each access.
-@frozen package struct Lock<State>: @unchecked Sendable {
+package struct Lock<State>: @unchecked Sendable {
     // Safe to share: the state is touched only between lock and unlock of `mutex`; neither ever moves.
     private final class Storage: ManagedBuffer<State, pthread_mutex_t> {
         deinit {
@@ -18,9 +18,9 @@
         }
     }
 
-    @usableFromInline let storage: ManagedBuffer<State, pthread_mutex_t>
+    private let storage: ManagedBuffer<State, pthread_mutex_t>
     /// In `storage`, or shared with other locks.
-    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
     ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
@@ -41,7 +41,7 @@
     /// Keeps the state for ever: in a forked child, where it may be held, and what is in it is the parent's.
     func leak() { _ = Unmanaged.passRetained(storage) }
 
-    @inlinable @inline(__always)
+    @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {

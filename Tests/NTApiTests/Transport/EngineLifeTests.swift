@@ -173,6 +173,28 @@ import Testing
         #expect(await engine.get(server.url).error == .cancelled)
     }
 
+    /// libcurl's limit of connections counts those in use: beyond it, an idle one was closed at the end of each request.
+    @Test func keepsAConnectionBesideManyThatHang() async throws {
+        let hanging = 600
+        let asked = Log<Int>()
+        let server = try RawServer { connection in
+            while let asking = connection.readRequest() {
+                if asking.firstLine.containsSubstring("/hang") {
+                    asked.append(1)
+                } else {
+                    connection.send(okResponse("x"))
+                }
+            }
+        }
+        let engine = TestEngine()
+        let recorder = Recorder()
+        let many: (inout TransferSettings) -> Void = { $0.maximumConnectionsPerHost = 1000 }
+        for _ in 0..<hanging { engine.begin(request("\(server.url)/hang", many), recorder) }
+        _ = await asked.first(hanging)
+        for _ in 0..<20 { #expect(await engine.send(request(server.url, many)).error == nil) }
+        #expect(server.connectionCount == hanging + 1)
+    }
+
     @Test func runsJobsInTime() async throws {
         let engine = TestEngine()
         let order = Lock<[Int]>([])

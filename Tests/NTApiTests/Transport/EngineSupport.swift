@@ -63,7 +63,7 @@ final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
 
-    init() { engine = CurlEngine(workers: workers) }
+    init(threads: Int = 1) { engine = CurlEngine(workers: workers, threads: threads) }
 
     deinit {
         engine.stop(timeout: 5)
@@ -73,17 +73,16 @@ final class TestEngine: Sendable {
     @discardableResult
     func begin(
         _ request: HTTPRequest, _ recorder: Recorder, priority: Double = 0.5, progress: Bool = false,
-        deadline: MonotonicTime = .distantFuture
+        deadline: MonotonicTime = .distantFuture, connectionLimit: Int = 64
     ) -> Exchange {
         let exchange = Exchange(
             request: request, priority: priority, deadline: deadline, reportsProgress: progress, observer: recorder)
-        transport.begin(exchange)
+        engine.transport(connectionLimit: connectionLimit).begin(exchange)
         return exchange
     }
 
-    func cancel(_ exchange: Exchange) { transport.cancel(exchange) }
-
-    private var transport: any Transport { engine.transport(connectionLimit: 64) }
+    /// With one network thread.
+    func cancel(_ exchange: Exchange) { engine.transport(connectionLimit: 1).cancel(exchange) }
 
     func send(_ request: HTTPRequest, deadline: MonotonicTime = .distantFuture) async -> ExchangeResult {
         let recorder = Recorder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import random
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from ntapi._values import load
 
 NUMBERS = [
     *("0", "-0", "1", "-1", "255", "256", "65535", "65536", "2147483647", "2147483648"),
@@ -113,3 +115,17 @@ def test_random_documents(mirror: ntapi.Client) -> None:
 def test_keys_of_a_document_are_one_string(mirror: ntapi.Client) -> None:
     first, second = received(mirror, '[{"name":1},{"name":2}]')
     assert next(iter(first)) is next(iter(second))
+
+
+class _Calls:
+    """What a pickle that means harm looks like."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return eval, ("1 + 1",)
+
+
+def test_nothing_is_called_whatever_the_bytes_say() -> None:
+    assert load(pickle.dumps({"a": [1, None]}, 4)) == {"a": [1, None]}
+    for harmful in (pickle.dumps(_Calls(), 4), pickle.dumps(ntapi.Client, 4)):
+        with pytest.raises(ValueError, match="a JSON value cannot need"):
+            load(harmful)

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// An escape in a JSON string, and what it stands for: RFC 8259, section 7.
 struct JSONEscape {
     /// A surrogate pair is one.
@@ -70,20 +76,18 @@ struct JSONEscape {
         let end = start + string.count
         var from = start
         var to = target
-        while from < end {
-            if from.pointee != UInt8(ascii: "\\") {
-                to.pointee = from.pointee
-                to += 1
-                from += 1
-            } else if let escape = JSONEscape(from) {
-                to = encode(escape.scalar, at: to)
-                from += escape.length
-            } else {
-                // Was refused when the text was read.
-                from += 1
-            }
+        while let escape = memchr(from, CInt(UInt8(ascii: "\\")), end - from) {
+            let plain = UnsafePointer(escape.assumingMemoryBound(to: UInt8.self)) - from
+            memcpy(to, from, plain)
+            to += plain
+            from += plain
+            // Any other backslash was refused when the text was read.
+            guard let escape = JSONEscape(from) else { break }
+            to = encode(escape.scalar, at: to)
+            from += escape.length
         }
-        return to - target
+        memcpy(to, from, end - from)
+        return to + (end - from) - target
     }
 
     /// A string that was checked, without its escapes.

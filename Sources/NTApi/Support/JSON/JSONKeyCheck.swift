@@ -9,24 +9,26 @@ enum JSONKeyCheck {
     static func keys(of index: Int, in tape: JSONTape) -> JSONTape.Keys {
         let count = tape.count(index)
         guard count <= most else { return .indexed }
-        // A small hash table of the keys seen, of which at most a quarter is taken. It is on the stack.
-        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * most) { table in
-            let bits = Int.bitWidth - (4 * count).leadingZeroBitCount
-            let slots = min(1 << bits, table.count)
-            table[..<slots].initialize(repeating: 0)
+        // A small hash table of the keys seen, of which at most half is taken. Up to 1 KB is on the stack.
+        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * most) { buffer in
+            guard let table = buffer.baseAddress else { return .indexed }
+            // At most 8, since 2 × 64 is below 2^8.
+            let bits = Int.bitWidth - (2 * count).leadingZeroBitCount
+            let mask = 1 << bits - 1
+            table.initialize(repeating: 0, count: mask + 1)
             var comparisons = 0
             var position = index + 2
             for _ in 0..<count {
                 guard tape.kind(position) == .plainString else { return .indexed }
                 let key = tape.bytes(position)
-                var slot = Int(truncatingIfNeeded: hash(key) >> UInt64(64 - bits)) & (slots - 1)
+                var slot = Int(truncatingIfNeeded: hash(key) >> UInt64(64 - bits))
                 // No place of a key is 0: the object comes before.
                 while table[slot] != 0 {
                     if tape.bytes(Int(table[slot])).isEqual(to: key) { return .indexed }
                     // Keys made to collide must not cost more than the index, whose hash no one can foresee.
                     comparisons += 1
                     guard comparisons <= 4 * most else { return .indexed }
-                    slot = (slot + 1) & (slots - 1)
+                    slot = (slot + 1) & mask
                 }
                 table[slot] = UInt32(truncatingIfNeeded: position)
                 position = tape.next(position + 1)
@@ -35,15 +37,25 @@ enum JSONKeyCheck {
         }
     }
 
+    /// Of the length and up to 16 bytes, at both ends, where keys differ most.
+    @inline(__always)
     private static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
-        var hash = UInt64(truncatingIfNeeded: key.count)
-        if key.count >= 8 {
-            hash ^= key.loadUnaligned(as: UInt64.self)
-            hash &*= 0x9E37_79B9_7F4A_7C15
-            hash ^= key.loadUnaligned(fromByteOffset: key.count - 8, as: UInt64.self)
+        let count = key.count
+        let first: UInt64
+        let last: UInt64
+        if count >= 8 {
+            first = key.loadUnaligned(as: UInt64.self)
+            last = key.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        } else if count >= 4 {
+            first = UInt64(key.loadUnaligned(as: UInt32.self))
+            last = UInt64(key.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+        } else if count > 0 {
+            first = UInt64(key[0]) << 8 | UInt64(key[count / 2])
+            last = UInt64(key[count - 1])
         } else {
-            for byte in key { hash = hash << 8 ^ UInt64(byte) ^ hash >> 56 }
+            return 0
         }
-        return hash &* 0x9E37_79B9_7F4A_7C15
+        let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+        return ((first ^ UInt64(truncatingIfNeeded: count)) &* multiplier ^ last) &* multiplier
     }
 }

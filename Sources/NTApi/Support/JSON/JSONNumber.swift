@@ -74,44 +74,6 @@ enum JSONNumber {
 
     /// The double nearest to a number; infinite when it is beyond all.
     static func double(_ bytes: UnsafeRawBufferPointer) -> Double {
-        exactDouble(bytes) ?? Double(String(decoding: bytes, as: UTF8.self)) ?? .infinity
+        JSONDecimal(bytes)?.double ?? Double(String(decoding: bytes, as: UTF8.self)) ?? .infinity
     }
-
-    /// The double of a number whose digits make an integer below 2^53, times or over a power of ten up to 10^22.
-    ///
-    /// Both are exact as doubles, and so the one product or quotient is the nearest double: W. D. Clinger, How to Read
-    /// Floating Point Numbers Accurately, 1990.
-    private static func exactDouble(_ bytes: UnsafeRawBufferPointer) -> Double? {
-        // Nineteen digits make no overflow.
-        guard bytes.count <= 21 else { return nil }
-        var digits: UInt64 = 0
-        var scale = 0
-        var index = 0
-        var isBehindPoint = false
-        var isNegative = false
-        scan: while index < bytes.count {
-            let byte = bytes[index]
-            index &+= 1
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
-                if isBehindPoint { scale &-= 1 }
-            case UInt8(ascii: "."): isBehindPoint = true
-            case UInt8(ascii: "-"): isNegative = true
-            default: break scan
-            }
-        }
-        if index < bytes.count {
-            guard let power = Int(String(decoding: bytes[index...], as: UTF8.self)) else { return nil }
-            scale += power
-        }
-        guard digits < 1 << 53, abs(scale) <= 22 else { return nil }
-        let magnitude = scale < 0 ? Double(digits) / powersOfTen[-scale] : Double(digits) * powersOfTen[scale]
-        return isNegative ? -magnitude : magnitude
-    }
-
-    private static let powersOfTen: [Double] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
-        1e20, 1e21, 1e22,
-    ]
 }

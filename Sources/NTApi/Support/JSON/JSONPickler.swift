@@ -8,6 +8,7 @@
 struct JSONPickler {
     private enum Opcode {
         static let proto: UInt8 = 0x80
+        static let frame: UInt8 = 0x95
         static let stop = UInt8(ascii: ".")
         static let none = UInt8(ascii: "N")
         static let newTrue: UInt8 = 0x88
@@ -49,6 +50,11 @@ struct JSONPickler {
         guard reserve((tape.next(start) &- start) &* 8) else { return false }
         append(Opcode.proto)
         append(4)
+        // One frame for all: a reader that is given no buffer, but something to read from, takes it as a whole.
+        append(Opcode.frame)
+        let lengthOffset = count
+        append(littleEndian: UInt64(0))
+        let frameStart = count
         repeat {
             if expectsKey {
                 guard writeKey(index, &keys) else { return false }
@@ -86,6 +92,9 @@ struct JSONPickler {
             }
         } while !open.isEmpty
         append(Opcode.stop)
+        let length = UInt64(count &- frameStart).littleEndian
+        // The eight bytes were appended above.
+        if let base { UnsafeMutableRawPointer(base + lengthOffset).storeBytes(of: length, as: UInt64.self) }
         return true
     }
 

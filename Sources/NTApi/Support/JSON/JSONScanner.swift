@@ -40,36 +40,38 @@ struct JSONScanner {
     ///   - text: has `count` bytes, less than 2^31, and a NUL behind them.
     ///   - start: at most `count`.
     static func scan(_ text: Pointer, count: Int, from start: Int) throws(Problem) -> Result {
-        let limit = text + count
+        let wide = count >= 16 ? text + (count - 15) : text
         // Most texts have more than eight bytes for each word.
         var capacity = (count - start) / 8 + 32
         guard var words = malloc(capacity &* MemoryLayout<UInt64>.stride)?.assumingMemoryBound(to: UInt64.self) else {
             throw .memory
         }
         var used = 0
+        var full = capacity - 3
         // The array or object that is open, or -1, and the commas seen in it.
         var open = -1
         var isObject = false
         var commas = 0
         var depth = 0
         var height = 0
-        var p = skipWhiteSpace(text + start, limit)
+        var p = skipWhiteSpace(text + start, wide)
         var problem: Problem?
 
         values: while true {
             // A value takes two words at the most, and the first key in an object one.
-            if used &+ 3 > capacity {
+            if used > full {
                 guard let grown = grow(words, &capacity) else {
                     problem = .memory
                     break values
                 }
                 words = grown
+                full = capacity &- 3
             }
             let byte = p.pointee
             var end: Pointer?
             switch byte {
             case UInt8(ascii: "\""):
-                end = string(p + 1, text, limit, words + used).map { $0 + 1 }
+                end = string(p + 1, text, wide, words + used).map { $0 + 1 }
                 used &+= 1
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 guard depth < JSONDepth.limit else {
@@ -84,13 +86,13 @@ struct JSONScanner {
                 open = used
                 used &+= 2
                 commas = 0
-                p = skipWhiteSpace(p + 1, limit)
+                p = skipWhiteSpace(p + 1, wide)
                 if p.pointee == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
                     end = p
                     break
                 }
                 guard isObject else { continue values }
-                guard let value = member(p, text, limit, words + used) else {
+                guard let value = member(p, text, wide, words + used) else {
                     problem = .unexpected(at: p - text, .keyOrEnd, isInObject: true)
                     break values
                 }
@@ -114,13 +116,13 @@ struct JSONScanner {
             // Behind a value, or at the end of an empty array or object.
             while true {
                 guard open >= 0 else { break values }
-                p = skipWhiteSpace(p, limit)
+                p = skipWhiteSpace(p, wide)
                 let byte = p.pointee
                 if byte == UInt8(ascii: ",") {
                     commas &+= 1
-                    p = skipWhiteSpace(p + 1, limit)
+                    p = skipWhiteSpace(p + 1, wide)
                     guard isObject else { continue values }
-                    guard let value = member(p, text, limit, words + used) else {
+                    guard let value = member(p, text, wide, words + used) else {
                         problem = .unexpected(at: p - text, .key, isInObject: true)
                         break values
                     }
@@ -161,10 +163,10 @@ struct JSONScanner {
 
     /// Reads a key and the colon behind it, and writes the key's word; nil when one of them is not what it should be.
     @inline(__always)
-    private static func member(_ p: Pointer, _ text: Pointer, _ limit: Pointer, _ word: Words) -> Pointer? {
-        guard p.pointee == UInt8(ascii: "\""), let quote = key(p + 1, text, limit, word) else { return nil }
-        let colon = skipWhiteSpace(quote + 1, limit)
+    private static func member(_ p: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        guard p.pointee == UInt8(ascii: "\""), let quote = key(p + 1, text, wide, word) else { return nil }
+        let colon = skipWhiteSpace(quote + 1, wide)
         guard colon.pointee == UInt8(ascii: ":") else { return nil }
-        return skipWhiteSpace(colon + 1, limit)
+        return skipWhiteSpace(colon + 1, wide)
     }
 }

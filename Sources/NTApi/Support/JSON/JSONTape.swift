@@ -57,6 +57,14 @@ struct JSONTape {
         return UnsafeRawBufferPointer(start: text + offset(index), count: length)
     }
 
+    /// Whether a plain string is this text, whose length is below `longest`.
+    @inline(__always)
+    func isPlain(_ index: Int, _ other: UnsafeRawBufferPointer) -> Bool {
+        let word = words[index]
+        guard Int(truncatingIfNeeded: word >> 32) & Self.longest == other.count else { return false }
+        return UnsafeRawBufferPointer(start: text + offset(index), count: other.count).isEqual(to: other)
+    }
+
     /// The index of the word behind a value and all it contains.
     @inline(__always)
     func next(_ index: Int) -> Int {

@@ -29,11 +29,13 @@ final class CurlEngine: Sendable {
     }
 
     /// A loop for the calling thread to drive itself; nil when it has to leave that to a network thread.
-    func directLoop(connectionLimit limit: Int, watching descriptor: Int32 = -1) -> DirectLoop? {
+    func directLoop(
+        connectionLimit limit: Int, watching descriptor: Int32 = -1
+    ) -> (loop: DirectLoop, loan: Int)? {
         direct.take(connectionLimit: limit, watching: descriptor)
     }
 
-    func giveBack(_ loop: DirectLoop) { direct.giveBack(loop) }
+    func giveBack(_ loop: DirectLoop, _ loan: Int) { direct.giveBack(loop, loan) }
 
     /// Runs a job on a worker at a moment; at once when the engine is stopped before.
     func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) {

@@ -27,8 +27,20 @@ final class CurlMulti {
         ntapi_multi_set_socket(handle, curlWantsSocket, this)
         ntapi_multi_set_timer(handle, curlWantsTimer, this)
         ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Otherwise four times the handles in use, which forgets connections when a burst is over.
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, 256)
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
+    }
+
+    /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
+    private static let idleConnections = 256
+    private var connectionLimit = 2 * CurlMulti.idleConnections
+
+    /// Says how many transfers run: libcurl's limit counts their connections, too. Above it, each transfer that ends would
+    /// lose its connection, after a look at all others.
+    func keepConnections(for transfers: Int) {
+        let needed = transfers + Self.idleConnections
+        guard needed > connectionLimit || needed < connectionLimit / 4 else { return }
+        connectionLimit = needed * 2
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
     }
 
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.

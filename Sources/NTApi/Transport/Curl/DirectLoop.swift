@@ -14,6 +14,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
     private struct State {
         var driver = Driver.nobody
         var isCancelled = false
+        /// Counts the callers that it was lent to, one after the other.
+        var loan = 0
         var isLent = false
     }
 
@@ -56,12 +58,15 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     /// Begins to drive, after a worker that ends what was cancelled.
-    func enter() {
-        _ = state.wait { state -> Void? in
+    ///
+    /// - Returns: false when the loan is over by then.
+    func enter(_ loan: Int) -> Bool {
+        state.wait { state -> Bool? in
+            guard state.isLent, state.loan == loan else { return false }
             guard state.driver == .nobody else { return nil }
             state.driver = .caller
-            return ()
-        }
+            return true
+        } ?? false
     }
 
     /// Does what can be done now. As a worker would, it runs the client's hooks.
@@ -83,30 +88,40 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     /// A caller has it from now on.
-    func beginLoan() { state.withLock { $0 = State(isLent: true) } }
-
-    /// - Returns: false when it was given back before.
-    func endLoan() -> Bool {
+    ///
+    /// - Returns: what names the loan.
+    func beginLoan() -> Int {
         state.withLock { state in
-            defer { state.isLent = false }
-            return state.isLent
+            state = State(loan: state.loan &+ 1, isLent: true)
+            return state.loan
         }
     }
 
-    private func endIfLeft() {
-        let isLeft = state.withLock { state in
-            guard state.isCancelled, state.driver == .nobody else { return false }
-            state.driver = .worker
-            state.isCancelled = false
+    /// - Returns: false when it was given back before.
+    func endLoan(_ loan: Int) -> Bool {
+        let isOver = state.withLock { state in
+            guard state.isLent, state.loan == loan else { return false }
+            state.isLent = false
             return true
         }
-        guard isLeft else { return }
+        state.broadcast()
+        return isOver
+    }
+
+    private func endIfLeft() {
+        let loan = state.withLock { state -> Int? in
+            guard state.isCancelled, state.driver == .nobody else { return nil }
+            state.driver = .worker
+            state.isCancelled = false
+            return state.loan
+        }
+        guard let loan else { return }
         workers.run {
             self.watch(-1)
             while !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
             self.leave()
             // The caller need not come back.
-            self.lender.giveBack(self)
+            self.lender.giveBack(self, loan)
         }
     }
 }
@@ -128,7 +143,7 @@ final class DirectLoops: Sendable {
     }
 
     /// Lends a loop until `giveBack`; nil when all connections are taken, or after `stop`.
-    func take(connectionLimit limit: Int, watching descriptor: Int32) -> DirectLoop? {
+    func take(connectionLimit limit: Int, watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
         guard connections.enterDirect(limit: limit) else { return nil }
         let (idle, isStopped) = state.withLock { state -> (DirectLoop?, Bool) in
             guard !state.isStopped else { return (nil, true) }
@@ -142,14 +157,14 @@ final class DirectLoops: Sendable {
             connections.leaveDirect()
             return nil
         }
-        loop.beginLoan()
+        let loan = loop.beginLoan()
         loop.watch(descriptor)
-        return loop
+        return (loop, loan)
     }
 
     /// A second time does nothing: after a cancel, both the caller and a worker may be done with it.
-    func giveBack(_ loop: DirectLoop) {
-        guard loop.endLoan() else { return }
+    func giveBack(_ loop: DirectLoop, _ loan: Int) {
+        guard loop.endLoan(loan) else { return }
         state.withLock { $0.idle.append(loop) }
         connections.leaveDirect()
     }

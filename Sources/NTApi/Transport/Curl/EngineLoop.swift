@@ -191,6 +191,7 @@ final class EngineLoop {
         do { try transfer.prepare(handle, in: multi, freshness: freshness) } catch {
             return end(transfer, error)
         }
+        multi.keepConnections(for: transferCount)
         guard multi.add(handle.easy) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
         transfer.reportStart()
     }

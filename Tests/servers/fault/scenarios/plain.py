@@ -51,6 +51,12 @@ async def echo_raw(exchange: Exchange) -> None:
     await exchange.respond_json({"head": request.head.decode("latin-1"), "body_base64": body})
 
 
+@scenario("mirror")
+async def mirror(exchange: Exchange) -> None:
+    """The request's body, as it came, for the response's."""
+    await exchange.respond(exchange.request.body)
+
+
 @scenario("record")
 async def record(exchange: Exchange) -> None:
     """Remembers the request under ?token=T for /seen, then echoes it."""

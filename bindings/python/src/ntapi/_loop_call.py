@@ -67,7 +67,9 @@ class LoopCall:
             _same_thread.raise_kept()
         except BaseException:
             self.cancel()
-            self._end()
+            self.is_done = True
+            client._pending.discard(self)
+            _registry.ended(token)
             raise
         finally:
             if pointer:
@@ -90,7 +92,9 @@ class LoopCall:
     def take_response(self, event: Facts) -> None:
         """On the loop's thread; in the background when the loop has ended."""
         response = Response(event[2], event)
-        self._end()
+        self.is_done = True
+        self.client._pending.discard(self)
+        _registry.ended(self._token)
         # The waiter may be done, cancelled with its task.
         waiter = self.waiter
         if not waiter.done() and not waiter.get_loop().is_closed():
@@ -101,8 +105,3 @@ class LoopCall:
 
     def cancel(self) -> None:
         lib.ntapi_request_cancel(self._pointer)
-
-    def _end(self) -> None:
-        self.is_done = True
-        self.client._pending.discard(self)
-        _registry.ended(self._token)

@@ -4,12 +4,6 @@ from __future__ import annotations
 
 import ctypes
 
-try:
-    # What pickle itself calls; to import that would take as long as to import half of this package.
-    from _pickle import loads as _values
-except ImportError:
-    from pickle import loads as _values
-
 from . import codes
 from ._checks import refuse_coroutine
 from ._enums import Content, ErrorDomain
@@ -18,6 +12,7 @@ from ._events import Facts
 from ._handles import Handle, is_over
 from ._headers import Headers
 from ._library import lib
+from ._values import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,7 +136,7 @@ class Response:
         if not address:
             raise MemoryError
         # The core has parsed the text, and says in Python's own words what it found.
-        return _values(ctypes.string_at(address, length.value))
+        return load(ctypes.string_at(address, length.value))
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""

@@ -28,13 +28,14 @@ _perform_watching = lib.ntapi_client_perform_watching
 
 
 class ThreadCall:
-    """Owed to the thread that is in the middle of it."""
+    """Owed to the thread that is in the middle of it, which uses it again for the next."""
 
-    __slots__ = ("_client", "is_done", "runner")
+    __slots__ = ("client", "is_done", "runner", "token")
 
-    def __init__(self, client: BaseClient, thread: int) -> None:
-        self._client = client
-        self.is_done = False
+    def __init__(self, thread: int) -> None:
+        self.client: Optional[BaseClient] = None
+        self.token = _registry.new_token()
+        self.is_done = True
         self.runner: Optional[int] = thread
         """As in a handler of its own: what waits for every request on this thread meanwhile does
         not wait for this one.
@@ -61,7 +62,9 @@ class ThreadCall:
 
     def cancel(self) -> None:
         """At the end of the process: only its thread, which is in C, could tell the request."""
-        self._client.cancel_all()
+        client = self.client
+        if client is not None:
+            client.cancel_all()
 
 
 def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
@@ -77,12 +80,16 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
     owner = current_owner()
     mailbox = owner.mailbox
     watching = owner.watching
-    token = _registry.new_token()
-    call = ThreadCall(client, owner.thread)
-    _registry.pending[token] = call
-    client._pending.add(call)
+    call = owner.call
+    if call is None or not call.is_done:
+        # In a handler that runs while this thread waits for another request, that one has it.
+        call = owner.call = ThreadCall(owner.thread)
     mailbox.enter()
     try:
+        call.is_done = False
+        call.client = client
+        _registry.pending[call.token] = call
+        client._pending.add(call)
         hurries = mailbox.has_more
         if hurries:
             # What waits here, and would wake nobody, may be what the server waits for.
@@ -100,8 +107,9 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
     finally:
         mailbox.leave()
         call.is_done = True
+        call.client = None
         client._pending.discard(call)
-        _registry.ended(token)
+        _registry.ended(call.token)
         if pointer:
             lib.ntapi_args_free(pointer)
 

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
+    from ._thread_call import ThreadCall
+
 _FIRST_WAIT = 0.05
 """Seconds until the main thread looks up for the first time from a request that it waits for.
 
@@ -26,10 +28,12 @@ class Owner:
     mailbox may outlive both.
     """
 
-    __slots__ = ("__weakref__", "first_wait", "mailbox", "thread", "watching")
+    __slots__ = ("__weakref__", "call", "first_wait", "mailbox", "thread", "watching")
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
+        self.call: Optional[ThreadCall] = None
+        """The request that the thread waits for in C, or has waited for last."""
         self.thread = threading.get_ident()
         is_main = self.thread == threading.main_thread().ident
         self.first_wait = _FIRST_WAIT if is_main else -1.0

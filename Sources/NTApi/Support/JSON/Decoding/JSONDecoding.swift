@@ -66,8 +66,9 @@ extension JSONDecoding {
     ///
     /// - Parameter end: behind the object, if its keys are plain; else 0.
     func find(_ name: UnsafeRawBufferPointer, in object: Int, to end: Int) -> Int? {
-        guard end > 0 else { return document.member(name, of: object) }
-        let first = object + 2
+        // Another length is no length on a tape.
+        guard end > 0, name.count < JSONTape.longest else { return document.member(name, of: object) }
+        let first = object &+ 2
         let start = expected.object == object ? expected.key : first
         return find(name, in: object, from: start, to: end) ?? find(name, in: object, from: first, to: start)
     }
@@ -77,12 +78,11 @@ extension JSONDecoding {
         var key = start
         while key < end {
             let value = key &+ 1
-            let next = tape.next(value)
-            if tape.bytes(key).isEqual(to: name) {
-                expected = (object, next)
+            if tape.isPlain(key, name) {
+                expected = (object, tape.next(value))
                 return value
             }
-            key = next
+            key = tape.next(value)
         }
         return nil
     }

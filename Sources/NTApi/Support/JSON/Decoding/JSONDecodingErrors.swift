@@ -20,7 +20,7 @@ extension JSONDecoding {
 
     func absent(_ key: some CodingKey, _ expected: String, in object: Int) -> DecodingError {
         .keyNotFound(
-            key, .init(codingPath: path(to: object) + [key], debugDescription: "\(expected) expected, nothing found"))
+            key, .init(codingPath: path(to: object), debugDescription: "\(expected) expected, nothing found"))
     }
 
     func atEnd(_ expected: Any.Type, of array: Int, number: Int) -> DecodingError {
@@ -69,15 +69,17 @@ extension JSONDecoding {
     /// What the caller gets.
     func apiError(_ error: any Error) -> APIError {
         if let error = error as? APIError { return error }
-        let context: DecodingError.Context? =
-            switch error as? DecodingError {
-            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
-                .dataCorrupted(let context):
-                context
-            default: nil
-            }
+        var missing: [any CodingKey] = []
+        let context: DecodingError.Context?
+        switch error as? DecodingError {
+        case .typeMismatch(_, let given), .valueNotFound(_, let given), .dataCorrupted(let given): context = given
+        case .keyNotFound(let key, let given):
+            context = given
+            missing = [JSONPathKey.key(key.stringValue)]
+        default: context = nil
+        }
         var message = context?.debugDescription ?? "\(error)"
-        let path = context.map { JSONPath(keys: $0.codingPath).description } ?? ""
+        let path = JSONPath(keys: (context?.codingPath ?? []) + missing).description
         if !path.isEmpty { message = "\(path): \(message)" }
         return APIError(domain: .json, code: .unexpectedJSON, message: message)
     }

@@ -1,0 +1,237 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A client that notes on which threads its hooks are called.
+private final class HookedClient: TestClient, @unchecked Sendable {
+    let threads = Log<String>()
+
+    override func requestStarted(_ request: APIRequest) { note("started") }
+    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) { note("completed") }
+    override func parseJSON(_ data: ResponseData) throws -> ParsedJSON? {
+        note("parse")
+        return try super.parseJSON(data)
+    }
+    override func mapServiceError(_ response: APIResponse) -> APIError? {
+        note("map")
+        return nil
+    }
+
+    private func note(_ hook: String) { threads.append("\(hook) \(pthread_self())") }
+}
+
+/// A caller that waits makes the exchange itself.
+@Suite(.serialized) struct PerformTests {
+    private static let json = okResponse(#"{"n":1}"#)
+
+    @Test func hooksRunOnTheThreadThatPerforms() async throws {
+        let server = try RawServer(answering(Self.json))
+        let client = HookedClient(at: server.url)
+        // Other tests may have borrowed all loops; then a network thread and a worker do it.
+        for _ in 0..<1000 {
+            let before = client.threads.count
+            let (me, value) = await onThread { ("\(pthread_self())", client.perform().json?["n"]?.int) }
+            #expect(value == 1)
+            let threads = client.threads.all.dropFirst(before)
+            #expect(threads.first == "started \(me)" && threads.count == 4)
+            if threads == ["started \(me)", "parse \(me)", "map \(me)", "completed \(me)"] { return }
+        }
+        Issue.record("the hooks ran elsewhere each time")
+    }
+
+    @Test func keepsItsConnectionAndFollowsRedirects() async throws {
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                let isFirst = request.firstLine.containsSubstring("/first")
+                connection.send(
+                    isFirst ? "HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n" : Self.json)
+            }
+        }
+        let client = TestClient(at: server.url)
+        for _ in 0..<5 {
+            let response = await onThread { client.perform("first") }
+            #expect(response.error == nil && response.url.hasSuffix("/second") && response.metrics.redirects == 1)
+        }
+        // Loops are shared by all tests of the process, so that another one may be lent in between.
+        #expect(server.connectionCount <= 5)
+    }
+
+    /// Whoever blocks a thread runs what waits for it: the answer comes only after the handler was called.
+    @Test func runsTheMailboxMeanwhile() async throws {
+        let mayAnswer = Signal()
+        let server = try RawServer { connection in
+            guard let request = connection.readRequest() else { return }
+            if request.firstLine.containsSubstring("slow") { mayAnswer.block() }
+            connection.send(okResponse("x"))
+        }
+        let client = TestClient(at: server.url, args: [.option(.rawData)])
+        let order = Log<String>()
+        let status = await onThread {
+            client.begin("quick", args: [.responseThread(.current)]) { _ in
+                order.append("nested \(client.perform("nested").status)")
+                order.append("handler")
+                mayAnswer.set()
+            }
+            return client.perform("slow").status
+        }
+        #expect(status == 200 && order.all == ["nested 200", "handler"])
+    }
+
+    @Test func othersCanCancelIt() async throws {
+        let isAsked = Signal()
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            isAsked.set()
+            _ = connection.readRequest()
+        }
+        let client = TestClient(at: server.url)
+        async let response = onThread { client.perform() }
+        await isAsked.wait()
+        client.cancelAll()
+        #expect(await response.error == .cancelled)
+        client.close()
+        #expect(await onThread { client.perform() }.error?.code == .invalidRequest)
+    }
+
+    @Test func whatMakesNoRequestIsAnsweredToo() async {
+        let client = TestClient(at: "http://h")
+        #expect(await onThread { client.perform("{name}") }.error?.code == .invalidRequest)
+        let closed = TestClient(at: "http://127.0.0.1:1")
+        #expect(await onThread { closed.perform() }.error?.domain == .network)
+    }
+
+    /// With more callers than may drive a loop of their own, and fewer connections than callers.
+    @Test(arguments: [2, 20]) func staysWithinTheConnectionsOfAHost(limit: Int) async throws {
+        let open = Lock((now: 0, most: 0))
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                open.withLock { open in
+                    open.now += 1
+                    open.most = max(open.most, open.now)
+                }
+                // Others get their turn meanwhile.
+                for _ in 0..<20 { sched_yield() }
+                open.withLock { $0.now -= 1 }
+                connection.send(Self.json)
+            }
+        }
+        let client = TestClient(at: server.url)
+        client.defaults["maximumConnectionsPerHost"] = JSON(limit)
+        await withTaskGroup(of: Int.self) { group in
+            for index in 0..<60 {
+                group.addTask {
+                    if index % 3 == 0 { return await client.response().status }
+                    return await onThread { client.perform().status }
+                }
+            }
+            for await status in group { #expect(status == 200) }
+        }
+        #expect(open.withLock { $0.most } <= limit)
+    }
+
+    // MARK: Interruptions
+
+    /// Performs on a thread of its own; when all loops are lent to other tests, as soon as there is one.
+    private func perform(
+        _ request: APIRequest, timeout: Double?, watching descriptor: Int32 = -1
+    ) async -> APIRequest.PerformResult {
+        await onThread {
+            while true {
+                let result = request.perform(timeout: timeout, watching: descriptor)
+                if result != .refused { return result }
+                sched_yield()
+            }
+        }
+    }
+
+    @Test func isInterruptedAndGoesOn() async throws {
+        let (isAsked, mayAnswer) = (Signal(), Signal())
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                isAsked.set()
+                mayAnswer.block()
+                connection.send(Self.json)
+            }
+        }
+        let client = TestClient(at: server.url)
+        let mailbox = Mailbox()
+        _ = mailbox.fileDescriptor
+        let request = client.request()
+        let descriptor = mailbox.fileDescriptor
+        async let first = perform(request, timeout: nil, watching: descriptor)
+        await isAsked.wait()
+        _ = mailbox.post([Job {}])
+        #expect(await first == .interrupted && request.isRunning)
+        #expect(await perform(request, timeout: nil, watching: descriptor) == .interrupted)
+        mailbox.drain()
+        #expect(await perform(request, timeout: 0.001, watching: descriptor) == .interrupted)
+        mayAnswer.set()
+        #expect(await perform(request, timeout: 30, watching: descriptor) == .completed)
+        #expect(request.response?.json?["n"] == 1)
+        #expect(await perform(request, timeout: 30, watching: -1) == .completed)
+    }
+
+    @Test func aSignalInterruptsIt() async throws {
+        let isAsked = Signal()
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            isAsked.set()
+            _ = connection.readRequest()
+        }
+        let client = TestClient(at: server.url)
+        let request = client.request()
+        let thread = Lock<pthread_t?>(nil)
+        async let result = onThread {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { _ in }
+            sigaction(SIGUSR2, &action, nil)
+            var set = sigset_t()
+            sigemptyset(&set)
+            sigaddset(&set, SIGUSR2)
+            pthread_sigmask(SIG_UNBLOCK, &set, nil)
+            thread.withLock { $0 = pthread_self() }
+            defer { thread.withLock { $0 = nil } }
+            while true {
+                let result = request.perform(timeout: nil, watching: -1)
+                if result != .refused { return result }
+                sched_yield()
+            }
+        }
+        await isAsked.wait()
+        // One that comes before the thread sleeps is not seen, so it is repeated until the caller is back.
+        async let done: Void = onThread {
+            while thread.withLock({ thread in thread.map { pthread_kill($0, SIGUSR2) } }) != nil {}
+        }
+        let interrupted = await result
+        await done
+        #expect(interrupted == .interrupted)
+        request.cancel()
+        #expect(await onThread { request.wait(timeout: 30) } == .completed)
+    }
+
+    /// Nobody drives what the caller has left; a cancel must end it all the same, and the loop is lent again.
+    @Test func whatWasLeftIsEndedByACancel() async throws {
+        let isAsked = Signal()
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            isAsked.set()
+            _ = connection.readRequest()
+        }
+        let client = TestClient(at: server.url)
+        for _ in 0..<3 * ConnectionCount.maximumDirect {
+            let request = client.request()
+            #expect(await perform(request, timeout: 0.001, watching: -1) == .interrupted)
+            #expect(request.cancel())
+            #expect(await onThread { request.wait(timeout: 30) } == .completed)
+            #expect(request.response?.error == .cancelled)
+            #expect(await perform(request, timeout: 0, watching: -1) == .completed)
+        }
+        client.close()
+    }
+}

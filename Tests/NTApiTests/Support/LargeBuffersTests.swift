@@ -1,0 +1,37 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// One shelf for the process: other tests may take what these give, so only what must hold whoever comes is asked.
+@Suite struct LargeBuffersTests {
+    @Test func aBufferIsLargeEnoughAndNotFarTooLarge() throws {
+        for size in [40_000, 70_000, 200_000] {
+            LargeBuffers.give(try #require(malloc(size)), size: size)
+            if let taken = LargeBuffers.take(atLeast: 35_000) {
+                #expect(taken.size >= 35_000 && taken.size <= 70_001)
+                LargeBuffers.give(taken.start, size: taken.size)
+            }
+        }
+        #expect(LargeBuffers.take(atLeast: 1 << 30) == nil)
+    }
+
+    /// A body that is gone leaves nothing in the next one.
+    @Test func bodiesOfAllSizesKeepTheirBytes() {
+        for round in 0..<200 {
+            let count = 20_000 + round * 1000
+            let bytes = Bytes()
+            #expect(bytes.reserve(round.isMultiple(of: 2) ? count : 0))
+            let piece = [UInt8](repeating: UInt8(truncatingIfNeeded: round), count: 1000)
+            for _ in 0..<(count / 1000) { #expect(piece.withUnsafeBytes { bytes.append($0) }) }
+            #expect(bytes.count == count / 1000 * 1000)
+            #expect(bytes.buffer.allSatisfy { $0 == UInt8(truncatingIfNeeded: round) })
+            #expect(bytes.buffer.baseAddress?.load(fromByteOffset: bytes.count, as: UInt8.self) == 0)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import NTApi
+
+/// A handle remembers what it is set to: nothing of one request may be seen in the next.
+@Suite struct EasyHandleTests {
+    private struct Sent {
+        var method: String
+        var body: HTTPRequest.Body
+        var text: String
+        var headers: [(name: String, value: String)]
+
+        var request: (String) -> HTTPRequest {
+            { url in
+                var request = HTTPRequest(method: method, url: url, headers: HTTPHeaders(headers), body: body)
+                request.settings.maximumConnectionsPerHost = 1
+                return request
+            }
+        }
+    }
+
+    private static func random(_ random: inout SeededGenerator) -> Sent {
+        let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW"]
+        let method = methods.randomElement(using: &random) ?? "GET"
+        var headers: [(name: String, value: String)] = []
+        if Bool.random(using: &random) { headers.append(("X-Test", "\(Int.random(in: 0..<3, using: &random))")) }
+        if Bool.random(using: &random) {
+            headers.append(("User-Agent", "agent/\(Int.random(in: 0..<3, using: &random))"))
+        }
+        if Bool.random(using: &random) { headers.append(("Accept-Encoding", "identity")) }
+        let text = String(repeating: "x", count: [1, 10, 70_000].randomElement(using: &random) ?? 1)
+        switch method == "HEAD" ? 0 : Int.random(in: 0..<4, using: &random) {
+        case 0: return Sent(method: method, body: .none, text: "", headers: headers)
+        case 1: return Sent(method: method, body: .bytes(Array(text.utf8)), text: text, headers: headers)
+        case 2:
+            headers.append(("Content-Type", "text/plain"))
+            return Sent(method: method, body: .bytes(Array(text.utf8)), text: text, headers: headers)
+        default:
+            return Sent(method: method, body: .stream(stream(of: text)), text: text, headers: headers)
+        }
+    }
+
+    private static func stream(of text: String) -> BodyStream {
+        let left = Lock(text.utf8.count)
+        return BodyStream { buffer in
+            left.withLock { left in
+                let count = min(left, buffer.count)
+                for index in 0..<count { buffer[index] = UInt8(ascii: "x") }
+                left -= count
+                return count
+            }
+        }
+    }
+
+    @Test(arguments: [UInt64.random(in: 0 ... .max)]) func eachRequestIsItself(seed: UInt64) async throws {
+        let received = Log<RawConnection.Request>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                received.append(request)
+                connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+            }
+        }
+        let engine = TestEngine()
+        var random = SeededGenerator(seed)
+        for number in 0..<300 {
+            let sent = Self.random(&random)
+            let result = await engine.send(sent.request("\(server.url)/\(number)"))
+            #expect(result.error == nil && result.head?.status == 204, "seed \(seed), \(number)")
+            let request = try #require(received.all.last)
+            #expect(request.firstLine == "\(sent.method) /\(number) HTTP/1.1", "seed \(seed)")
+            #expect(request.bodyText == sent.text, "seed \(seed), \(number): \(sent.method)")
+            for name in ["X-Test", "User-Agent", "Content-Type", "Expect", "Range"] {
+                let expected = sent.headers.first { $0.name == name }.map { "\($0.name): \($0.value)" }
+                let line = request.head.split(separator: "\r\n").first { (line: Substring) in line.hasPrefix("\(name):")
+                }
+                #expect(line.map(String.init) == expected, "seed \(seed), \(number): \(sent.method)")
+            }
+            let acceptsIdentity = request.has("Accept-Encoding: identity")
+            #expect(acceptsIdentity == sent.headers.contains { $0.name == "Accept-Encoding" }, "seed \(seed)")
+        }
+        #expect(server.connectionCount == 1, "seed \(seed)")
+    }
+}

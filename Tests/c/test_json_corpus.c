@@ -1,0 +1,95 @@
+/* Runs Tests/conformance/json_corpus.json, the texts that Swift, C and Python share, through the parser and jansson. */
+#include "support.h"
+
+#include "ntapi_jansson.h"
+
+static const char *path;
+
+/** The bytes of a case: as text, or as hexadecimal digits. The caller frees them. */
+static char *bytes_of(const json_t *wanted, size_t *length) {
+    const json_t *text = json_object_get(wanted, "text");
+    const char *hex = json_string_value(json_object_get(wanted, "hex"));
+    *length = text != NULL ? json_string_length(text) : strlen(hex) / 2;
+    char *bytes = malloc(*length + 1); /* one more, so that there is something to point to */
+    assert_non_null(bytes);
+    if (text != NULL)
+        memcpy(bytes, json_string_value(text), *length);
+    for (size_t i = 0; text == NULL && i < *length; i++) {
+        const char digits[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+        bytes[i] = (char)strtoul(digits, NULL, 16);
+    }
+    return bytes;
+}
+
+/** Fails unless the value, sent through jansson, is still the same; jansson must read its text as the same tree. */
+static void check_jansson(const char *name, const ntapi_json *json) {
+    json_t *tree = ntapi_json_to_jansson(json, NULL);
+    const char *text = ntapi_json_text(json);
+    json_t *theirs = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    /* Its limit of depth counts what is inside the innermost array or object for a level. */
+    bool too_deep = theirs == NULL && strstr(name, "at the limit of depth") != NULL;
+    if (!too_deep && !json_equal(tree, theirs))
+        fail_msg("%s: jansson reads %s as something else", name, text);
+    ntapi_json *back = ntapi_json_from_jansson(tree);
+    assert_string_equal(ntapi_json_text(back), text);
+    ntapi_json_free(back);
+    json_decref(theirs);
+    json_decref(tree);
+}
+
+static void check_value(const char *name, const json_t *wanted, const ntapi_json *json) {
+    const json_t *written = json_object_get(wanted, "written");
+    const char *text = ntapi_json_text(json);
+    if (written != NULL && strcmp(text, json_string_value(written)) != 0)
+        fail_msg("%s: written as %s", name, text);
+    const json_t *number = json_object_get(wanted, "double");
+    if (number != NULL) {
+        double expected = strtod(json_string_value(number), NULL);
+        double found = ntapi_json_double(json, "", -1);
+        assert_int_equal(ntapi_json_get_type(json, NULL), NTAPI_JSON_TYPE_DOUBLE);
+        if (memcmp(&expected, &found, sizeof found) != 0) /* bit for bit: -0.0 is not 0.0 */
+            fail_msg("%s: %.17g", name, found);
+    }
+    const json_t *count = json_object_get(wanted, "count");
+    if (count != NULL)
+        assert_int_equal(ntapi_json_count(json, NULL), json_integer_value(count));
+    /* Every key is lent, and finds a value. */
+    for (size_t i = 0; ntapi_json_get_type(json, NULL) == NTAPI_JSON_TYPE_OBJECT && i < ntapi_json_count(json, NULL);
+         i++)
+        assert_non_null(ntapi_json_key(json, NULL, i));
+}
+
+static void each_text_is_read_as_decided(void **state) {
+    (void)state;
+    json_error_t problem;
+    json_t *corpus = json_load_file(path, JSON_ALLOW_NUL, &problem);
+    if (corpus == NULL)
+        fail_msg("%s: %s", path, problem.text);
+    assert_true(json_array_size(corpus) > 1000);
+    size_t index;
+    json_t *wanted;
+    json_array_foreach(corpus, index, wanted) {
+        const char *name = json_string_value(json_object_get(wanted, "name"));
+        size_t length;
+        char *bytes = bytes_of(wanted, &length);
+        ntapi_error *error = NULL;
+        ntapi_json *json = ntapi_json_parse(bytes, length, &error);
+        free(bytes);
+        bool refused = json_is_true(json_object_get(wanted, "refused"));
+        if (refused != (json == NULL) || refused != (error != NULL))
+            fail_msg("%s: %s", name, json == NULL ? ntapi_error_message(error) : "accepted");
+        if (json != NULL) {
+            check_value(name, wanted, json);
+            check_jansson(name, json);
+        }
+        ntapi_error_free(error);
+        ntapi_json_free(json);
+    }
+    json_decref(corpus);
+}
+
+int main(int argc, char **argv) {
+    path = argc > 1 ? argv[1] : "Tests/conformance/json_corpus.json";
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_text_is_read_as_decided)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
