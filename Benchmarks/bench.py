@@ -32,8 +32,10 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--full", action="store_true", help="all workloads, more rounds")
     parser.add_argument("--rounds", type=int, default=0, help="of each workload")
-    parser.add_argument("--only", default="", help="workloads whose names begin so, with commas")
-    parser.add_argument("--clients", default="", help="clients whose names begin so, with commas")
+    parser.add_argument(
+        "--only", default="", help="workloads, by names or beginnings of names, with commas"
+    )
+    parser.add_argument("--clients", default="", help="clients, in the same way")
     parser.add_argument(
         "--library", type=Path, default=ROOT / "build", help="folder of libntapi.so.0"
     )
@@ -44,21 +46,25 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def begins(name: str, prefixes: str) -> bool:
-    """Whether the name begins with one of the prefixes; any does when there are none."""
-    return name.startswith(tuple(prefixes.split(",")))
+def is_chosen(name: str, words: str, names: set[str]) -> bool:
+    """Whether one of the words is the name, or its beginning; a word that is a name stands for that alone."""
+    return any(
+        name == word if word in names else name.startswith(word) for word in words.split(",")
+    )
 
 
 def chosen(options: argparse.Namespace) -> list[Workload]:
     """The workloads asked for, with the clients asked for and their references."""
+    everything = all_workloads()
+    names = {workload.name for workload in everything}
     found = []
-    for workload in all_workloads():
+    for workload in everything:
         if workload.is_full and not options.full and not options.only:
             continue
-        if begins(workload.name, options.only):
+        if is_chosen(workload.name, options.only, names):
             first = next(iter(workload.clients))
             for name in list(workload.clients):
-                if name != first and not begins(name, options.clients):
+                if name != first and not is_chosen(name, options.clients, set(CLIENTS)):
                     del workload.clients[name]
             found.append(workload)
     return found

@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +41,19 @@ typedef struct peer {
 } peer;
 
 static peer all = {.next = &all, .previous = &all};
-static long waiting; /* how many peers are HANGING or HELD */
+static long waiting;            /* how many peers are HANGING or HELD */
+static long awaited = LONG_MAX; /* no peer that is COUNTING wants less */
 static int poller;
 
 static char answer_text[ANSWER_ROOM];
 static size_t answer_length;
 static const char GO_ON[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
+/* Closes with a reset: ten thousand clients that left would keep their ports for a minute otherwise, and the next ten
+ * thousand would find none. */
 static void close_peer(peer *peer) {
+    struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    setsockopt(peer->descriptor, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     waiting -= peer->phase == HANGING || peer->phase == HELD;
     peer->next->previous = peer->previous;
     peer->previous->next = peer->next;
@@ -68,11 +74,17 @@ static void answer(peer *peer) {
     say(peer, answer_text, answer_length);
 }
 
-/** Answers those who asked to be told when enough are waiting. */
+/** Answers those who asked to be told when enough are waiting. Looks at all peers only when there is one: this is
+ * called with every request, and a server that is late with its connections makes clients give up. */
 static void tell_arrived(void) {
+    if (waiting < awaited)
+        return;
+    awaited = LONG_MAX;
     for (peer *peer = all.next; peer != &all; peer = peer->next) {
         if (peer->phase == COUNTING && waiting >= peer->wanted)
             answer(peer);
+        else if (peer->phase == COUNTING && peer->wanted < awaited)
+            awaited = peer->wanted;
     }
 }
 
@@ -115,6 +127,7 @@ static void serve(peer *peer, const char *body) {
     } else if (begins(head, "GET /arrived/")) {
         peer->phase = COUNTING;
         peer->wanted = strtol(head + 13, NULL, 10);
+        awaited = peer->wanted < awaited ? peer->wanted : awaited;
     } else {
         if (begins(head, "GET /release "))
             release();

@@ -93,6 +93,7 @@ def figures(report: dict[str, float], count: int, wall: float) -> Figures:
     if report["ok"] != count or report["requests"] != count:
         raise ClientFailed(f"{report['ok']} of {count} requests")
     found = {
+        "requests": float(count),
         "cpu": report["cpu_seconds"] / count * 1e6,
         "cpu_ms": report["cpu_seconds"] / count * 1e3,
         "wall_ms": wall * 1e3,

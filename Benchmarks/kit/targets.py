@@ -70,8 +70,9 @@ def growth(what: str, workload: str, client: str) -> Target:
 def held(results: Results) -> float | None:
     """KB for each of the requests in flight, over libcurl's process at rest."""
     ours = results.values("hold", "ntapi_hold", "held_rss_kb")
+    requests = results.values("hold", "ntapi_hold", "requests")
     idle = results.values("hold", "libcurl_hold", "idle_kb")
-    return (max(ours) - min(idle)) / 10000 if ours and idle else None
+    return (max(ours) - min(idle)) / requests[0] if ours and idle else None
 
 
 def slower(workload: str, client: str, reference: str) -> Callable[[Results], float | None]:

@@ -1,6 +1,7 @@
 """Medians, ratios, targets and tables, from figures made up here."""
 
 import pytest
+from bench import is_chosen
 from kit import table
 from kit.clients import CLIENTS
 from kit.measuring import ClientFailed, figures
@@ -68,7 +69,7 @@ def test_growth_takes_the_worst_round() -> None:
 
 def test_held_is_counted_from_libcurl_at_rest() -> None:
     results = Results()
-    results.add("hold", "ntapi_hold", {"held_rss_kb": 120_000, "idle_kb": 20_000})
+    results.add("hold", "ntapi_hold", {"held_rss_kb": 65_000, "idle_kb": 20_000, "requests": 5000})
     results.add("hold", "libcurl_hold", {"held_rss_kb": 150_000, "idle_kb": 10_000})
     assert held(results) == 11.0
 
@@ -79,6 +80,7 @@ def test_targets_name_workloads_and_clients_that_exist() -> None:
     for workload in all_workloads():
         for client in workload.clients:
             names = (
+                "requests",
                 "cpu",
                 "cpu_ms",
                 "wall_ms",
@@ -158,3 +160,13 @@ def test_results_can_be_kept(tmp_path: object) -> None:
     loaded = Results.load(path)
     assert loaded.figures == results.figures
     assert loaded.failures == results.failures
+
+
+def test_a_word_that_is_a_name_stands_for_that_alone() -> None:
+    names = {"parsed-1", "parsed-1000", "raw-1"}
+    assert [name for name in sorted(names) if is_chosen(name, "parsed-1", names)] == ["parsed-1"]
+    assert [name for name in sorted(names) if is_chosen(name, "parsed", names)] == [
+        "parsed-1",
+        "parsed-1000",
+    ]
+    assert all(is_chosen(name, "", names) for name in names)

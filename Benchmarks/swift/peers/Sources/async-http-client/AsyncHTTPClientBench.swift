@@ -19,6 +19,8 @@ struct AsyncHTTPClientBench {
             configuration.tlsConfiguration = tls
             configuration.httpVersion = options.values["http"] == "2" ? .automatic : .http1Only
         }
+        // Ten thousand connections at once take longer than the ten seconds that are usual.
+        configuration.timeout.connect = .minutes(5)
         let client = HTTPClient(configuration: configuration)
         try await options.runAwaiting { url in
             let response = try await client.execute(HTTPClientRequest(url: url), timeout: .hours(1))
