@@ -27,9 +27,10 @@ extension APIRequest {
         }
         guard isFirst else { return false }
         runtime.requests.insert(self)
-        start()
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
+        // Before the exchange begins, which might be over before it is cancelled.
         if client.isClosed, case .success = built { cancel() }
+        start()
         return true
     }
 
