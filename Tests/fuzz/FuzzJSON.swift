@@ -1,13 +1,14 @@
 // Fuzzes the JSON of responses: parse, recover, walk, write, read back; and the paths. Finds traps, memory errors, and
-// values that do not survive being written. Each text is read by jansson, too, which must come to the same.
+// values that do not survive being written or decoded. Each text is read by jansson, too, which must come to the same.
 //
 // Build and run, from the root of the package:
 //
 //     mkdir -p build/fuzz/json
 //     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
 //         -module-name FuzzJSON -enable-upcoming-feature InternalImportsByDefault \
-//         -I Sources/CJansson -I Sources/CScan -I Sources/CSystem Sources/NTApi/Support/JSON/*.swift \
-//         Sources/NTApi/Support/{ASCII,Bytes,Fork,LargeBuffers,Lock}.swift Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
+//         -I Sources/CJansson -I Sources/CScan -I Sources/CSystem Sources/NTApi/Support/JSON/{,Decoding/}*.swift \
+//         Sources/NTApi/Support/{APIError,ASCII,Bytes,ErrorCode,Fork,LargeBuffers,Lock}.swift \
+//         Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
 //     build/fuzz/FuzzJSON -max_total_time=30 -max_len=4096 build/fuzz/json
 
 import CJansson
@@ -34,6 +35,7 @@ private func check(_ body: UnsafeRawBufferPointer, path: String) {
         precondition(prefix != "")
         _ = walk(json, 0)
         roundTrip(json)
+        decode(json)
         if let found = json[path: path] { roundTrip(found) }
         if path.isEmpty { precondition(json[path: path] == json) }
     }
@@ -48,6 +50,52 @@ private func roundTrip(_ json: JSON) {
     let copy = JSON(jansson: UnsafeRawPointer(tree))
     json_decref(tree)
     precondition(copy == json && json == copy && copy.utf8() == text)
+}
+
+/// What is decoded, member by member and element by element, is the same value.
+private func decode(_ json: JSON) {
+    do {
+        let decoded = try json.decode(Anything.self)
+        expect(decoded.json == json && decoded.json.utf8() == json.utf8(), "\(json) is decoded as \(decoded.json)")
+    } catch {
+        expect((JSONDepth.height(of: json, limit: .max) ?? 0) >= JSONDecoding.depthLimit / 2, "\(error)")
+    }
+    // Errors, and the paths to them.
+    _ = try? json.decode([[String: Int8]].self)
+    _ = try? json.decode([String: [Double]].self)
+}
+
+/// Any JSON value, decoded by asking for one kind after another.
+private struct Anything: Decodable {
+    let json: JSON
+
+    private struct Key: CodingKey {
+        let stringValue: String
+        let intValue: Int? = nil
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+        if let object = try? decoder.container(keyedBy: Key.self) {
+            json = JSON(try object.allKeys.map { ($0.stringValue, try object.decode(Anything.self, forKey: $0).json) })
+        } else if var array = try? decoder.unkeyedContainer() {
+            var elements: [JSON] = []
+            while !array.isAtEnd { elements.append(try array.decode(Anything.self).json) }
+            json = JSON(elements)
+        } else {
+            json = try Self.scalar(decoder.singleValueContainer())
+        }
+    }
+
+    private static func scalar(_ value: any SingleValueDecodingContainer) throws -> JSON {
+        if value.decodeNil() { return .null }
+        if let bool = try? value.decode(Bool.self) { return JSON(bool) }
+        if let string = try? value.decode(String.self) { return JSON(string) }
+        // An integral double reads as an integer, too; its kind tells them apart.
+        let isInteger = try value.decode(JSON.self).kind == .int
+        return isInteger ? JSON(try value.decode(Int64.self)) : JSON(try value.decode(Double.self))
+    }
 }
 
 /// Reads everything in every way; the sum keeps the optimizer from leaving it out.
