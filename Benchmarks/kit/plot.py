@@ -157,7 +157,8 @@ def draw(results: Results) -> str:
         top += Panel.height(max(len(rows[name]) for name in pair))
     width = 2 * MARGIN + 2 * WIDTH + GAP
     title = "Processor time of the client per request, in microseconds: less is better"
-    note = "Median of the rounds, with the least and the most; logarithmic scales."
+    note = "Median of the rounds, with the least and the most; logarithmic scales. "
+    note += "The wheels of pycurl and curl_cffi bring a newer libcurl."
     size = f'width="{width}" height="{top:.0f}" viewBox="0 0 {width} {top:.0f}"'
     return "\n".join(
         [

@@ -7,14 +7,15 @@ from kit.workloads.workload import Workload
 
 def beside() -> list[Workload]:
     """One request at a time while others hang, unanswered: at the same server, and at another."""
-    clients = {"libcurl_socket_action": 8000, "ntapi_callback": 8000, "ntapi_perform": 8000}
 
     def workload(hanging: int, server: str) -> Workload:
+        # Each costs several times as much beside thousands.
+        count = 8000 if hanging < 5000 else 3000
         place = "" if server == "slow" else " at another server"
         return Workload(
             f"beside-{hanging}" + ("-elsewhere" if place else ""),
             f"1 KB JSON, one at a time beside {hanging:,} hanging{place}",
-            dict(clients),
+            {"libcurl_socket_action": count, "ntapi_callback": count, "ntapi_perform": count},
             server=server,
             options={"hanging": str(hanging), "slow": "{slow}"},
             is_full=bool(place),
