@@ -7,15 +7,18 @@ struct ResponseClassifier {
     private static let plainSize = 32 * 1024
 
     /// What a whole answer comes to that needs neither a second look nor much time.
-    ///
-    /// - Returns: its JSON, if it has any; nil as a whole when it has to be looked at on a worker.
-    static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> (json: JSON?, Void)? {
+    struct PlainAnswer {
+        let json: JSON?
+    }
+
+    /// - Returns: nil when the answer has to be looked at on a worker.
+    static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> PlainAnswer? {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
-        if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return (nil, ()) }
+        if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return PlainAnswer(json: nil) }
         guard result.body.count <= plainSize else { return nil }
         switch JSONParser.parseResponse(result.body) {
-        case .none: return (nil, ())
-        case .json(let json, nil): return (json, ())
+        case .none: return PlainAnswer(json: nil)
+        case .json(let json, nil): return PlainAnswer(json: json)
         case .json, .failure: return nil
         }
     }

@@ -46,12 +46,7 @@ extension APIRequest: ExchangeObserver {
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         if concludeAtOnce(result, deliveries) { return }
         // The user's code may be asked, or the work may take its time.
-        deliveries.add(
-            Job {
-                let deliveries = DeliveryBatch()
-                self.conclude(result, deliveries)
-                deliveries.flush(to: self.runtime.workers)
-            })
+        deliveries.add(Job { self.deliver { self.conclude(result, $0) } })
     }
 
     private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress) {
@@ -76,7 +71,7 @@ extension APIRequest: ExchangeObserver {
             let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
-            guard !shared.machine.isCancelled, shared.handlers.isPlain else { return nil }
+            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress else { return nil }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -202,9 +197,6 @@ extension APIRequest.Shared {
 
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
-
-    /// Whether there is nothing to be told but the response, or nothing at all.
-    fileprivate var isPlain: Bool { !wantsProgress }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

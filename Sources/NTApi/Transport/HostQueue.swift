@@ -3,21 +3,19 @@
 /// Ours and not libcurl's, because a handle that waits inside libcurl has its clocks running, and a thousand waiting
 /// handles slow down every other. It decides and does nothing: the engine's loop asks it what to start.
 struct HostQueue<Element> {
-    typealias Key = Origin
-
     fileprivate struct Waiting {
         var element: Element
         var limit: Int
     }
 
     fileprivate final class Host {
-        let key: Key
+        let origin: Origin
         var running = 0
         fileprivate var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.
         var isCandidate = false
 
-        init(_ key: Key) { self.key = key }
+        init(_ origin: Origin) { self.origin = origin }
     }
 
     /// Names what was enqueued, until it is removed.
@@ -26,7 +24,7 @@ struct HostQueue<Element> {
         fileprivate let token: IndexedHeap<Double, Waiting>.Token
     }
 
-    private var hosts: [Key: Host] = [:]
+    private var hosts: [Origin: Host] = [:]
     /// Hosts at which something changed, so that an exchange may be ready.
     private var candidates: [Host] = []
 
@@ -38,13 +36,13 @@ struct HostQueue<Element> {
     /// Lets an exchange wait for its turn.
     ///
     /// - Parameter limit: how many may run to this server at once while this one starts; at least 1.
-    mutating func enqueue(_ element: Element, to key: Key, priority: Double, limit: Int) -> Ticket {
+    mutating func enqueue(_ element: Element, to origin: Origin, priority: Double, limit: Int) -> Ticket {
         let host: Host
-        if let known = hosts[key] {
+        if let known = hosts[origin] {
             host = known
         } else {
-            host = Host(key)
-            hosts[key] = host
+            host = Host(origin)
+            hosts[origin] = host
         }
         // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
@@ -85,32 +83,6 @@ struct HostQueue<Element> {
 
     /// Nothing is kept of a host that nobody talks to: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
-        if host.running == 0, host.waiting.isEmpty { hosts[host.key] = nil }
+        if host.running == 0, host.waiting.isEmpty { hosts[host.origin] = nil }
     }
-}
-
-/// A server: what connections can be shared between (RFC 6454).
-final class Origin: Hashable, Sendable {
-    let scheme: String
-    let host: String
-    let port: Int
-    // Computed once: a server is looked up with every request.
-    private let hash: Int
-
-    init(scheme: String, host: String, port: Int) {
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        var hasher = Hasher()
-        hasher.combine(scheme)
-        hasher.combine(host)
-        hasher.combine(port)
-        hash = hasher.finalize()
-    }
-
-    static func == (left: Origin, right: Origin) -> Bool {
-        left === right || (left.scheme == right.scheme && left.host == right.host && left.port == right.port)
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

@@ -108,19 +108,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
 
     /// With more callers than may drive a loop of their own, and fewer connections than callers.
     @Test(arguments: [2, 20]) func staysWithinTheConnectionsOfAHost(limit: Int) async throws {
-        let open = Lock((now: 0, most: 0))
-        let server = try RawServer { connection in
-            while connection.readRequest() != nil {
-                open.withLock { open in
-                    open.now += 1
-                    open.most = max(open.most, open.now)
-                }
-                // Others get their turn meanwhile.
-                for _ in 0..<20 { sched_yield() }
-                open.withLock { $0.now -= 1 }
-                connection.send(Self.json)
-            }
-        }
+        let server = try CountingServer(Self.json)
         let client = TestClient(at: server.url)
         client.defaults["maximumConnectionsPerHost"] = JSON(limit)
         await withTaskGroup(of: Int.self) { group in
@@ -132,7 +120,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             }
             for await status in group { #expect(status == 200) }
         }
-        #expect(open.withLock { $0.most } <= limit)
+        #expect(server.most <= limit)
     }
 
     // MARK: Interruptions

@@ -2,12 +2,6 @@ import Testing
 
 @testable import NTApi
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 @Suite struct ConnectionCountTests {
     @Test func callersGetWhatTheNetworkThreadsLeave() {
         let count = ConnectionCount()
@@ -43,24 +37,13 @@ import Testing
     }
 
     @Test func severalThreadsStayWithinTheLimit() async throws {
-        let open = Lock((now: 0, most: 0))
-        let server = try RawServer { connection in
-            while connection.readRequest() != nil {
-                open.withLock { open in
-                    open.now += 1
-                    open.most = max(open.most, open.now)
-                }
-                for _ in 0..<20 { sched_yield() }
-                open.withLock { $0.now -= 1 }
-                connection.send(okResponse("x"))
-            }
-        }
+        let server = try CountingServer(okResponse("x"))
         let engine = TestEngine(threads: 3)
         var request = HTTPRequest(method: "GET", url: server.url)
         request.settings.maximumConnectionsPerHost = 5
         let recorders = (0..<200).map { _ in Recorder() }
         for recorder in recorders { engine.begin(request, recorder, connectionLimit: 5) }
         for recorder in recorders { #expect(await recorder.result().error == nil) }
-        #expect(open.withLock { $0.most } <= 5 && server.connectionCount <= 5)
+        #expect(server.most <= 5 && server.connectionCount <= 5)
     }
 }

@@ -92,6 +92,32 @@ final class RawServer: Sendable {
     }
 }
 
+/// A server that answers at once and counts how many requests it has at the same time.
+final class CountingServer: Sendable {
+    private let requests = Lock((now: 0, most: 0))
+    private let server: RawServer
+
+    var most: Int { requests.withLock { $0.most } }
+    var connectionCount: Int { server.connectionCount }
+    var url: String { server.url }
+
+    init(_ response: String) throws {
+        let requests = requests
+        server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                requests.withLock { requests in
+                    requests.now += 1
+                    requests.most = max(requests.most, requests.now)
+                }
+                // Others get their turn meanwhile.
+                for _ in 0..<20 { sched_yield() }
+                requests.withLock { $0.now -= 1 }
+                connection.send(response)
+            }
+        }
+    }
+}
+
 /// One connection of a client, read and written with blocking calls.
 final class RawConnection: @unchecked Sendable {
     // Used by the one thread that serves it.
