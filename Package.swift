@@ -22,10 +22,11 @@ let package = Package(
         .systemLibrary(
             name: "CJansson", pkgConfig: "jansson", providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
         .systemLibrary(name: "CScan"),
-        .systemLibrary(name: "CSystem"),
+        .systemLibrary(name: "CNTApiSystem"),
         .systemLibrary(name: "CNTApi", path: "include"),
-        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CSystem"], swiftSettings: strict),
-        .target(name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CSystem"], swiftSettings: strict),
+        .target(name: "NTApi", dependencies: ["CCurl", "CJansson", "CScan", "CNTApiSystem"], swiftSettings: strict),
+        .target(
+            name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CNTApiSystem"], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),

@@ -1,5 +1,5 @@
 public import CNTApi
-import CSystem
+import CNTApiSystem
 import NTApi
 
 #if canImport(Glibc)

@@ -6,7 +6,7 @@
 //     mkdir -p build/fuzz/url
 //     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
 //         -module-name FuzzURL -enable-upcoming-feature InternalImportsByDefault -enable-upcoming-feature ExistentialAny \
-//         -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CSystem \
+//         -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem \
 //         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzURL.swift -lcurl -o build/fuzz/FuzzURL
 //     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzURL -max_total_time=30 -max_len=1024 build/fuzz/url
 //

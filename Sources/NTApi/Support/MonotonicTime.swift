@@ -1,4 +1,4 @@
-import CSystem
+import CNTApiSystem
 
 /// A moment of the clock that never jumps, in nanoseconds.
 struct MonotonicTime: Sendable, Comparable, Hashable {

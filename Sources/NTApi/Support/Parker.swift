@@ -1,4 +1,4 @@
-import CSystem
+import CNTApiSystem
 
 /// Lets threads wait for others without a lock: a wake-up is one system call on either side.
 ///

@@ -1,4 +1,4 @@
-import CSystem
+import CNTApiSystem
 
 #if canImport(Glibc)
     import Glibc

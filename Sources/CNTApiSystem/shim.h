@@ -1,6 +1,6 @@
 /* The system calls that Swift's Glibc module does not import, as typed static-inline wrappers. */
-#ifndef NTAPI_CSYSTEM_SHIM_H
-#define NTAPI_CSYSTEM_SHIM_H
+#ifndef NTAPI_CNTAPISYSTEM_SHIM_H
+#define NTAPI_CNTAPISYSTEM_SHIM_H
 
 #include <errno.h>
 #include <pthread.h>
