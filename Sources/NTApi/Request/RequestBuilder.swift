@@ -31,9 +31,11 @@ struct RequestBuilder {
         var headers = applied.headers
         let body = try body(applied.body, &headers)
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
+        if let digest = applied.digest { request.digest = digest }
+        return request
     }
 
     /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.
