@@ -80,7 +80,7 @@ class Watch(Structure):
     )
 
 
-# name -> (result, arguments). ntapi_response_data is void * here: its bytes may contain NUL.
+# name -> (result, arguments). Bytes that may contain NUL are void * here.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_version": (c_char_p, ()),
     "ntapi_drain": (c_size_t, (c_double,)),
