@@ -67,6 +67,7 @@ typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
+typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -320,7 +321,8 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
-    NTAPI_HANDLER_ALL = 7
+    NTAPI_HANDLER_DATA = 8, /* runs where the response handler does, unless said */
+    NTAPI_HANDLER_ALL = 15
 } ntapi_handler;
 
 /** What a response holds beside its data; combined with |. */
@@ -340,12 +342,14 @@ typedef struct ntapi_summary {
 
 /** What ntapi_mailbox_take hands over for a request that was set to deliver events (ntapi_request_set_events). */
 typedef struct ntapi_event {
-    ntapi_handler handler;    /* exactly one of the three */
+    ntapi_handler handler;    /* exactly one of them */
     void *user_data;          /* as given to ntapi_request_set_events */
     ntapi_response *response; /* for NTAPI_HANDLER_RESPONSE: new, free it; else NULL */
     int64_t bytes;            /* for progress: bytes so far */
     int64_t total;            /* for progress: bytes expected, -1 while unknown */
-    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; else zeros */
+    ntapi_data *data;         /* for NTAPI_HANDLER_DATA: a piece of the body, new, free it; else NULL */
+    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; for NTAPI_HANDLER_DATA: data and length of the
+                               * piece, borrowed until it is freed; else zeros */
 } ntapi_event;
 
 /** Makes a mailbox that belongs to no thread: whoever drains it runs its callbacks.
@@ -409,10 +413,24 @@ ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
  *  @param mailbox the mailbox.
  *  @param events room for capacity events.
  *  @param capacity how many at most.
- *  @returns how many were stored; 0 when none waits. Each stored response is new.
+ *  @returns how many were stored; 0 when none waits. Each stored response and each piece of data is new.
  *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
  *  @since 0.1 */
 size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
+
+/** The bytes of a piece of a body, decompressed.
+ *  @param data the piece.
+ *  @param length where to put how many they are; may be NULL.
+ *  @returns the bytes, borrowed until data is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
+
+/** Frees a piece of a body.
+ *  @param data takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_data_free(ntapi_data *data);
 
 /** Gives a job to your queue or loop, which must call ntapi_job_run(job) once, on the thread it likes. Must not block.
  */
@@ -661,6 +679,16 @@ ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length,
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
+
+/** Writes the body of a successful response to a file, with constant memory, instead of keeping it in memory.
+ *  The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
+ *  temporary file beside it. The body of an error stays in the response.
+ *  @param args the list.
+ *  @param path the file to make, copied, in a folder that exists and can be written to; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
 
 /** Sets a file as the body, streamed with constant memory; the default method becomes POST.
  *  @param args the list.
@@ -1175,6 +1203,12 @@ typedef void (*ntapi_response_fn)(void *user_data, const ntapi_response *respons
  * last total of total; calls are coalesced to the latest when the handler is slower than the network. */
 typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total);
 
+/** Receives a piece of the body of a successful response, decompressed; 320 KB at most.
+ *  @param user_data as registered.
+ *  @param bytes the piece, borrowed for the call.
+ *  @param length how many bytes it has; at least 1. */
+typedef void (*ntapi_data_fn)(void *user_data, const char *bytes, size_t length);
+
 /** Begins a request.
  *  @param client the client; the request keeps it alive.
  *  @param command the path below the base URL, copied; may contain {name}; NULL is "".
@@ -1294,6 +1328,21 @@ ntapi_status ntapi_request_set_upload_progress(ntapi_request *request, ntapi_pro
 ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
                                                  ntapi_destroy_fn destroy);
 
+/** Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
+ *  It is called with one piece after the other. While it is behind, the network waits, so that memory stays bounded. The
+ *  response handler follows the last piece. The body of an error is in the response, as ever. Over HTTP/1.1 unless
+ *  NTAPI_OPTION_HTTP_VERSION says otherwise.
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
+                                            ntapi_destroy_fn destroy);
+
 /** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
  *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
  *  @param request the request.
@@ -1304,12 +1353,23 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
  *  @since 0.1 */
 ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
 
-/** Starts a request that was created suspended.
+/** Starts a request that was created suspended, or lets one go on that was suspended since.
  *  @param request the request.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was resumed before.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it is not suspended, or
+ * was cancelled.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_resume(ntapi_request *request);
+
+/** Suspends a request that runs, until ntapi_request_resume: no byte is sent or received, and no timeout runs.
+ *  Handlers may still be called for what was received before. The connection is kept; a server may lose patience with
+ *  it, and then the request fails once it is resumed.
+ *  @param request the request.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it does not run, or is
+ * suspended.
+ *  @threads any; from callbacks: yes. Does not wait.
+ *  @since 0.1 */
+ntapi_status ntapi_request_suspend(ntapi_request *request);
 
 /** Cancels a request: its handler gets "request cancelled", once. Too late is no error: the handler then gets the
  * response.
@@ -1415,6 +1475,23 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** The status of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the status; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_request_received_status(const ntapi_request *request);
+
+/** A header of the response whose body is being received by the data handler or into a file; several of a name are
+ *  joined with ", ".
+ *  @param request the request.
+ *  @param name the header's name, in any case, borrowed for the call.
+ *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
+ * when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
  *  @returns text, borrowed until the request is freed; NULL when it could not be built.
@@ -1439,7 +1516,8 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
     NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
-    NTAPI_METRIC_FROM_CACHE = 12         /* 1 when the response came from a cache, else 0 */
+    NTAPI_METRIC_FROM_CACHE = 12,        /* 1 when the response came from a cache, else 0 */
+    NTAPI_METRIC_BYTES_DECODED = 13      /* body bytes received, after decompression */
 } ntapi_metric;
 
 /** Makes another handle to a response, for example to keep it beyond its handler.
@@ -1469,6 +1547,13 @@ const ntapi_error *ntapi_response_error(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_data(const ntapi_response *response, size_t *length);
+
+/** The file that the body was written to, with ntapi_args_download.
+ *  @param response the response.
+ *  @returns its path, borrowed until the response is freed; NULL when it was not, because of an error, say.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_file(const ntapi_response *response);
 
 /** The body as JSON.
  *  @param response the response.

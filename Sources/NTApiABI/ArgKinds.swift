@@ -106,6 +106,11 @@ private struct StreamFailed: Error, CustomStringConvertible {
     var description: String { "the read callback returned a negative number" }
 }
 
+@_cdecl("ntapi_args_download") @implementation
+public func ntapi_args_download(_ args: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args) { optional(path).map { .download(to: $0.value) } }
+}
+
 @_cdecl("ntapi_args_stream") @implementation
 public func ntapi_args_stream(
     _ args: OpaquePointer!, _ read: ntapi_read_fn!, _ rewind: ntapi_rewind_fn!, _ length: Int64,

@@ -24,6 +24,7 @@ extension APIArg: CustomStringConvertible {
         case .option(let name, let value):
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
+        case .download(let path): "download(to: \(quoted(path)))"
         case .invalid(let message): "invalid(\(message))"
         }
     }
@@ -54,6 +55,7 @@ extension HandlerKinds: CustomStringConvertible {
     public var description: String {
         let names: [(HandlerKinds, String)] = [
             (.response, ".response"), (.uploadProgress, ".uploadProgress"), (.downloadProgress, ".downloadProgress"),
+            (.data, ".data"),
         ]
         return "[\(names.filter { contains($0.0) }.map(\.1).joined(separator: ", "))]"
     }

@@ -20,7 +20,8 @@ extension APIRequest: ExchangeObserver {
             shared.journey.current = http
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
-                reportsProgress: shared.handlers.wantsProgress, observer: self)
+                reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared),
+                holds: shared.machine.isSuspended ? .suspended : [], observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(connectionLimit: http.settings.maximumConnectionsPerHost)
@@ -71,7 +72,7 @@ extension APIRequest: ExchangeObserver {
             let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
-            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress else { return nil }
+            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil else { return nil }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -107,7 +108,8 @@ extension APIRequest: ExchangeObserver {
                 return
             }
         }
-        let content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+        var content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+        finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
     }
@@ -130,7 +132,11 @@ extension APIRequest: ExchangeObserver {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error)
     }
 
-    private func finishCancelled(_ deliveries: DeliveryBatch) { finish(journeyEnd(error: .cancelled), deliveries) }
+    private func finishCancelled(_ deliveries: DeliveryBatch) {
+        var content = journeyEnd(error: .cancelled)
+        finishDownload(&content)
+        finish(content, deliveries)
+    }
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
@@ -197,6 +203,8 @@ extension APIRequest.Shared {
 
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
+
+    var wantsData: Bool { data != nil || eventKinds.contains(.data) }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

@@ -31,6 +31,8 @@ struct AppliedArgs {
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     private(set) var cachePolicy = CachePolicy.protocol
     private(set) var options = APIOptions()
+    /// The file that the body of the response is to become.
+    private(set) var download: String?
     private(set) var secrets = MarkedSecrets()
 
     init(_ args: [APIArg]) throws(APIError) {
@@ -69,6 +71,7 @@ struct AppliedArgs {
         case .method(let token):
             try HeaderSyntax.check(method: token)
             method = token
+        case .download(let path): download = path
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
@@ -127,12 +130,14 @@ struct QueryArgs: Sequence, IteratorProtocol {
     }
 }
 
-/// Where the three handlers of a request run. Read apart from the other args: also a request that these cannot make calls
+/// Where the handlers of a request run. Read apart from the other args: also a request that these cannot make calls
 /// its handler where it was asked to.
 struct HandlerThreads: Sendable {
     private(set) var response = CallbackThread.main
     private(set) var uploadProgress = CallbackThread.main
     private(set) var downloadProgress = CallbackThread.main
+    /// Nil is where the response handler runs.
+    private(set) var data: CallbackThread?
 
     init(_ args: [APIArg]) {
         for index in args.indices {
@@ -144,5 +149,6 @@ struct HandlerThreads: Sendable {
         if kinds.contains(.response) { response = thread }
         if kinds.contains(.uploadProgress) { uploadProgress = thread }
         if kinds.contains(.downloadProgress) { downloadProgress = thread }
+        if kinds.contains(.data) { data = thread }
     }
 }

@@ -9,9 +9,12 @@ final class BuiltRequest: Sendable {
     let http: HTTPRequest
     let options: APIOptions
     let secrets: MarkedSecrets
+    /// The file that the body of the response is to become.
+    let download: String?
 
-    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets) {
+    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: String? = nil) {
         self.http = http
+        self.download = download
         self.options = options
         self.secrets = secrets
     }
@@ -27,9 +30,12 @@ struct RequestBuilder {
             base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
             query: applied.query)
         let transfer = try transferSettings(applied)
+        if let path = applied.download { try DownloadFile.check(path) }
         let wantsJSON = try !applied.options.isOn(.rawData)
         var headers = applied.headers
         let body = try body(applied.body, &headers)
+        // What is decoded on the way could not be gone on with later, and its length is not known before the end.
+        if applied.download != nil { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
         return HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,

@@ -26,6 +26,9 @@ final class NetworkThread: Transport {
 
     func cancel(_ exchange: Exchange) { submit(.cancel(exchange)) }
 
+    // Reported, not submitted: while the thread stops, an exchange may be waiting for just this.
+    func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
+
     /// Runs a job on a worker at a moment; at once when the thread is stopped before.
     func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) { submit(.timer(moment, job)) }
 
@@ -86,7 +89,7 @@ final class NetworkThread: Transport {
                 deliveries.flushRunningJobs(workers)
             }
         case .timer(_, let job): workers.run(job)
-        case .cancel, .resumeUpload, .uploadIdle: break
+        case .cancel, .change, .resumeUpload, .uploadIdle: break
         }
     }
 }

@@ -22,6 +22,7 @@ class Handler(enum.IntFlag):
     RESPONSE = 1
     UPLOAD_PROGRESS = 2
     DOWNLOAD_PROGRESS = 4
+    DATA = 8
 
 
 class Content(enum.IntFlag):

@@ -39,6 +39,7 @@ WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
+DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
 class Summary(Structure):
@@ -62,6 +63,7 @@ class Event(Structure):
         ("response", c_void_p),
         ("bytes", c_int64),
         ("total", c_int64),
+        ("data", c_void_p),
         ("summary", Summary),
     )
 
@@ -113,6 +115,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_run": (c_int, (c_void_p, c_double)),
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
+    "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_executor_free": (None, (c_void_p,)),
     "ntapi_job_run": (None, (c_void_p,)),
@@ -139,6 +143,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_multipart_file": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_char_p)),
     "ntapi_args_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
     "ntapi_args_json": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_download": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_file": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_stream": (
         c_int,
@@ -215,8 +220,10 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int,
         (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
     ),
+    "ntapi_request_set_data_handler": (c_int, (c_void_p, DataFunction, c_void_p, DestroyFunction)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
+    "ntapi_request_suspend": (c_int, (c_void_p,)),
     "ntapi_request_cancel": (c_int, (c_void_p,)),
     "ntapi_request_wait": (c_int, (c_void_p, c_double)),
     "ntapi_request_response": (c_void_p, (c_void_p,)),
@@ -231,11 +238,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
+    "ntapi_request_received_status": (c_int, (c_void_p,)),
+    "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
     "ntapi_response_free": (None, (c_void_p,)),
     "ntapi_response_error": (c_void_p, (c_void_p,)),
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_response_file": (c_char_p, (c_void_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
@@ -254,5 +264,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_json_pickle"
+LATEST = "ntapi_response_file"
 """The function that was added last."""
