@@ -155,6 +155,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_basic_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_digest_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_bearer": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_timeout": (c_int, (c_void_p, c_int, c_double)),
     "ntapi_args_method": (c_int, (c_void_p, c_char_p)),
