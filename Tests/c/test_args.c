@@ -286,7 +286,7 @@ static void threads_and_handlers_must_exist(void **state) {
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_UPLOAD_PROGRESS, NTAPI_THREAD_BACKGROUND));
     check_invalid(ntapi_args_thread(args, 0, NTAPI_THREAD_MAIN));
-    check_invalid(ntapi_args_thread(args, 8, NTAPI_THREAD_MAIN));
+    check_invalid(ntapi_args_thread(args, NTAPI_HANDLER_ALL + 1, NTAPI_THREAD_MAIN));
     check_invalid(ntapi_args_thread(args, -1, NTAPI_THREAD_MAIN));
     check_invalid(ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)3));
     check_invalid(ntapi_args_mailbox(args, 0, mailbox));

@@ -56,7 +56,7 @@ extension HandlerKinds: CustomStringConvertible {
     public var description: String {
         let names: [(HandlerKinds, String)] = [
             (.response, ".response"), (.uploadProgress, ".uploadProgress"), (.downloadProgress, ".downloadProgress"),
-            (.data, ".data"),
+            (.data, ".data"), (.decision, ".decision"),
         ]
         return "[\(names.filter { contains($0.0) }.map(\.1).joined(separator: ", "))]"
     }

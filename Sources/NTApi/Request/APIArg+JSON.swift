@@ -75,6 +75,7 @@ private struct JSONArgReader {
         case "option": return try option()
         case "response_thread": return .responseThread(try thread())
         case "upload_progress_thread": return .uploadProgressThread(try thread())
+        case "decision_thread": return .decisionThread(try thread())
         case "data_thread": return .dataThread(try thread())
         case "download": return .download(to: try string())
         case "download_progress_thread": return .downloadProgressThread(try thread())

@@ -79,7 +79,8 @@ public struct HandlerKinds: OptionSet, Sendable {
     public static let uploadProgress = HandlerKinds(rawValue: 2)
     public static let downloadProgress = HandlerKinds(rawValue: 4)
     public static let data = HandlerKinds(rawValue: 8)
-    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data]
+    public static let decision = HandlerKinds(rawValue: 16)
+    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data, .decision]
 }
 
 extension APIArg {
@@ -241,6 +242,9 @@ extension APIArg {
 
     /// Says where the data handler runs; where the response handler does, unless said.
     public static func dataThread(_ thread: CallbackThread?) -> APIArg { handlers(.data, on: thread) }
+
+    /// Says where the decision handler runs; where the response handler does, unless said.
+    public static func decisionThread(_ thread: CallbackThread?) -> APIArg { handlers(.decision, on: thread) }
 
     /// Says where several handlers run.
     public static func handlers(_ kinds: HandlerKinds, on thread: CallbackThread?) -> APIArg {

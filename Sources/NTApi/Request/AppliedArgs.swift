@@ -154,6 +154,8 @@ struct HandlerThreads: Sendable {
     private(set) var downloadProgress = CallbackThread.main
     /// Nil is where the response handler runs.
     private(set) var data: CallbackThread?
+    /// Nil is where the response handler runs.
+    private(set) var decision: CallbackThread?
 
     init(_ args: [APIArg]) {
         for index in args.indices {
@@ -166,5 +168,6 @@ struct HandlerThreads: Sendable {
         if kinds.contains(.uploadProgress) { uploadProgress = thread }
         if kinds.contains(.downloadProgress) { downloadProgress = thread }
         if kinds.contains(.data) { data = thread }
+        if kinds.contains(.decision) { decision = thread }
     }
 }
