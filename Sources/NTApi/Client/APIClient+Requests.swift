@@ -96,6 +96,7 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
+        authenticatorIfAny?.clientIsClosed()
     }
 
     /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.

@@ -148,8 +148,9 @@ final class CurlTransfer {
         }
         // What comes with a challenge, or answers a body that was not sent yet, is not what was asked for.
         let isChallenge =
-            exchange.request.digest != nil
-            && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody))
+            exchange.quietStatuses.contains(head.status)
+            || (exchange.request.digest != nil
+                && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody)))
         if exchange.routesBody, !isChallenge,
             !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
         {
