@@ -204,7 +204,9 @@ public final class Authenticator: Sendable {
 
     /// A client is closed: when nobody else waits, the refresh is of no use any more.
     func clientIsClosed() {
-        let running = ofThisProcess { state in state.gate.abandon() ? exchange(&state.running, with: Running()) : Running() }
+        let running = ofThisProcess { state in
+            state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
+        }
         end(running, cancels: true)
     }
 

@@ -15,7 +15,9 @@ struct ResponseClassifier {
     /// - Returns: nil when the answer has to be looked at on a worker.
     static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> PlainAnswer? {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
-        if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return PlainAnswer(status: head.status, json: nil) }
+        if result.body.count == 0 || (try? options.isOn(.rawData)) == true {
+            return PlainAnswer(status: head.status, json: nil)
+        }
         guard result.body.count <= plainSize else { return nil }
         switch JSONParser.parseResponse(result.body) {
         case .none: return PlainAnswer(status: head.status, json: nil)

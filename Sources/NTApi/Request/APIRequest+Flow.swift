@@ -22,7 +22,8 @@ extension APIRequest: ExchangeObserver {
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared.handlers, clientKinds),
-                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [], observer: self)
+                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(connectionLimit: http.settings.maximumConnectionsPerHost)

@@ -26,7 +26,8 @@ extension APIRequest {
         if let grant = authenticator.grant() { return begin(http, with: grant, credentials) }
         let wait = makeWait(response: nil) { outcome, deliveries in
             switch outcome {
-            case .send(let grant), .replay(let grant): if !self.begin(http, with: grant, credentials) { self.finishCancelled(deliveries) }
+            case .send(let grant), .replay(let grant):
+                if !self.begin(http, with: grant, credentials) { self.finishCancelled(deliveries) }
             case .fail(let error): self.finish(self.journeyEnd(error: error), deliveries)
             case .deliver, .ended: self.finishCancelled(deliveries)
             }

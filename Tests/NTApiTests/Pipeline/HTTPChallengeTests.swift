@@ -35,7 +35,9 @@ import Testing
     }
 
     @Test func severalLines() {
-        #expect(parse("Basic realm=\"a\"", "Digest realm=\"b\", nonce=\"n\"") == "Basic realm=<a> | Digest realm=<b> nonce=<n>")
+        #expect(
+            parse("Basic realm=\"a\"", "Digest realm=\"b\", nonce=\"n\"")
+                == "Basic realm=<a> | Digest realm=<b> nonce=<n>")
     }
 
     @Test func whatIsBroken() {

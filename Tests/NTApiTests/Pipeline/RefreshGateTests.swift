@@ -180,7 +180,11 @@ import Testing
     /// Requests, servers and refreshes that do what they like, in an order drawn by lot.
     private struct Simulation {
         struct Request {
-            enum Phase { case new, waiting, sent(UInt64), over }
+            enum Phase {
+                case new, waiting
+                case sent(UInt64)
+                case over
+            }
             var phase = Phase.new
             var history = Gate.History()
             var wasRejected = false
@@ -304,7 +308,6 @@ import Testing
                 if !isLate { running = nil }
                 if release.outcomes.contains(where: { $0.outcome == .fail(error) }) { failedAt = now }
                 take(release)
-                if !gate.isRefreshing, running == nil, release.outcomes.isEmpty, gate.grant(now) == nil { failedAt = now }
             case 3:
                 if !isLate {
                     running = nil
