@@ -140,6 +140,8 @@ public final class Authenticator: Sendable {
         self.refresher = refresher
     }
 
+    package static func isOrigin(_ url: String) -> Bool { origin(of: url) != nil }
+
     static func origin(of url: String) -> Origin? {
         (try? URLParts(url)).map { Origin(scheme: $0.scheme, host: $0.host, port: $0.port) }
     }
