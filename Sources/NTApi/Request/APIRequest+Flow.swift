@@ -23,7 +23,7 @@ extension APIRequest: ExchangeObserver {
                 reportsProgress: shared.handlers.wantsProgress, observer: self)
             let transport =
                 shared.transport
-                ?? runtime.engine.transport(connectionLimit: http.settings.maximumConnectionsPerHost)
+                ?? runtime.engine.transport(for: http.settings)
             shared.transport = transport
             shared.exchange = exchange
             return (exchange, transport)

@@ -29,7 +29,8 @@ struct AppliedArgs {
     private(set) var headers = HTTPHeaders()
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
-    private(set) var cachePolicy = CachePolicy.protocol
+    /// Nil leaves it to the client.
+    private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
     private(set) var secrets = MarkedSecrets()
 

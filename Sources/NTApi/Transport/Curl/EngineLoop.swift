@@ -25,7 +25,7 @@ final class EngineLoop {
     @exclusivity(unchecked) private var transferCount = 0
     /// Over, but the caller's body stream is still being read.
     @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
-    @exclusivity(unchecked) private var hosts = HostQueue<CurlTransfer>()
+    @exclusivity(unchecked) private var hosts: HostQueue<CurlTransfer>
     @exclusivity(unchecked) private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
     @exclusivity(unchecked) private var suspects = SuspectConnections()
     @exclusivity(unchecked) private var origins = OriginCache()
@@ -33,7 +33,12 @@ final class EngineLoop {
     @exclusivity(unchecked) private var isStopping = false
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
-    init?(commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole) {
+    ///
+    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    init?(
+        commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
+        limit: Int? = nil
+    ) {
         guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
         self.commands = commands
         self.workers = workers
@@ -41,6 +46,8 @@ final class EngineLoop {
         self.share = share
         self.poller = poller
         self.multi = multi
+        hosts = HostQueue(total: limit)
+        if let limit { multi.limitConnections(to: limit) }
     }
 
     /// Whether no exchange is left in it.
