@@ -72,6 +72,11 @@ public func ntapi_request_received_header(
     return box.receivedHeader(name)
 }
 
+@_cdecl("ntapi_request_resume_data") @implementation
+public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(request, RequestBox.self)?.resumeData
+}
+
 @_cdecl("ntapi_request_curl_command") @implementation
 public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
     Handles.get(request, RequestBox.self)?.curlCommand

@@ -19,6 +19,8 @@ final class RequestBox: TextLender, @unchecked Sendable {
         replace(.header(name.lowercased()), request.receivedHeaders[name])
     }
 
+    var resumeData: UnsafePointer<CChar>? { replace(.resumeData, request.resumeData?.text) }
+
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
