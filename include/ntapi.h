@@ -426,7 +426,7 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
-/** Frees a piece of a body.
+/** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1475,6 +1475,13 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** Body bytes received so far, after decompression.
+ *  @param request the request.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
+
 /** The status of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
  *  @returns the status; 0 before.
@@ -1491,6 +1498,31 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+
+/** The number of header lines of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the count, repeats included; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_request_received_header_count(const ntapi_request *request);
+
+/** The name of such a header line, as received.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the next call of this function with the request and index or until it is freed; NULL
+ * beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
+
+/** The value of such a header line.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the next call of this function with the request and index or until it is freed; NULL
+ * beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
