@@ -1634,8 +1634,7 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  joined with ", ".
  *  @param request the request.
  *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
- * when there is none.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
@@ -1650,8 +1649,7 @@ size_t ntapi_request_received_header_count(const ntapi_request *request);
 /** The name of such a header line, as received.
  *  @param request the request.
  *  @param index from 0, in the order received.
- *  @returns text, borrowed until the next call of this function with the request and index or until it is freed; NULL
- * beyond the last.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
@@ -1659,8 +1657,7 @@ const char *ntapi_request_received_header_name(const ntapi_request *request, siz
 /** The value of such a header line.
  *  @param request the request.
  *  @param index from 0, in the order received.
- *  @returns text, borrowed until the next call of this function with the request and index or until it is freed; NULL
- * beyond the last.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);

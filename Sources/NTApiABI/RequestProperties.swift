@@ -72,7 +72,7 @@ public func ntapi_request_received_header(
     _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(request), let name = String(c: name) else { return nil }
-    return box.replace(.header(name.lowercased()), box.request.receivedHeaders[name])
+    return box.lend(box.request.receivedHeaders[name])
 }
 
 @_cdecl("ntapi_request_received_header_count") @implementation
@@ -82,12 +82,12 @@ public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> In
 
 @_cdecl("ntapi_request_received_header_name") @implementation
 public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.replace(.headerName(index), box.receivedField(index)?.name) }
+    box(request).flatMap { box in box.lend(box.receivedField(index)?.name) }
 }
 
 @_cdecl("ntapi_request_received_header_value") @implementation
 public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.replace(.headerValue(index), box.receivedField(index)?.value) }
+    box(request).flatMap { box in box.lend(box.receivedField(index)?.value) }
 }
 
 @_cdecl("ntapi_request_curl_command") @implementation
@@ -100,6 +100,11 @@ private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request
 private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
 
 extension RequestBox {
+    /// Until the request is freed, whatever answer comes next.
+    fileprivate func lend(_ content: String?) -> UnsafePointer<CChar>? {
+        content.flatMap { content in text(.content(content)) { content } }
+    }
+
     fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
         let headers = request.receivedHeaders
         return headers.indices.contains(index) ? headers[index] : nil
