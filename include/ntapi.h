@@ -429,7 +429,7 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
-/** Frees a piece of a body.
+/** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -535,11 +535,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
- * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
- * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
- * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
- * "current"). A null value suppresses the arg.
+ * ({"path","content_type"}), download (path), base_url, header, add_header, basic_auth (user, password), digest_auth
+ * (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method,
+ * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
+ * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -1627,6 +1627,13 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** Body bytes received so far, after decompression.
+ *  @param request the request.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
+
 /** The status of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
  *  @returns the status; 0 before.
@@ -1638,8 +1645,7 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  joined with ", ".
  *  @param request the request.
  *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
- * when there is none.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
@@ -1652,6 +1658,29 @@ const char *ntapi_request_received_header(const ntapi_request *request, const ch
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_resume_data(const ntapi_request *request);
+
+/** The number of header lines of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the count, repeats included; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_request_received_header_count(const ntapi_request *request);
+
+/** The name of such a header line, as received.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
+
+/** The value of such a header line.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.

@@ -67,6 +67,8 @@ enum LentText: Hashable {
     case header(String)
     case headerName(Int)
     case headerValue(Int)
+    /// One whose source may change: what is lent once stays as it is.
+    case content(String)
 }
 
 /// What a C callback was registered with: its destroy function runs once, when the last call is over.

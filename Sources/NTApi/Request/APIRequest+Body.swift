@@ -72,16 +72,21 @@ extension APIRequest: BodySink {
     }
 
     private func deliverData() {
-        let (bytes, handler) = takeData()
-        if let bytes, let handler { Delivery.run(self) { handler(ResponseData(bytes: bytes)) } }
+        callDataHandler()
         dataReturned()
     }
 
+    // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
+    private func callDataHandler() {
+        let (bytes, handler) = takeData()
+        if let bytes, let handler { Delivery.run(self) { handler(ResponseData(bytes: bytes)) } }
+    }
+
+    // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let event = takeData().bytes.flatMap { makeEvent?(.data(ResponseData(bytes: $0))) }
-        dataReturned()
-        return event
+        let receipt = DataReceipt(self)
+        return takeData().bytes.flatMap { makeEvent?(.data(ResponseData(bytes: $0), receipt)) }
     }
 
     private func takeData() -> (bytes: Bytes?, handler: DataHandler?) {
@@ -91,7 +96,9 @@ extension APIRequest: BodySink {
         return (taken.bytes, handler)
     }
 
-    private func dataReturned() {
+    fileprivate func dataReturned() {
+        // A piece that a forked child lets go of is the parent's.
+        guard generation == Fork.generation else { return }
         switch shared.withLock({ $0.machine.dataReturned() }) {
         case .nothing: break
         case .postData: onWorker { self.postData($0) }
@@ -127,4 +134,13 @@ extension APIRequest: BodySink {
         guard content.resumeData == nil else { return download.file?.keep() ?? () }
         download.file?.discard()
     }
+}
+
+/// Says, when it goes, that a piece of a body which was taken as an event is handled.
+package final class DataReceipt: Sendable {
+    private let request: APIRequest
+
+    fileprivate init(_ request: APIRequest) { self.request = request }
+
+    deinit { request.dataReturned() }
 }

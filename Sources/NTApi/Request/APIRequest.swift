@@ -28,7 +28,8 @@ public final class APIRequest: Sendable {
     package enum Event: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
-        case data(ResponseData)
+        /// The next piece follows when the receipt goes.
+        case data(ResponseData, DataReceipt)
         case decision(RequestDecision)
     }
 
@@ -62,6 +63,7 @@ public final class APIRequest: Sendable {
         var priority = 0.5
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
+        var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
         var download: Download?
@@ -160,6 +162,9 @@ public final class APIRequest: Sendable {
 
     /// Body bytes received so far as they came over the wire, and as announced.
     public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
+
+    /// Body bytes received so far, after decompression.
+    public var bytesDecoded: Int64 { read(0) { $0.decoded } }
 
     /// The status of the response whose body is being received by the data handler or into a file; nil before.
     public var receivedStatus: Int? { read(nil) { $0.head }?.status }

@@ -92,6 +92,34 @@ import Testing
         #expect(response.error == nil)
         #expect(try pieces.isSame(as: "big-100k.json"))
         #expect(response.metrics.bytesReceived < response.metrics.bytesDecoded)
+        #expect(response.request.bytesDecoded == Int64(expected.count))
+    }
+
+    @Test func progressIsInWireAndInDecodedBytes() async throws {
+        let told = Log<(wire: Int64, decoded: Int64)>()
+        let response = await run(
+            try .of("fault"), "gzip-bomb", [.url("mib", 8), .option(.rawData), .downloadProgressThread(.background)]
+        ) { request in
+            request.setDownloadProgress { told.append(($0.bytes, request.bytesDecoded)) }
+        }
+        #expect(response.error == nil && response.request.bytesDecoded == 8 << 20)
+        #expect(told.all.last.map { $0.wire < 100_000 && $0.decoded == 8 << 20 } == true)
+        #expect(zip(told.all, told.all.dropFirst()).allSatisfy { $0.decoded <= $1.decoded })
+    }
+
+    /// Somebody may look instead of having a handler.
+    @Test func theCountsOfADownloadMoveWithoutAProgressHandler() async throws {
+        let client = try TestClient.of("nginx")
+        let folder = try temporaryFolder()
+        let request = client.request(
+            "slow/pattern-8M.bin", args: [.download(to: "\(folder)/a.bin"), .responseThread(.background)])
+        let responses = Log<APIResponse>()
+        request.setHandler { responses.append($0) }
+        request.resume()
+        while request.bytesReceived.bytes == 0 { try await pass(0.05) }
+        #expect(request.bytesReceived.total == 8 << 20 && request.bytesDecoded > 0 && responses.count == 0)
+        request.cancel()
+        _ = await responses.first(1)
     }
 
     @Test func theBodyOfAnErrorIsInTheResponse() async throws {

@@ -27,7 +27,7 @@ final class Recorder: ExchangeObserver {
         }
     }
 
-    func exchangeDidReceive(_ bytes: Int64, of total: Int64?) {
+    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
         state.withLock { state in
             if !state.results.isEmpty { state.reportsAfterEnd += 1 }
             state.received.append((bytes, total))

@@ -227,7 +227,7 @@ final class CurlTransfer {
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard progress.update(sent: withoutFraming(sent), received: received) else { return }
         clocks.bytesMoved(turn.now)
-        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, exchange.observer) }
+        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, decoded: decodedBytes, exchange.observer) }
     }
 
     private func stopped(_ code: ErrorCode, _ message: String) -> BodyAnswer {
@@ -274,9 +274,7 @@ final class CurlTransfer {
                 message: "\(origin.host):\(origin.port): the server did not answer with a final response",
                 isRetryable: exchange.request.isIdempotent)
         }
-        if result.error == nil, exchange.reportsProgress {
-            progress.finish(sent: result.metrics.bytesSent, result.metrics.bytesReceived, exchange.observer)
-        }
+        if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         result.error?.httpStatus = result.head?.status
         return result
     }

@@ -258,9 +258,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
+    "ntapi_request_bytes_decoded": (c_int64, (c_void_p,)),
     "ntapi_request_received_status": (c_int, (c_void_p,)),
     "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_request_resume_data": (c_char_p, (c_void_p,)),
+    "ntapi_request_received_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_request_received_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_request_received_header_value": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
     "ntapi_response_free": (None, (c_void_p,)),
@@ -287,5 +291,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_request_set_decision_kinds"
+LATEST = "ntapi_request_bytes_decoded"
 """The function that was added last."""
