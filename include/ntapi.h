@@ -68,6 +68,7 @@ typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
+typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -321,8 +322,9 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
-    NTAPI_HANDLER_DATA = 8, /* runs where the response handler does, unless said */
-    NTAPI_HANDLER_ALL = 15
+    NTAPI_HANDLER_DATA = 8,      /* runs where the response handler does, unless said */
+    NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless said */
+    NTAPI_HANDLER_ALL = 31
 } ntapi_handler;
 
 /** What a response holds beside its data; combined with |. */
@@ -348,8 +350,9 @@ typedef struct ntapi_event {
     int64_t bytes;            /* for progress: bytes so far */
     int64_t total;            /* for progress: bytes expected, -1 while unknown */
     ntapi_data *data;         /* for NTAPI_HANDLER_DATA: a piece of the body, new, free it; else NULL */
-    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; for NTAPI_HANDLER_DATA: data and length of the
-                               * piece, borrowed until it is freed; else zeros */
+    ntapi_decision *decision; /* for NTAPI_HANDLER_DECISION: new, answer it and free it; else NULL */
+    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; for NTAPI_HANDLER_DATA: data and length of
+                               * the    piece, borrowed until it is freed; else zeros */
 } ntapi_event;
 
 /** Makes a mailbox that belongs to no thread: whoever drains it runs its callbacks.
@@ -413,7 +416,7 @@ ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
  *  @param mailbox the mailbox.
  *  @param events room for capacity events.
  *  @param capacity how many at most.
- *  @returns how many were stored; 0 when none waits. Each stored response and each piece of data is new.
+ *  @returns how many were stored; 0 when none waits. Each stored response, piece of data and decision is new.
  *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
  *  @since 0.1 */
 size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
@@ -532,11 +535,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), bearer, timeout (seconds,
- * clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol", "reload_ignoring_cache",
- * "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name, or name and value),
- * response_thread, upload_progress_thread and download_progress_thread ("main", "background", "current"). A null value
- * suppresses the arg.
+ * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
+ * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
+ * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
+ * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
+ * "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -755,6 +758,17 @@ ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const cha
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const char *password);
+
+/** Answers the server's Digest challenge (RFC 7616, UTF-8); the password itself is never sent.
+ *  Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+ * the place of an Authorization header, whichever comes last.
+ *  @param args the list.
+ *  @param user the user, copied, may be empty; NULL suppresses.
+ *  @param password the password, copied, may be empty; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets the Authorization header to a bearer token (RFC 6750).
  *  @param args the list.
@@ -983,6 +997,102 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
  *  @since 0.1 */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 
+/* ---- Decisions
+ * ------------------------------------------------------------------------------------------------------- */
+/*
+ * A decision is a question that a request waits for. It is answered once, at once or later, from any thread. One that
+ * is freed without an answer is answered by what happens to a request that nobody asks about (proceed), and so is one
+ * whose request is cancelled or out of time.
+ */
+
+/** What is asked; combined with | where kinds are chosen. */
+typedef enum ntapi_decision_kind {
+    NTAPI_DECISION_REDIRECT = 1, /* whether a redirect is followed, and how */
+    NTAPI_DECISION_RESPONSE =
+        2, /* whether a response is received, now that its head is there, and where its body goes */
+    NTAPI_DECISION_ALL = 3
+} ntapi_decision_kind;
+
+/** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
+ *  args say.
+ *  @param user_data as registered.
+ *  @param decision the question, new: keep it until you answer it, and free it. */
+typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
+
+/** Frees a decision; one without an answer proceeds.
+ *  @param decision takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_decision_free(ntapi_decision *decision);
+
+/** What is asked.
+ *  @param decision the decision.
+ *  @returns exactly one kind; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
+
+/** The request that waits.
+ *  @param decision the decision.
+ *  @returns the request, borrowed until the decision is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
+
+/** The status of the response that asks.
+ *  @param decision the decision.
+ *  @returns the status; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_decision_status(const ntapi_decision *decision);
+
+/** A header of the response that asks; several of a name are joined with ", ".
+ *  @param decision the decision.
+ *  @param name the header's name, in any case, borrowed for the call.
+ *  @returns text, borrowed until the decision is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_header(const ntapi_decision *decision, const char *name);
+
+/** Of a redirect: the request that would follow it, with what must not leave its origin taken out.
+ *  It may be changed with ntapi_http_request_set_...; ntapi_decision_proceed then sends it as it is.
+ *  @param decision the decision.
+ *  @returns the request, borrowed until the decision is freed; NULL for other kinds.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
+
+/** Answers: the redirect is followed, the response is received.
+ *  @param decision the decision.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
+
+/** Answers: the request ends with "request cancelled".
+ *  @param decision the decision.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
+
+/** Answers: the redirect is not followed; the response that points elsewhere is the request's, with its HTTP error.
+ *  @param decision a decision about a redirect.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or asks something else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
+
+/** Answers: the body of the response is written to a file, as with ntapi_args_download.
+ *  @param decision a decision about a response.
+ *  @param path the file to make, copied.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or asks something else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
+
 /* ---- Client and hooks
  * ------------------------------------------------------------------------------------------------ */
 
@@ -1136,6 +1246,15 @@ ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn ho
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
+
+/** Sets the hook that is asked what a request is to do next. A request waits for each answer.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param kinds ntapi_decision_kind values that it wants to be asked for, with |.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_decide(ntapi_hooks *hooks, int kinds, ntapi_decide_fn hook);
 
 /** The method of a built request.
  *  @param http_request the request, in its hook.
@@ -1329,8 +1448,8 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
                                                  ntapi_destroy_fn destroy);
 
 /** Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
- *  It is called with one piece after the other. While it is behind, the network waits, so that memory stays bounded. The
- *  response handler follows the last piece. The body of an error is in the response, as ever. Over HTTP/1.1 unless
+ *  It is called with one piece after the other. While it is behind, the network waits, so that memory stays bounded.
+ * The response handler follows the last piece. The body of an error is in the response, as ever. Over HTTP/1.1 unless
  *  NTAPI_OPTION_HTTP_VERSION says otherwise.
  *  @param request the request, created suspended.
  *  @param handler the callback; NULL for none.
@@ -1342,6 +1461,28 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
  *  @since 0.1 */
 ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
                                             ntapi_destroy_fn destroy);
+
+/** Sets the handler that is asked, in place of the client's hook, what the request is to do next.
+ *  @param request the request, created suspended.
+ *  @param kinds ntapi_decision_kind values that it wants to be asked for, with |; the client is asked for the others.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds, ntapi_decide_fn handler,
+                                                void *user_data, ntapi_destroy_fn destroy);
+
+/** Says, after ntapi_request_set_events with NTAPI_HANDLER_DECISION, which decisions are delivered as events; all
+ * unless said.
+ *  @param request the request.
+ *  @param kinds ntapi_decision_kind values, with |. 0 is none.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
 
 /** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
  *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).

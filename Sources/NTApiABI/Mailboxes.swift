@@ -33,6 +33,9 @@ final class EventBox: Sendable {
             stored.data = Handles.make(box)
             stored.summary.data = box.start
             stored.summary.length = data.count
+        case .decision(let decision):
+            stored.handler = NTAPI_HANDLER_DECISION
+            stored.decision = Handles.make(DecisionBox(decision))
         case .progress(let kind, let progress):
             stored.handler = kind == .uploadProgress ? NTAPI_HANDLER_UPLOAD_PROGRESS : NTAPI_HANDLER_DOWNLOAD_PROGRESS
             stored.bytes = progress.bytes

@@ -119,6 +119,22 @@ public func ntapi_request_set_data_handler(
     return with(request) { $0.setDataHandler(dataHandler(handler, userData)) }
 }
 
+@_cdecl("ntapi_request_set_decision_handler") @implementation
+public func ntapi_request_set_decision_handler(
+    _ request: OpaquePointer!, _ kinds: CInt, _ handler: ntapi_decide_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(request) { $0.setDecisionHandler(for: kinds, decisionHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_decision_kinds") @implementation
+public func ntapi_request_set_decision_kinds(_ request: OpaquePointer!, _ kinds: CInt) -> ntapi_status {
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(request) { $0.setDecisionKinds(kinds) }
+}
+
 @_cdecl("ntapi_request_set_events") @implementation
 public func ntapi_request_set_events(
     _ request: OpaquePointer!, _ handlers: CInt, _ user_data: UnsafeMutableRawPointer!
@@ -186,4 +202,9 @@ private func dataHandler(_ handler: ntapi_data_fn?, _ userData: UserData) -> API
             handler(userData.pointer, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
         }
     }
+}
+
+private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) -> APIRequest.DecisionHandler? {
+    guard let handler else { return nil }
+    return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
 }

@@ -19,6 +19,7 @@ public struct APIArg: Sendable {
         case baseURL(String)
         case header(name: String, value: String, isAdded: Bool)
         case basicAuth(user: String, password: String)
+        case digestAuth(user: String, password: String)
         case bearer(String)
         case timeout(TimeoutClock, seconds: Double)
         case method(String)
@@ -78,7 +79,8 @@ public struct HandlerKinds: OptionSet, Sendable {
     public static let uploadProgress = HandlerKinds(rawValue: 2)
     public static let downloadProgress = HandlerKinds(rawValue: 4)
     public static let data = HandlerKinds(rawValue: 8)
-    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data]
+    public static let decision = HandlerKinds(rawValue: 16)
+    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data, .decision]
 }
 
 extension APIArg {
@@ -190,6 +192,15 @@ extension APIArg {
         return APIArg(.basicAuth(user: user, password: password))
     }
 
+    /// Answers the server's Digest challenge (RFC 7616, UTF-8); both may be empty. The password itself is never sent.
+    ///
+    /// Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+    /// the place of an Authorization header, whichever comes last.
+    public static func digestAuth(_ user: String?, _ password: String?) -> APIArg {
+        guard let user, let password else { return APIArg(.suppressed) }
+        return APIArg(.digestAuth(user: user, password: password))
+    }
+
     /// The Authorization header with a bearer token (RFC 6750).
     public static func bearer(_ token: String?) -> APIArg { token.map { APIArg(.bearer($0)) } ?? APIArg(.suppressed) }
 
@@ -231,6 +242,9 @@ extension APIArg {
 
     /// Says where the data handler runs; where the response handler does, unless said.
     public static func dataThread(_ thread: CallbackThread?) -> APIArg { handlers(.data, on: thread) }
+
+    /// Says where the decision handler runs; where the response handler does, unless said.
+    public static func decisionThread(_ thread: CallbackThread?) -> APIArg { handlers(.decision, on: thread) }
 
     /// Says where several handlers run.
     public static func handlers(_ kinds: HandlerKinds, on thread: CallbackThread?) -> APIArg {

@@ -1,8 +1,9 @@
 // The body of a response that goes elsewhere than into the response: to a handler, piece by piece, or into a file.
 extension APIRequest: BodySink {
-    /// Whether it has to be asked where the body goes. Under the lock.
-    func routesBody(_ shared: Shared) -> Bool {
-        shared.handlers.wantsData || (try? built.get())?.download != nil
+    /// Whether it has to be asked where the body goes.
+    func routesBody(_ handlers: Handlers, _ clientKinds: RequestDecision.Kinds) -> Bool {
+        handlers.wantsData || (try? built.get())?.download != nil
+            || handlers.decisionKinds.union(clientKinds).contains(.response)
     }
 
     // MARK: On the network thread
@@ -12,13 +13,26 @@ extension APIRequest: BodySink {
         guard head.status < 300 || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else {
             return .memory
         }
+        shared.withLock { $0.head = head }
+        let path = (try? built.get())?.download
+        guard asks(for: .response) else { return route(to: path) }
+        ask(.response, head, deliveries) { answer, _ in
+            self.decisionIsOver()
+            var path = path
+            if case .download(let chosen) = answer { path = chosen }
+            self.change(.route(self.route(to: path)))
+        }
+        return .undecided
+    }
+
+    /// - Parameter path: the file that the body is to become.
+    private func route(to path: String?) -> BodyRoute {
+        guard let path else { return shared.withLock { $0.handlers.wantsData } ? .sink(self) : .memory }
         do throws(APIError) {
-            let file = try (try? built.get())?.download.map { path throws(APIError) in try DownloadFile(for: path) }
-            shared.withLock { shared in
-                shared.head = head
-                shared.download = file
-            }
-            return .sink(file ?? self)
+            try DownloadFile.check(path)
+            let file = try DownloadFile(for: path)
+            shared.withLock { $0.download = file }
+            return .sink(file)
         } catch {
             return .refused(error)
         }

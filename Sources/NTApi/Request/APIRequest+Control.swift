@@ -79,8 +79,10 @@ extension APIRequest {
         let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
         switch action {
         case .tooLate: return false
-        case .nothing: break
-        case .cancelExchange: if let exchange { transport?.cancel(exchange) }
+        case .nothing: dismissDecision()
+        case .cancelExchange:
+            if let exchange { transport?.cancel(exchange) }
+            dismissDecision()
         case .end:
             runtime.requests.insert(self)
             shared.withLock { $0.journey.begin(nil) }

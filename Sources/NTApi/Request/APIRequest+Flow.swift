@@ -15,12 +15,13 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     private func beginExchange(_ http: HTTPRequest) -> Bool {
+        let clientKinds = client.decisionKinds
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
-                reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared),
+                reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared.handlers, clientKinds),
                 holds: shared.machine.isSuspended ? .suspended : [], observer: self)
             let transport =
                 shared.transport
@@ -102,12 +103,41 @@ extension APIRequest: ExchangeObserver {
             case .none: break
             case .refuse(let error): refusal = error
             case .follow(let next):
-                RequestLog.redirected(self, head.status, to: next)
-                shared.withLock { $0.journey.redirects += 1 }
-                if !beginExchange(next) { finishCancelled(deliveries) }
-                return
+                guard asks(for: .redirect) else { return follow(next, head, deliveries) }
+                return askForRedirect(to: next, head, result, deliveries)
             }
         }
+        complete(result, refusal: refusal, deliveries)
+    }
+
+    private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
+        guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        RequestLog.redirected(self, head.status, to: next)
+        shared.withLock { $0.journey.redirects += 1 }
+        if !beginExchange(next) { finishCancelled(deliveries) }
+    }
+
+    private func askForRedirect(
+        to next: HTTPRequest, _ head: ResponseHead, _ result: ExchangeResult, _ deliveries: DeliveryBatch
+    ) {
+        leaveTransport()
+        ask(.redirect, head, redirectedRequest: next, deliveries) { answer, deliveries in
+            self.decisionIsOver()
+            switch answer {
+            case .follow(let other): self.follow(other, head, deliveries)
+            case .refuse: self.complete(result, refusal: nil, deliveries)
+            case .proceed, .download: self.follow(next, head, deliveries)
+            }
+        }
+    }
+
+    /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
+    private func leaveTransport() { shared.withLock { $0.transport = nil } }
+
+    /// The exchange was the last.
+    private func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
+        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
+        guard !isCancelled else { return finishCancelled(deliveries) }
         var content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }

@@ -29,6 +29,7 @@ public final class APIRequest: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
         case data(ResponseData)
+        case decision(RequestDecision)
     }
 
     /// Why events cannot be delivered.
@@ -46,6 +47,8 @@ public final class APIRequest: Sendable {
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var data: DataHandler?
+        var decision: DecisionHandler?
+        var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
         var makeEvent: EventMaker?
     }
@@ -63,6 +66,9 @@ public final class APIRequest: Sendable {
         var head: ResponseHead?
         var download: DownloadFile?
         var journey = RequestJourney()
+        /// What the request waits for. It keeps the request, not the other way round.
+        weak var decision: RequestDecision?
+        var decisionTimer: EngineTimer?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
@@ -82,6 +88,7 @@ public final class APIRequest: Sendable {
     let uploadProgressDestination: Destination
     let downloadProgressDestination: Destination
     let dataDestination: Destination
+    let decisionDestination: Destination
     let logFlags: LogFlags
     let runtime: Runtime
     let generation = Fork.generation
@@ -103,6 +110,7 @@ public final class APIRequest: Sendable {
         uploadProgressDestination = Destination(threads.uploadProgress)
         downloadProgressDestination = Destination(threads.downloadProgress)
         dataDestination = threads.data.map { Destination($0) } ?? responseDestination
+        decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
     }
 
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
@@ -205,6 +213,19 @@ public final class APIRequest: Sendable {
         configure { $0.data = handler }
     }
 
+    /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
+    ///
+    /// - Parameter kinds: what it wants to be asked for; the client is asked for the others.
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setDecisionHandler(
+        for kinds: RequestDecision.Kinds = .all, _ handler: DecisionHandler?
+    ) -> Bool {
+        configure {
+            $0.decision = handler
+            $0.decisionKinds = handler == nil ? [] : kinds
+        }
+    }
+
     /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
     ///
     /// - Returns: nil when done, else what was wrong.
@@ -212,14 +233,19 @@ public final class APIRequest: Sendable {
         let destinations: [(HandlerKinds, Destination)] = [
             (.response, responseDestination), (.uploadProgress, uploadProgressDestination),
             (.downloadProgress, downloadProgressDestination), (.data, dataDestination),
+            (.decision, decisionDestination),
         ]
         guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return .noMailbox }
         let done = configure {
             $0.eventKinds = kinds
             $0.makeEvent = makeEvent
+            if kinds.contains(.decision) { $0.decisionKinds = .all }
         }
         return done ? nil : .tooLate
     }
+
+    /// Says which decisions are delivered as events.
+    package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }
 
     private func configure(_ change: (inout Handlers) -> Void) -> Bool {
         guard generation == Fork.generation else { return false }

@@ -201,6 +201,7 @@ struct RequestMachine: Sendable {
     }
 
     mutating func takeData() -> (bytes: Bytes?, wasFull: Bool) {
+        if isCancelled { data.drop() }
         guard phase == .running || phase == .ending else { return (nil, false) }
         return data.take()
     }

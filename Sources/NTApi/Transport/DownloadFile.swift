@@ -15,6 +15,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     private var descriptor: Int32
     /// How many bytes are in the temporary file.
     private(set) var size: Int64 = 0
+    private let generation = Fork.generation
 
     /// Makes the temporary file.
     init(for destination: String) throws(APIError) {
@@ -22,8 +23,9 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         (temporary, descriptor) = try Self.makeTemporary(beside: destination)
     }
 
+    // One that came too late to be of use. In a forked child it is the parent's, who may be writing it.
     deinit {
-        if descriptor >= 0 { close(descriptor) }
+        if descriptor >= 0, generation == Fork.generation { discard() }
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {

@@ -33,6 +33,17 @@ import Testing
         _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", seconds)])
     }
 
+    /// What something is that does not change any more.
+    private func settled<Value: Equatable>(_ value: () -> Value) async throws -> Value {
+        var (before, now) = (value(), value())
+        repeat {
+            before = now
+            try await pass(0.3)
+            now = value()
+        } while now != before
+        return now
+    }
+
     private func entries(of folder: String) -> [String] {
         shell("ls -A '\(folder)'").split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
     }
@@ -160,8 +171,7 @@ import Testing
         #expect(request.suspend() && request.state == .suspended && request.isRunning)
         #expect(!request.suspend())
         // The command takes effect; then nothing moves, for longer than the idle timeout.
-        try await pass(0.3)
-        let before = pieces.count
+        let before = try await settled { pieces.count }
         try await pass(1.2)
         #expect(pieces.count == before && responses.count == 0)
         #expect(request.resume() && request.state == .running)
@@ -186,8 +196,7 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         await suspended.wait()
-        try await pass(0.3)
-        let before = told.all.last
+        let before = try await settled { told.all.last }
         try await pass(1.2)
         #expect(told.all.last == before && responses.count == 0)
         #expect(request.resume())

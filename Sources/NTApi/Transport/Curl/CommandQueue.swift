@@ -7,7 +7,8 @@ enum EngineCommand: Sendable {
     case resumeUpload(Exchange)
     /// The caller's code, which was being called when the exchange ended, has returned.
     case uploadIdle(Exchange)
-    case timer(MonotonicTime, @Sendable () -> Void)
+    case timer(EngineTimer)
+    case cancelTimer(EngineTimer)
 }
 
 /// The commands on their way to the network thread, with one wake-up for many.

@@ -4,7 +4,7 @@ import CCurl
 enum LoopTimer {
     /// A clock of the exchange may have run out.
     case exchange(CurlTransfer)
-    case job(@Sendable () -> Void)
+    case job(EngineTimer)
 }
 
 /// One poller, one curl multi handle, and the exchanges in them: what the network thread runs, or a caller that waits.
@@ -118,8 +118,12 @@ final class EngineLoop {
             case .uploadIdle(let exchange):
                 guard let entry = held.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
                 report(entry.result, of: exchange)
-            case .timer(let moment, let job):
-                if isStopping { deliveries.add(Job(job)) } else { timers.insert(.job(job), key: moment) }
+            case .timer(let timer) where isStopping: deliveries.add(Job(timer.job))
+            case .timer(let timer):
+                if !timer.isCancelled { timer.token = timers.insert(.job(timer), key: timer.moment) }
+            case .cancelTimer(let timer):
+                timer.isCancelled = true
+                if let token = timer.token { timers.remove(token) }
             }
         }
         taken.removeAll(keepingCapacity: taken.count <= 1024)
@@ -245,9 +249,9 @@ final class EngineLoop {
     private func expireTimers() {
         while let moment = timers.firstKey, moment <= current.now, let (_, timer) = timers.first {
             switch timer {
-            case .job(let job):
+            case .job(let timer):
                 _ = timers.popFirst()
-                deliveries.add(Job(job))
+                deliveries.add(Job(timer.job))
             case .exchange(let transfer):
                 guard let token = transfer.timer else {
                     _ = timers.popFirst()
@@ -276,7 +280,7 @@ final class EngineLoop {
         while let timer = timers.popFirst() {
             switch timer {
             case .exchange(let transfer): end(transfer, .cancelled)
-            case .job(let job): deliveries.add(Job(job))
+            case .job(let timer): deliveries.add(Job(timer.job))
             }
         }
     }
