@@ -26,7 +26,7 @@ final class EngineLoop {
     @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
     /// Over, but it is not yet decided where the body, which is empty, goes.
     @exclusivity(unchecked) var undecided: [ObjectIdentifier: (exchange: Exchange, result: ExchangeResult)] = [:]
-    @exclusivity(unchecked) var hosts = HostQueue<CurlTransfer>()
+    @exclusivity(unchecked) var hosts: HostQueue<CurlTransfer>
     @exclusivity(unchecked) var timers = IndexedHeap<MonotonicTime, LoopTimer>()
     @exclusivity(unchecked) private var suspects = SuspectConnections()
     @exclusivity(unchecked) private var origins = OriginCache()
@@ -34,7 +34,12 @@ final class EngineLoop {
     @exclusivity(unchecked) private var isStopping = false
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
-    init?(commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole) {
+    ///
+    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    init?(
+        commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
+        limit: Int? = nil
+    ) {
         guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
         self.commands = commands
         self.workers = workers
@@ -42,6 +47,8 @@ final class EngineLoop {
         self.share = share
         self.poller = poller
         self.multi = multi
+        hosts = HostQueue(total: limit)
+        if let limit { multi.limitConnections(to: limit) }
     }
 
     /// What is to happen elsewhere.

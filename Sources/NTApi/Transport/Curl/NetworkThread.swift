@@ -5,14 +5,17 @@ final class NetworkThread: Transport {
     private let workers: WorkerPool
     private let connections: ConnectionCount
     private let share: ConnectionShare
+    private let limit: Int?
     private let commands = CommandQueue()
     private let ending = Ending()
     private let generation = Fork.generation
 
-    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare) {
+    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil) {
         self.workers = workers
         self.connections = connections
         self.share = share
+        self.limit = limit
     }
 
     deinit {
@@ -55,9 +58,12 @@ final class NetworkThread: Transport {
 
     private func startThread() {
         let (commands, ending, workers, connections, share) = (commands, ending, workers, connections, share)
+        let limit = limit
         ending.reset()
         let started = Thread.start(name: "ntapi-network") {
-            guard let loop = EngineLoop(commands: commands, workers: workers, connections: connections, share: share)
+            guard
+                let loop = EngineLoop(
+                    commands: commands, workers: workers, connections: connections, share: share, limit: limit)
             else {
                 for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
                 return ending.signal()
