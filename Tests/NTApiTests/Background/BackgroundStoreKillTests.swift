@@ -19,7 +19,7 @@ import Testing
         @Test func everyTransferIsWholeAndDeliveredOnce() async throws {
             let seed = SeededGenerator.ofThisRun
             var random = SeededGenerator(seed)
-            let kills = environment("NTAPI_KILLS").flatMap { Int($0) } ?? 40
+            let kills = environment("NTAPI_KILLS").flatMap { Int($0) } ?? 12
             let folder = try TemporaryFolder()
             var longest = 0
             for number in 0..<kills {

@@ -40,7 +40,9 @@ final class ChildProcess {
         for text in words + environment { free(text) }
         close(toIt[0])
         close(fromIt[1])
-        guard status == 0, let stream = fdopen(fromIt[0], "r") else { throw APIError.file("start", arguments[0], status) }
+        guard status == 0, let stream = fdopen(fromIt[0], "r") else {
+            throw APIError.file("start", arguments[0], status)
+        }
         identifier = process
         input = toIt[1]
         output = stream

@@ -66,8 +66,14 @@ import Testing
         let temporary = try TemporaryFolder()
         temporary.write("lock", [])
         // Prints a line when it has the lock, and keeps that until its input ends.
-        let script = "import fcntl,sys; f=open(sys.argv[1],'w'); fcntl.lockf(f,fcntl.LOCK_EX); print('locked',flush=True)"
-        let other = try ChildProcess(["python3", "-c", script + "; sys.stdin.read()", temporary.path + "/lock"])
+        let script = """
+            import fcntl, sys
+            file = open(sys.argv[1], "w")
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            print("locked", flush=True)
+            sys.stdin.read()
+            """
+        let other = try ChildProcess(["python3", "-c", script, temporary.path + "/lock"])
         #expect(other.readLine() == "locked")
         let number = other.identifier
         let error = try #require(thrown { _ = try LockedFolder(temporary.path) })

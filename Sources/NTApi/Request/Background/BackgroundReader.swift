@@ -2,10 +2,13 @@
 struct BackgroundReader {
     private let folder: LockedFolder
     private(set) var records: [Int64: BackgroundRecord] = [:]
-    private(set) var numbers = BackgroundNumbers()
+    private(set) var numbers: BackgroundNumbers
     private(set) var setAside: [BackgroundStore.SetAside] = []
 
-    init(_ folder: LockedFolder) { self.folder = folder }
+    init(_ folder: LockedFolder, block: Int64) {
+        self.folder = folder
+        numbers = BackgroundNumbers(block: block)
+    }
 
     static func name(of identifier: Int64) -> String { "\(identifier).json" }
 
@@ -68,13 +71,16 @@ struct BackgroundReader {
 /// The count is written for many at once. Those that are left of them when the process ends are never used.
 struct BackgroundNumbers {
     static let name = "session.json"
-    private static let block: Int64 = 1000
 
+    /// For how many it is written at once.
+    private let block: Int64
     private var last: Int64 = 0
     /// The last one that was set apart on disk.
     private var reserved: Int64 = 0
     /// Whose count it is.
     private(set) var owner: String?
+
+    init(block: Int64) { self.block = block }
 
     /// This one is taken, whatever the count says.
     mutating func use(_ number: Int64) {
@@ -96,7 +102,7 @@ struct BackgroundNumbers {
 
     mutating func next(in folder: LockedFolder, _ sessionIdentifier: String) throws(APIError) -> Int64 {
         let (number, overflow) = last.addingReportingOverflow(1)
-        let (more, isTooMany) = last.addingReportingOverflow(Self.block)
+        let (more, isTooMany) = last.addingReportingOverflow(block)
         guard !overflow, !isTooMany else {
             throw .invalidRequest("the background session \(quoted(sessionIdentifier)) has no identifiers left")
         }

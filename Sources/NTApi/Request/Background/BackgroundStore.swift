@@ -31,13 +31,14 @@ final class BackgroundStore: Sendable {
     /// - Parameters:
     ///   - identifier: the session's name, of any characters.
     ///   - root: the folder of all sessions; by default `background` in the state folder.
+    ///   - block: for how many transfers the count of identifiers is written at once.
     /// - Throws: `invalid request` when a session of this name is open already, with the process that has it; `generic` when the
     ///   system refuses something.
-    init(_ identifier: String, root: String? = nil) throws(APIError) {
+    init(_ identifier: String, root: String? = nil, block: Int64 = 1000) throws(APIError) {
         let name = try FileName.encode(identifier, "the identifier of a background session")
         let parent = if let root { root } else { try StateFolder.path() + "/background" }
         let folder = try LockedFolder("\(parent)/\(name)")
-        var reader = BackgroundReader(folder)
+        var reader = BackgroundReader(folder, block: block)
         try reader.read(identifier)
         sessionIdentifier = identifier
         setAside = reader.setAside
