@@ -9,12 +9,14 @@ final class CurlEngine: Sendable {
     private let direct: DirectLoops
     private let next = Atomic<Int>(0)
 
-    init(workers: WorkerPool, threads count: Int = 1) {
+    /// - Parameter connectionAge: seconds after which a connection that is always in use gets no more to do.
+    init(workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
         let connections = ConnectionCount()
         let count = max(1, min(count, 64))
         threads = (0..<count).map { index in
             NetworkThread(
-                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count))
+                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count),
+                connectionAge: connectionAge)
         }
         direct = DirectLoops(workers: workers, connections: connections)
     }

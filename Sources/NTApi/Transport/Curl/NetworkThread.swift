@@ -5,14 +5,16 @@ final class NetworkThread: Transport {
     private let workers: WorkerPool
     private let connections: ConnectionCount
     private let share: ConnectionShare
+    private let connectionAge: Double
     private let commands = CommandQueue()
     private let ending = Ending()
     private let generation = Fork.generation
 
-    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare) {
+    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, connectionAge: Double) {
         self.workers = workers
         self.connections = connections
         self.share = share
+        self.connectionAge = connectionAge
     }
 
     deinit {
@@ -54,11 +56,14 @@ final class NetworkThread: Transport {
     }
 
     private func startThread() {
-        let (commands, ending, workers, connections, share) = (commands, ending, workers, connections, share)
+        let (commands, ending, workers, connections) = (commands, ending, workers, connections)
+        let (share, connectionAge) = (share, connectionAge)
         ending.reset()
         let started = Thread.start(name: "ntapi-network") {
-            guard let loop = EngineLoop(commands: commands, workers: workers, connections: connections, share: share)
-            else {
+            let loop = EngineLoop(
+                commands: commands, workers: workers, connections: connections, share: share,
+                connectionAge: connectionAge)
+            guard let loop else {
                 for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
                 return ending.signal()
             }
