@@ -535,11 +535,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), bearer, timeout (seconds,
- * clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol", "reload_ignoring_cache",
- * "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name, or name and value),
- * response_thread, upload_progress_thread and download_progress_thread ("main", "background", "current"). A null value
- * suppresses the arg.
+ * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
+ * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
+ * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
+ * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
+ * "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -758,6 +758,17 @@ ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const cha
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const char *password);
+
+/** Answers the server's Digest challenge (RFC 7616, UTF-8); the password itself is never sent.
+ *  Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+ * the place of an Authorization header, whichever comes last.
+ *  @param args the list.
+ *  @param user the user, copied, may be empty; NULL suppresses.
+ *  @param password the password, copied, may be empty; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets the Authorization header to a bearer token (RFC 6750).
  *  @param args the list.

@@ -156,6 +156,16 @@ public func ntapi_args_basic_auth(
     }
 }
 
+@_cdecl("ntapi_args_digest_auth") @implementation
+public func ntapi_args_digest_auth(
+    _ args: OpaquePointer!, _ user: UnsafePointer<CChar>!, _ password: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let user = optional(user), let password = optional(password) else { return nil }
+        return .digestAuth(user.value, password.value)
+    }
+}
+
 @_cdecl("ntapi_args_bearer") @implementation
 public func ntapi_args_bearer(_ args: OpaquePointer!, _ token: UnsafePointer<CChar>!) -> ntapi_status {
     append(args, token) { .bearer($0) }

@@ -65,7 +65,9 @@ final class CClient: APIClient, @unchecked Sendable {
     }
 
     // As a rule there is none, which is known without the lock.
-    private var current: HooksBox? { hookKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks } }
+    private var current: HooksBox? {
+        hookKinds.isEmpty && decisionKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks }
+    }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
         guard let hooks = current, let hook = hooks.functions.buildArgs else { return }

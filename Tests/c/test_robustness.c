@@ -83,14 +83,14 @@ static ntapi_job *new_job(void) {
     return kept.job;
 }
 
-/** A piece of a body, taken from a mailbox; its request goes its way. */
-static ntapi_data *new_data(void) {
+/** The first event of a kind of a request, taken from a mailbox; the request goes its way. */
+static ntapi_event first_event(ntapi_handler kind) {
     ntapi_client *client = client_of("fault");
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_mailbox(args, NTAPI_HANDLER_DATA, mailbox));
+    check_ok(ntapi_args_mailbox(args, kind, mailbox));
     ntapi_request *request = ntapi_client_create_request(client, "ok", args);
-    check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_DATA, NULL));
+    check_ok(ntapi_request_set_events(request, kind, NULL));
     check_ok(ntapi_request_resume(request));
     struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
     assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
@@ -100,7 +100,7 @@ static ntapi_data *new_data(void) {
     ntapi_args_free(args);
     ntapi_mailbox_free(mailbox);
     ntapi_client_free(client);
-    return event.data;
+    return event;
 }
 
 /** Makes one handle of each type but the built request, which exists in its hook only. */
@@ -116,7 +116,8 @@ static void make(void **handles) {
     handles[KIND_ntapi_client] = client;
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
-    handles[KIND_ntapi_data] = new_data();
+    handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
+    handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_job] = NULL;
@@ -135,6 +136,7 @@ static void end(void **handles) {
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);
+    ntapi_decision_free(handles[KIND_ntapi_decision]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
 }

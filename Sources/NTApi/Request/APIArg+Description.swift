@@ -17,6 +17,7 @@ extension APIArg: CustomStringConvertible {
         case .header(let name, let value, let isAdded):
             "\(isAdded ? "addHeader" : "header")(\(quoted(name)), \(shownHeader(value, of: name)))"
         case .basicAuth: "basicAuth(\(Secrets.redacted), \(Secrets.redacted))"
+        case .digestAuth: "digestAuth(\(Secrets.redacted), \(Secrets.redacted))"
         case .bearer: "bearer(\(Secrets.redacted))"
         case .timeout(let clock, let seconds): "timeout(\(seconds)\(clock == .idle ? "" : ", .\(clock.rawValue)"))"
         case .method(let method): "method(\(quoted(method)))"

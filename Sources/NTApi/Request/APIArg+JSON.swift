@@ -65,6 +65,9 @@ private struct JSONArgReader {
         case "basic_auth":
             try expect(2...2)
             return .basicAuth(try string(0), try string(1))
+        case "digest_auth":
+            try expect(2...2)
+            return .digestAuth(try string(0), try string(1))
         case "bearer": return .bearer(try string())
         case "timeout": return .timeout(try seconds(), try choice(1, or: .idle))
         case "method": return .method(try string())

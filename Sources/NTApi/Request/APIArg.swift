@@ -19,6 +19,7 @@ public struct APIArg: Sendable {
         case baseURL(String)
         case header(name: String, value: String, isAdded: Bool)
         case basicAuth(user: String, password: String)
+        case digestAuth(user: String, password: String)
         case bearer(String)
         case timeout(TimeoutClock, seconds: Double)
         case method(String)
@@ -189,6 +190,15 @@ extension APIArg {
     public static func basicAuth(_ user: String?, _ password: String?) -> APIArg {
         guard let user, let password else { return APIArg(.suppressed) }
         return APIArg(.basicAuth(user: user, password: password))
+    }
+
+    /// Answers the server's Digest challenge (RFC 7616, UTF-8); both may be empty. The password itself is never sent.
+    ///
+    /// Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+    /// the place of an Authorization header, whichever comes last.
+    public static func digestAuth(_ user: String?, _ password: String?) -> APIArg {
+        guard let user, let password else { return APIArg(.suppressed) }
+        return APIArg(.digestAuth(user: user, password: password))
     }
 
     /// The Authorization header with a bearer token (RFC 6750).

@@ -27,6 +27,8 @@ struct AppliedArgs {
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
+    /// In the place of an Authorization header.
+    private(set) var digest: UserCredential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     private(set) var cachePolicy = CachePolicy.protocol
@@ -54,15 +56,20 @@ struct AppliedArgs {
         case .baseURL(let url): baseURL = url
         case .header(let name, let value, let isAdded):
             try HeaderSyntax.check(name: name, value: value)
+            if digest != nil, name.equalsIgnoringASCIICase("authorization") { digest = nil }
             if isAdded {
                 headers.add(name, value, isSecret: arg.isMarkedSecret)
             } else {
                 headers.set(name, value, isSecret: arg.isMarkedSecret)
             }
         case .basicAuth(let user, let password): try setBasicAuth(user, password)
+        case .digestAuth(let user, let password):
+            try Self.checkAuth("digest", user, password)
+            digest = UserCredential(user: user, password: password)
+            headers.remove("Authorization")
         case .bearer(let token):
             try HeaderSyntax.check(name: "Authorization", value: token)
-            headers.set("Authorization", "Bearer \(token)", isSecret: true)
+            setAuthorization("Bearer \(token)")
         case .timeout(let clock, let seconds):
             guard seconds > 0 else {
                 throw .invalidRequest("the \(clock.rawValue) timeout is \(seconds) s: it must be above 0")
@@ -82,10 +89,19 @@ struct AppliedArgs {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
             throw .invalidRequest("the user of basic auth has a colon: RFC 7617 has no way to send it")
         }
+        try Self.checkAuth("basic", user, password)
+        setAuthorization("Basic \(Base64.encode("\(user):\(password)".utf8))")
+    }
+
+    private static func checkAuth(_ scheme: String, _ user: String, _ password: String) throws(APIError) {
         guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw .invalidRequest("user or password of basic auth has a control character")
+            throw .invalidRequest("user or password of \(scheme) auth has a control character")
         }
-        headers.set("Authorization", "Basic \(Base64.encode("\(user):\(password)".utf8))", isSecret: true)
+    }
+
+    private mutating func setAuthorization(_ value: String) {
+        digest = nil
+        headers.set("Authorization", value, isSecret: true)
     }
 
     private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {

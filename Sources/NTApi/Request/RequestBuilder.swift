@@ -37,9 +37,11 @@ struct RequestBuilder {
         // What is decoded on the way could not be gone on with later, and its length is not known before the end.
         if applied.download != nil { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
+        if let digest = applied.digest { request.digest = digest }
+        return request
     }
 
     /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.

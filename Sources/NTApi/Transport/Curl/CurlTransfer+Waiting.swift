@@ -3,7 +3,9 @@ extension CurlTransfer {
     /// Whether libcurl may open a connection. If not, the transfer fails, and `mustWait` or `failure` says why.
     func mayOpenConnection() -> Bool {
         guard countsConnection, let ticket else { return true }
-        if wasConnected {
+        if isChallenged {
+            ticket.leave(&seat)
+        } else if wasConnected {
             guard maySendAgain() else { return false }
             assembler.restart()
             connectionsUsed = 0
@@ -25,6 +27,8 @@ extension CurlTransfer {
         mustWait = false
         failure = nil
         bytesTaken = 0
+        connectionsUsed = 0
+        assembler.restart()
         ticket?.leave(&seat)
         clocks.putBack()
     }

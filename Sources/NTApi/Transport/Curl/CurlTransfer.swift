@@ -49,6 +49,8 @@ final class CurlTransfer {
     private let body = Bytes()
     @exclusivity(unchecked) private var decodedBytes: Int64 = 0
     @exclusivity(unchecked) var connectionsUsed = 0
+    /// How often libcurl has sent the request once more because of the server's Digest challenge.
+    @exclusivity(unchecked) private var challengesAnswered = 0
     @exclusivity(unchecked) private var progress = ProgressReporter()
 
     init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
@@ -113,6 +115,7 @@ final class CurlTransfer {
 
     /// A connection is ready and the request is about to be sent. False stops it.
     func connectionIsReady(localPort: Int) -> Bool {
+        guard beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
         if connectionsUsed > 1 {
@@ -141,6 +144,24 @@ final class CurlTransfer {
                 + "not sent again")
         return false
     }
+
+    /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
+    /// no second attempt of the same, and counts anew.
+    private func beginsWithoutDoubt() -> Bool {
+        guard isChallenged else { return true }
+        challengesAnswered += 1
+        guard challengesAnswered <= Self.maximumChallenges else {
+            return stop(.network, "the server calls every nonce of its Digest challenge stale")
+        }
+        assembler.restart()
+        connectionsUsed = 0
+        return true
+    }
+
+    /// Whether the server has answered, and is to get the request once more because of that.
+    var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
+
+    private static let maximumChallenges = 5
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
@@ -174,7 +195,11 @@ final class CurlTransfer {
         if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
         // What a redirect says in its body is not what was asked for.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        progress.reportsReceived = !isFollowed
+        // No more is what comes with a challenge, nor what answers a body that was not sent yet.
+        let isChallenge =
+            exchange.request.digest != nil
+            && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody))
+        progress.reportsReceived = !isFollowed && !isChallenge
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
         return !endsWithHead

@@ -111,6 +111,11 @@ final class EasyHandle {
             customMethod = method
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
+        if let digest = request.digest {
+            options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
+            // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
+            message = .unique
+        }
     }
 }
 

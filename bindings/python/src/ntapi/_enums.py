@@ -23,6 +23,7 @@ class Handler(enum.IntFlag):
     UPLOAD_PROGRESS = 2
     DOWNLOAD_PROGRESS = 4
     DATA = 8
+    DECISION = 16
 
 
 class Content(enum.IntFlag):

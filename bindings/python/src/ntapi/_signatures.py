@@ -36,6 +36,7 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
@@ -64,6 +65,7 @@ class Event(Structure):
         ("bytes", c_int64),
         ("total", c_int64),
         ("data", c_void_p),
+        ("decision", c_void_p),
         ("summary", Summary),
     )
 
@@ -153,6 +155,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_basic_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_digest_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_bearer": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_timeout": (c_int, (c_void_p, c_int, c_double)),
     "ntapi_args_method": (c_int, (c_void_p, c_char_p)),
@@ -195,6 +198,17 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
     "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
     "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
+    "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
+    "ntapi_decision_free": (None, (c_void_p,)),
+    "ntapi_decision_get_kind": (c_int, (c_void_p,)),
+    "ntapi_decision_request": (c_void_p, (c_void_p,)),
+    "ntapi_decision_status": (c_int, (c_void_p,)),
+    "ntapi_decision_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_decision_http_request": (c_void_p, (c_void_p,)),
+    "ntapi_decision_proceed": (c_int, (c_void_p,)),
+    "ntapi_decision_cancel": (c_int, (c_void_p,)),
+    "ntapi_decision_refuse": (c_int, (c_void_p,)),
+    "ntapi_decision_download": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_method": (c_char_p, (c_void_p,)),
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_url": (c_char_p, (c_void_p,)),
@@ -221,6 +235,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
     ),
     "ntapi_request_set_data_handler": (c_int, (c_void_p, DataFunction, c_void_p, DestroyFunction)),
+    "ntapi_request_set_decision_handler": (
+        c_int,
+        (c_void_p, c_int, DecideFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
     "ntapi_request_suspend": (c_int, (c_void_p,)),
@@ -264,5 +283,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_file"
+LATEST = "ntapi_request_set_decision_kinds"
 """The function that was added last."""
