@@ -91,7 +91,7 @@ final class CurlTransfer {
     /// Whether it may do with a part of a connection.
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
-        if origin.scheme == "https" { return version == .negotiated || version == .http2 }
+        if origin.scheme == "https" { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
