@@ -77,7 +77,9 @@ import Testing
 
     /// The server closes each connection after twenty requests, and says so (GOAWAY). What it did not look at any more is
     /// sent again, whatever it is, and nothing is sent twice.
-    @Test(arguments: ["GET", "POST", "GET POST"], [1, 3, 64]) func goesOnAfterAGoodBye(methods: String, limit: Int) async throws {
+    @Test(arguments: ["GET", "POST", "GET POST"], [1, 3, 64]) func goesOnAfterAGoodBye(methods: String, limit: Int)
+        async throws
+    {
         let methods = methods.split(separator: " ").map(String.init)
         let name = "/ping?name=\(UInt64.random(in: 0 ... .max))"
         let requests = try (0..<300).map {

@@ -20,7 +20,8 @@ import Testing
 
         /// The port of a connection with room.
         mutating func join() -> Int? {
-            guard let (port, _) = connections.first(where: { $0.value.streams < streams && $0.value.requests < requests })
+            guard
+                let (port, _) = connections.first(where: { $0.value.streams < streams && $0.value.requests < requests })
             else { return nil }
             connections[port]?.streams += 1
             connections[port]?.requests += 1
@@ -42,7 +43,10 @@ import Testing
         }
     }
 
-    private enum Step { case connecting, running(Int) }
+    private enum Step {
+        case connecting
+        case running(Int)
+    }
 
     /// Never more connections than allowed, everybody gets through, and as many at once as there is room for.
     @Test(arguments: [1, 3, 8, 100], [1, 2, 6])
@@ -74,7 +78,8 @@ import Testing
                 else { break }
                 switch step {
                 case .connecting:
-                    if let port = model.join() ?? (host.mayOpen(&seat, limit: limit, shares: true) ? model.open() : nil) {
+                    if let port = model.join() ?? (host.mayOpen(&seat, limit: limit, shares: true) ? model.open() : nil)
+                    {
                         host.join(&seat, port: port, .now())
                         steps[number] = .running(port)
                         seats[number] = seat

@@ -14,7 +14,8 @@ extension CurlTransfer {
         if bytesTaken > 0, source is StreamSource, source?.seek(to: 0) != true {
             failure = APIError(
                 domain: .network, code: .network,
-                message: "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
+                message:
+                    "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
                     + "from its start", isRetryable: exchange.request.isIdempotent)
             return false
         }
