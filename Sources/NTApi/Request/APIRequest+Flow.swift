@@ -25,7 +25,7 @@ extension APIRequest: ExchangeObserver {
                 holds: shared.machine.isSuspended ? .suspended : [], observer: self)
             let transport =
                 shared.transport
-                ?? runtime.engine.transport(connectionLimit: http.settings.maximumConnectionsPerHost)
+                ?? runtime.engine.transport(for: http.settings)
             shared.transport = transport
             shared.exchange = exchange
             return (exchange, transport)

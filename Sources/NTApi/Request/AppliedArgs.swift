@@ -31,7 +31,8 @@ struct AppliedArgs {
     private(set) var digest: UserCredential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
-    private(set) var cachePolicy = CachePolicy.protocol
+    /// Nil leaves it to the client.
+    private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
     private(set) var download: String?

@@ -57,19 +57,19 @@ struct RequestBuilder {
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
         let options = applied.options
-        if applied.timeouts.isEmpty, applied.cachePolicy == .protocol, !options.concernTransfer {
+        if applied.timeouts.isEmpty, applied.cachePolicy == nil, !options.concernTransfer {
             _ = try options.isOn(.ignoreHTTPErrors)
             return settings.transfer
         }
         var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
-        transfer.cachePolicy = applied.cachePolicy
+        if let policy = applied.cachePolicy { transfer.cachePolicy = policy }
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
         if let size = try options.number(.maximumResponseSize) { transfer.maximumResponseSize = size }
         if let count = try options.number(.maximumRedirects) { transfer.maximumRedirects = Int(clamping: count) }
         if let version = options[.httpVersion] { transfer.httpVersion = try ResolvedSettings.httpVersion(version) }
         _ = try options.isOn(.ignoreHTTPErrors)
-        return TransferSettings(transfer)
+        return TransferSettings(transfer, settings.transfer.context)
     }
 
     private func body(

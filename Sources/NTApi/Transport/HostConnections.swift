@@ -88,8 +88,17 @@ struct HostConnections {
             return running < limit || (shares && sharing == .unknown && connecting == 0)
         }
         guard shares else { return count + connecting < limit }
-        if running - left.streams < room { return true }
+        if hasRoom(running: running) { return true }
         return connecting == 0 && (count < limit || (streams < Self.maximumStreams && !isFull))
+    }
+
+    /// Whether one more needs no further connection, as far as is known.
+    func hasRoom(running: Int) -> Bool { sharing == .always && running - left.streams < room }
+
+    /// How many connections there may be when all that run have got theirs.
+    func needed(running: Int) -> Int {
+        guard sharing == .always, running > 0 else { return running }
+        return max(1, count + (running > connected && (opening > 0 || running - left.streams > room) ? 1 : 0))
     }
 
     /// Whether an exchange that found no room may open a connection. When not, it has to wait for its turn once more.

@@ -43,6 +43,11 @@ final class CurlMulti {
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
     }
 
+    /// Allows so many connections in all, idle ones counted: for a new one libcurl closes the one idle for longest.
+    ///
+    /// Our own queue lets no more transfers run, so that none of them waits inside of libcurl.
+    func limitConnections(to count: Int) { ntapi_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, count) }
+
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
     ///
     /// Not done by `deinit`, because libcurl calls back meanwhile.

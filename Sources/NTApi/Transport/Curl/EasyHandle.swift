@@ -156,7 +156,7 @@ struct HandleProfile {
 
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
-        settings = request.settings
+        settings = request.settings.withoutContext
         isSecure = transfer.origin.scheme == "https"
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
@@ -191,5 +191,6 @@ extension TransferSettings {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
                 && self.caFile == other.caFile && self.proxy == other.proxy
+                && self.session?.identity == other.session?.identity
     }
 }

@@ -96,9 +96,12 @@ struct EasyOptions {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
         }
+        let identity = settings.session?.identity
         // The proxy may be https where the server is not.
-        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        let minimum = Int(identity?.tlsMinimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        set(CURLOPT_SSLVERSION, minimum)
+        set(CURLOPT_PROXY_SSLVERSION, minimum)
+        if let identity { setIdentity(identity) }
         if settings.allowsInvalidCertificate {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -119,6 +122,19 @@ struct EasyOptions {
         let wishes = [CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT, CURLSSLOPT_AUTO_CLIENT_CERT]
         let mask = wishes.enumerated().reduce(0) { generation & (1 << $1.offset) == 0 ? $0 : $0 | Int($1.element) }
         set(CURLOPT_SSL_OPTIONS, mask)
+    }
+
+    private mutating func setIdentity(_ identity: ConnectionIdentity) {
+        if let certificate = identity.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
+        if let key = identity.clientKey { set(CURLOPT_SSLKEY, key) }
+        // Never left to OpenSSL, which would ask for it on the terminal.
+        if identity.clientCertificate != nil { set(CURLOPT_KEYPASSWD, identity.clientKeyPassword ?? "") }
+        if let pins = identity.pinnedKeys { set(CURLOPT_PINNEDPUBLICKEY, pins) }
+        if let interface = identity.networkInterface { set(CURLOPT_INTERFACE, interface) }
+        if let proxy = identity.proxy {
+            set(CURLOPT_PROXYUSERNAME, proxy.user)
+            set(CURLOPT_PROXYPASSWORD, proxy.password)
+        }
     }
 
     /// - Parameter data: the `EasyHandle`, for every callback.

@@ -34,18 +34,23 @@ final class EngineLoop {
     @exclusivity(unchecked) private var isStopping = false
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
+    ///
+    /// - Parameters:
+    ///   - limit: how many connections it may have to all servers together; nil is no limit.
+    ///   - connectionAge: seconds after which a connection that is always in use gets no more to do.
     init?(
         commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
-        connectionAge: Double = HostConnections.maximumAge
+        limit: Int? = nil, connectionAge: Double = HostConnections.maximumAge
     ) {
         guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
         self.commands = commands
         self.workers = workers
         self.connections = connections
         self.share = share
-        hosts = HostQueue(connectionAge: connectionAge)
         self.poller = poller
         self.multi = multi
+        hosts = HostQueue(total: limit, connectionAge: connectionAge)
+        if let limit { multi.limitConnections(to: limit) }
     }
 
     /// What is to happen elsewhere.

@@ -5,15 +5,21 @@ final class NetworkThread: Transport {
     private let workers: WorkerPool
     private let connections: ConnectionCount
     private let share: ConnectionShare
+    private let limit: Int?
     private let connectionAge: Double
     private let commands = CommandQueue()
     private let ending = Ending()
     private let generation = Fork.generation
 
-    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, connectionAge: Double) {
+    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    init(
+        workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil,
+        connectionAge: Double = HostConnections.maximumAge
+    ) {
         self.workers = workers
         self.connections = connections
         self.share = share
+        self.limit = limit
         self.connectionAge = connectionAge
     }
 
@@ -57,11 +63,11 @@ final class NetworkThread: Transport {
 
     private func startThread() {
         let (commands, ending, workers, connections) = (commands, ending, workers, connections)
-        let (share, connectionAge) = (share, connectionAge)
+        let (share, limit, connectionAge) = (share, limit, connectionAge)
         ending.reset()
         let started = Thread.start(name: "ntapi-network") {
             let loop = EngineLoop(
-                commands: commands, workers: workers, connections: connections, share: share,
+                commands: commands, workers: workers, connections: connections, share: share, limit: limit,
                 connectionAge: connectionAge)
             guard let loop else {
                 for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
