@@ -92,6 +92,33 @@ import Testing
         #expect(log == "300\n", "seen by the server: \(log)")
     }
 
+    /// A body that may have to wait is asked for over HTTP/1.1, where waiting slows the server down. An idle connection with
+    /// HTTP/2 must not be used for it.
+    @Test func holdsBodiesOnHTTP1() async throws {
+        let engine = TestEngine()
+        for _ in 0..<2 {
+            #expect(await engine.send(try request("nginx_tls")).head?.httpVersion == 2)
+            let recorder = Recorder()
+            let exchange = Exchange(
+                request: try request("nginx_tls"), priority: 0.5, deadline: .distantFuture, reportsProgress: false,
+                routesBody: true, observer: recorder)
+            engine.engine.transport(connectionLimit: 1).begin(exchange)
+            #expect(await recorder.result().head?.httpVersion == 1.1)
+        }
+    }
+
+    /// Where there is a limit for all servers together, too. With a limit of 1 the first answer has to tell the version.
+    @Test func sharesWhatThereMayBeInTotal() async throws {
+        let client = try session("nginx_tls") { $0.maximumConnections = 2 }
+        let args: [APIArg] = [.url("for", 100), .url("name", "\(UInt64.random(in: 0 ... .max))")]
+        let responses = await withTaskGroup(of: APIResponse.self) { group in
+            for _ in 0..<100 { group.addTask { await client.response("gate", args: args) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(responses.allSatisfy { $0.error == nil }, "\(responses.compactMap(\.error))")
+        #expect(Set(responses.map { $0.headers["X-Connection"] }).count == 1)
+    }
+
     // MARK: Health (PITFALLS 13)
 
     /// A server of a test's own, whose first connection answers one request.
