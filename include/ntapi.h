@@ -432,7 +432,7 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
-/** Frees a piece of a body.
+/** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -539,11 +539,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
- * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
- * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
- * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
- * "current"). A null value suppresses the arg.
+ * ({"path","content_type"}), download (path), base_url, header, add_header, basic_auth (user, password), digest_auth
+ * (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method,
+ * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
+ * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -696,6 +696,17 @@ ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
+
+/** Goes on with a download that was cancelled or failed, in this process or another, of any language.
+ *  The URL and the file are those of the first time; headers and credentials are to be given again. The server's copy
+ * is asked for by its validator: if it has changed, the download starts over.
+ *  @param args the list.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, copied; NULL suppresses.
+ *  What is no resume data fails the request with an error that says why.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
 /** Sets a file as the body, streamed with constant memory; the default method becomes POST.
  *  @param args the list.
@@ -1768,6 +1779,13 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** Body bytes received so far, after decompression.
+ *  @param request the request.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
+
 /** The status of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
  *  @returns the status; 0 before.
@@ -1779,11 +1797,42 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  joined with ", ".
  *  @param request the request.
  *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
- * when there is none.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+
+/** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
+ *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+ *  @param request the request.
+ *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
+ * when there is nothing to go on from, or nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_resume_data(const ntapi_request *request);
+
+/** The number of header lines of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the count, repeats included; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_request_received_header_count(const ntapi_request *request);
+
+/** The name of such a header line, as received.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
+
+/** The value of such a header line.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
@@ -1847,6 +1896,22 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_file(const ntapi_response *response);
+
+/** What a later request can go on from with ntapi_args_resume, when a download was cancelled or failed before it was
+ * whole. With it the temporary file stays: go on, or call ntapi_resume_data_discard.
+ *  @param response the response.
+ *  @returns one line of JSON, borrowed until the response is freed; NULL when there is nothing to go on from, or
+ * nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_resume_data(const ntapi_response *response);
+
+/** Removes the temporary file of a download that nobody will go on with.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when it is no resume data.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_resume_data_discard(const char *resume_data);
 
 /** The body as JSON.
  *  @param response the response.

@@ -62,10 +62,13 @@ class TextLender: @unchecked Sendable {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case token, version, description, curlCommand, option, message, jsonText, method, url, prefixText, file, noBytes
+    case token, version, description, curlCommand, option, message, jsonText, method, url, prefixText, file, resumeData,
+        noBytes
     case header(String)
     case headerName(Int)
     case headerValue(Int)
+    /// One whose source may change: what is lent once stays as it is.
+    case content(String)
 }
 
 /// What a C callback was registered with: its destroy function runs once, when the last call is over.

@@ -46,8 +46,10 @@ open class APIClient: @unchecked Sendable {
         set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// The defaults of this client, which inherit from its class's.
+    /// The defaults of this client, which inherit from its configuration's and then its class's.
     public let defaults: Defaults
+    /// What the client was made with; nil when it was made without.
+    public let sessionKind: SessionConfiguration.Kind?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -57,20 +59,35 @@ open class APIClient: @unchecked Sendable {
 
     /// - Parameters:
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
+    ///   - configuration: makes the client a session, with settings, cookies and limits of its own; copied.
     ///   - args: the client's own args, which come before those of each request.
-    public init(baseURL: String? = nil, args: [APIArg] = []) {
+    public init(baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = []) {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
-        defaults = Defaults(name: "client", parent: ClassDefaults.of(type(of: self)))
+        sessionKind = configuration?.kind
+        let place = ClassDefaults.of(type(of: self))
+        defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         state = Lock(State(args: args), sharing: .clients)
-        if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
     }
 
-    /// For C, whose classes are named places for defaults.
-    package init(inheriting place: Defaults?, baseURL: String?) {
+    /// For C, whose classes are named places for defaults, and so are its configurations.
+    package init(
+        inheriting place: Defaults?, baseURL: String?,
+        configuration: (kind: SessionConfiguration.Kind, settings: Defaults)? = nil
+    ) {
         ownHooks = Atomic(0)
-        defaults = Defaults(name: "client", parent: place ?? ClassDefaults.of(APIClient.self))
+        sessionKind = configuration?.kind
+        defaults = Self.defaults(
+            inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         state = Lock(State(args: []), sharing: .clients)
+    }
+
+    private static func defaults(
+        inheriting place: Defaults, _ configuration: Defaults?, _ baseURL: String?
+    ) -> Defaults {
+        let parent = configuration.map { Defaults(copying: $0, parent: place) } ?? place
+        let defaults = Defaults(name: "client", parent: parent)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
+        return defaults
     }
 
     /// The client's own args, which come before those of each request.
@@ -166,7 +183,8 @@ open class APIClient: @unchecked Sendable {
         let version = Defaults.version
         let known = state.withLock { $0.settings }
         if let known, let version, known.version == version { return known.value }
-        let value = ResolvedSettings(defaults, environment: environment, previous: known?.value)
+        let value = ResolvedSettings(
+            defaults, environment: environment, isSession: sessionKind != nil, previous: known?.value)
         state.withLock { $0.settings = (version, value) }
         return value
     }

@@ -36,9 +36,24 @@ public final class Defaults: Sendable {
         self.parent = parent ?? .global
     }
 
-    private init() {
-        name = "global"
+    private init(rootNamed name: String = "global") {
+        self.name = name
         parent = nil
+    }
+
+    /// A place that inherits nothing: the settings of a configuration.
+    package static func configuration() -> Defaults { Defaults(rootNamed: "configuration") }
+
+    /// A place with what was set in another one, as it is now.
+    package convenience init(copying other: Defaults, parent: Defaults) {
+        self.init(name: other.name, parent: parent)
+        Self.store.withLock { store in
+            guard let entries = store.entries[ObjectIdentifier(other)], !entries.isEmpty else { return }
+            store.entries[ObjectIdentifier(self)] = entries
+            store.providers += entries.values.count(where: \.isProvider)
+            store.version &+= 1
+            Self.tellVersion(of: store)
+        }
     }
 
     deinit {

@@ -12,87 +12,89 @@ final class ResolvedSettings: Sendable {
 
     /// - Parameters:
     ///   - environment: the proxies that the environment named when the client was made.
-    ///   - previous: what they were before, so that a base URL that is still the same is not looked at again.
-    init(_ defaults: Defaults, environment: ProxySettings, previous: ResolvedSettings?) {
+    ///   - isSession: whether the client was made with a configuration.
+    ///   - previous: what they were before, so that what is still the same is not looked at again.
+    init(_ defaults: Defaults, environment: ProxySettings, isSession: Bool = false, previous: ResolvedSettings?) {
         baseURL = defaults["baseUrl"]?.string.map { text in
             if let known = previous?.baseURL, known.text.utf8.elementsEqual(text.utf8) { return known }
             return BaseURL(text)
         }
         logFlags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
+        let reader = SettingsReader(defaults: defaults)
         var transfer = TransferSettings.Values()
-        transfer.proxy = environment
-        var userAgent = "ntapi/\(ntapiVersion)"
+        var context: SessionContext?
+        var headers = HTTPHeaders()
         var problem: APIError?
         do throws(APIError) {
-            userAgent = try Self.userAgent(defaults) ?? userAgent
-            try Self.read(defaults, into: &transfer)
+            headers = try reader.additionalHeaders()
+            headers.setIfAbsent("User-Agent", try reader.userAgent() ?? "ntapi/\(ntapiVersion)")
+            try reader.read(into: &transfer)
+            transfer.proxy = try reader.proxy(environment)
+            transfer.session = try reader.session()
+            let connections = try reader.connections(
+                isSession: isSession, transfer.session?.identity ?? ConnectionIdentity(),
+                previous: previous?.transfer.context?.connections)
+            if let connections { context = SessionContext(connections: connections) }
         } catch {
             problem = error
         }
-        self.transfer = TransferSettings(transfer)
+        self.transfer = TransferSettings(transfer, context)
         self.problem = problem
-        headers = HTTPHeaders([("User-Agent", userAgent)])
-        headersForJSON = HTTPHeaders([("User-Agent", userAgent), ("Accept", "application/json, */*;q=0.5")])
+        self.headers = headers
+        headers.setIfAbsent("Accept", "application/json, */*;q=0.5")
+        headersForJSON = headers
     }
 
-    private static func userAgent(_ defaults: Defaults) throws(APIError) -> String? {
-        guard let value = defaults["userAgent"] else { return nil }
-        guard let text = value.string else { throw problem("userAgent", value, "a string") }
+    static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
+        guard let version = HTTPVersion(rawValue: text) else {
+            throw .invalidRequest("\(quoted(text)) is not an HTTP version: \"1.0\", \"1.1\" or \"2\"")
+        }
+        return version
+    }
+}
+
+extension SettingsReader {
+    fileprivate func userAgent() throws(APIError) -> String? {
+        guard let text = try text("userAgent") else { return nil }
         try HeaderSyntax.check(name: "User-Agent", value: text)
         return text
     }
 
-    private static func read(
-        _ defaults: Defaults, into transfer: inout TransferSettings.Values
-    ) throws(APIError) {
+    /// What every request sends unless its args say otherwise.
+    fileprivate func additionalHeaders() throws(APIError) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        guard let value = defaults["additionalHeaders"] else { return headers }
+        let wanted = "an object of header names and values"
+        guard let members = value.object else { throw problem("additionalHeaders", value, wanted) }
+        for (name, value) in members {
+            let values = value.string.map { [$0] } ?? value.array.map { $0.compactMap(\.string) }
+            guard let values, values.count == value.array?.count ?? 1 else {
+                throw .invalidRequest("the default additionalHeaders: the value of \(quoted(name)) is no string")
+            }
+            for value in values {
+                try HeaderSyntax.check(name: name, value: value)
+                headers.add(name, value)
+            }
+        }
+        return headers
+    }
+
+    fileprivate func read(into transfer: inout TransferSettings.Values) throws(APIError) {
         let clocks: [(String, TimeoutClock)] = [
             ("requestTimeout", .idle), ("connectTimeout", .connect), ("queueTimeout", .queue),
             ("attemptTimeout", .attempt), ("resourceTimeout", .total),
         ]
         for (key, clock) in clocks {
-            guard let value = defaults[key] else { continue }
-            guard let seconds = value.double, seconds > 0 else {
-                throw problem(key, value, "a number of seconds above 0")
-            }
-            transfer.timeouts[clock] = seconds
+            if let seconds = try seconds(key) { transfer.timeouts[clock] = seconds }
         }
-        transfer.maximumResponseSize = try count(defaults, "maximumResponseSize", from: 0)
-        transfer.maximumRedirects = Int(
-            clamping: try count(defaults, "maximumRedirects", from: 0) ?? Int64(transfer.maximumRedirects))
-        transfer.maximumConnectionsPerHost = Int(
-            clamping: try count(defaults, "maximumConnectionsPerHost", from: 1)
-                ?? Int64(transfer.maximumConnectionsPerHost))
-        if let value = defaults["httpVersion"] {
-            transfer.httpVersion = try httpVersion(value.string ?? value.text)
+        transfer.maximumResponseSize = try count("maximumResponseSize", from: 0)
+        if let count = try count("maximumRedirects", from: 0) { transfer.maximumRedirects = Int(clamping: count) }
+        if let count = try count("maximumConnectionsPerHost", from: 1) {
+            transfer.maximumConnectionsPerHost = Int(clamping: count)
         }
-        if let value = defaults["proxy"] {
-            guard let url = value.string else { throw problem("proxy", value, "a URL, or \"\" for none") }
-            transfer.proxy = ProxySettings(url: url)
-        }
-        if let value = defaults["caFile"] {
-            guard let path = value.string else { throw problem("caFile", value, "the path of a PEM file") }
-            transfer.caFile = path
-        }
-        if let value = defaults["decompression"] {
-            guard let isOn = value.bool else { throw problem("decompression", value, "a boolean") }
-            transfer.decompresses = isOn
-        }
-    }
-
-    static func httpVersion(_ text: String) throws(APIError) -> TransferSettings.HTTPVersion {
-        guard let version = TransferSettings.HTTPVersion(rawValue: text) else {
-            throw .invalidRequest("\(quoted(text)) is not an HTTP version: \"1.0\", \"1.1\" or \"2\"")
-        }
-        return version
-    }
-
-    private static func count(_ defaults: Defaults, _ key: String, from least: Int64) throws(APIError) -> Int64? {
-        guard let value = defaults[key] else { return nil }
-        guard let count = value.int64, count >= least else { throw problem(key, value, "a whole number from \(least)") }
-        return count
-    }
-
-    private static func problem(_ key: String, _ value: JSON, _ wanted: String) -> APIError {
-        .invalidRequest("the default \(key) is \(value.text): \(wanted) is needed")
+        if let version = try choice("httpVersion", HTTPVersion.self) { transfer.httpVersion = version }
+        if let path = try text("caFile", "the path of a PEM file") { transfer.caFile = path }
+        if let isOn = try isOn("decompression") { transfer.decompresses = isOn }
+        if let policy = try choice("cachePolicy", CachePolicy.self) { transfer.cachePolicy = policy }
     }
 }

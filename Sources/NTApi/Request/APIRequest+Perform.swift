@@ -75,8 +75,7 @@ extension APIRequest {
         guard generation == Fork.generation, !Delivery.isRunning(self), case .success(let built) = built else {
             return nil
         }
-        let lent = runtime.engine.directLoop(
-            connectionLimit: built.http.settings.maximumConnectionsPerHost, watching: descriptor)
+        let lent = runtime.engine.directLoop(for: built.http.settings, watching: descriptor)
         if let lent { shared.withLock { $0.loan = lent.loan } }
         return lent
     }

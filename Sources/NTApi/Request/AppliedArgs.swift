@@ -28,13 +28,15 @@ struct AppliedArgs {
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
     /// In the place of an Authorization header.
-    private(set) var digest: UserCredential?
+    private(set) var digest: Credentials?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
-    private(set) var cachePolicy = CachePolicy.protocol
+    /// Nil leaves it to the client.
+    private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
     private(set) var download: String?
+    private(set) var resumeData: ResumeData?
     private(set) var secrets = MarkedSecrets()
 
     init(_ args: [APIArg]) throws(APIError) {
@@ -65,7 +67,7 @@ struct AppliedArgs {
         case .basicAuth(let user, let password): try setBasicAuth(user, password)
         case .digestAuth(let user, let password):
             try Self.checkAuth("digest", user, password)
-            digest = UserCredential(user: user, password: password)
+            digest = Credentials(user: user, password: password)
             headers.remove("Authorization")
         case .bearer(let token):
             try HeaderSyntax.check(name: "Authorization", value: token)
@@ -79,11 +81,15 @@ struct AppliedArgs {
             try HeaderSyntax.check(method: token)
             method = token
         case .download(let path): download = path
+        case .resume(let data): resumeData = data
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
         }
     }
+
+    /// Whether the body of the response is to become a file.
+    var isDownload: Bool { download != nil || resumeData != nil }
 
     private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {

@@ -19,6 +19,9 @@ struct ProxySettings: Sendable, Equatable {
         https = http
     }
 
+    /// Schemes of a proxy URL that libcurl knows.
+    static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
     private init() {}
 
     /// The environment's http_proxy, https_proxy, all_proxy and no_proxy, read as libcurl reads them: HTTP_PROXY in

@@ -3,13 +3,6 @@
 /// One reference to values that are shared until they are changed: nearly every request of a client has the same, and is
 /// handed from hand to hand.
 @dynamicMemberLookup struct TransferSettings: Sendable {
-    enum HTTPVersion: String, Sendable {
-        case negotiated = ""
-        case http10 = "1.0"
-        case http11 = "1.1"
-        case http2 = "2"
-    }
-
     struct Values: Sendable {
         var timeouts = Timeouts()
         var httpVersion = HTTPVersion.negotiated
@@ -24,6 +17,8 @@
         var maximumConnectionsPerHost = 64
         var decompresses = true
         var cachePolicy = CachePolicy.protocol
+        /// Nil unless the client says anything of it.
+        var session: SessionSettings?
     }
 
     private final class Shared: Sendable {
@@ -34,12 +29,24 @@
 
     private static let standard = Shared(Values())
     private var shared: Shared
+    /// Nil for nearly every client.
+    var context: SessionContext?
 
     init() { shared = Self.standard }
 
-    init(_ values: Values) { shared = Shared(values) }
+    init(_ values: Values, _ context: SessionContext? = nil) {
+        shared = Shared(values)
+        self.context = context
+    }
 
     var values: Values { shared.values }
+
+    /// The same values, to be kept longer than the client.
+    var withoutContext: TransferSettings {
+        var settings = self
+        settings.context = nil
+        return settings
+    }
 
     /// Whether both refer to the same values: true for the requests of one client, as a rule.
     func isIdentical(to other: TransferSettings) -> Bool { shared === other.shared }
@@ -52,6 +59,16 @@
             shared = Shared(values)
         }
     }
+}
+
+/// A version of HTTP to ask for.
+public enum HTTPVersion: String, Sendable, CaseIterable {
+    /// The newest that both sides speak.
+    case negotiated = ""
+    case http10 = "1.0"
+    case http11 = "1.1"
+    /// Offered, not required.
+    case http2 = "2"
 }
 
 /// The limits of the five clocks in seconds; nil is none.

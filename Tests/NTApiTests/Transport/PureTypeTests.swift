@@ -79,10 +79,29 @@ import Testing
         #expect(full.startNext(reserved: 8) == 1)
     }
 
+    /// Where all servers share a limit, one that waits is as good as another, whatever its server.
+    @Test func serversShareATotal() throws {
+        var queue = HostQueue<Int>(total: 2)
+        var tickets: [Int: HostQueue<Int>.Ticket] = [:]
+        for (number, host, priority) in [(1, "a", 0.5), (2, "a", 0.5), (3, "b", 0.5), (4, "c", 0.9), (5, "a", 0.5)] {
+            tickets[number] = queue.enqueue(number, to: key(host), priority: priority, limit: 1)
+        }
+        var order: [Int] = []
+        var running: [Int] = []
+        while queue.count > 0 {
+            while let next = queue.startNext() { running.append(next) }
+            try #require((1...2).contains(running.count))
+            order.append(running.removeFirst())
+            if let last = order.last, let ticket = tickets[last] { queue.remove(ticket) }
+        }
+        // The second to a has to wait for the first; b does not.
+        #expect(order == [4, 1, 3, 2, 5] && queue.hostCount == 0, "\(order)")
+    }
+
     /// Never more than the limit at once, and nobody is forgotten.
-    @Test(arguments: [UInt64.random(in: 0 ... .max), 7]) func startsEachOnce(seed: UInt64) {
+    @Test(arguments: [UInt64.random(in: 0 ... .max), 7], [nil, 4, 1]) func startsEachOnce(seed: UInt64, total: Int?) {
         var random = SeededGenerator(seed)
-        var queue = HostQueue<Int>()
+        var queue = HostQueue<Int>(total: total)
         var tickets: [Int: HostQueue<Int>.Ticket] = [:]
         var running: [Int: String] = [:]
         var waiting: [Int: String] = [:]
@@ -105,10 +124,12 @@ import Testing
                 running[next] = waiting.removeValue(forKey: next)
                 #expect(running[next] != nil, "seed \(seed)")
             }
+            #expect(running.count <= total ?? .max, "seed \(seed)")
             for host in ["a", "b", "c"] {
                 let count = running.values.count { $0 == host }
                 #expect(count <= 3, "seed \(seed)")
-                #expect(count == 3 || !waiting.values.contains(host), "seed \(seed)")
+                let isFull = count == 3 || running.count == total
+                #expect(isFull || !waiting.values.contains(host), "seed \(seed)")
             }
             #expect(queue.count == running.count + waiting.count, "seed \(seed)")
         }
@@ -294,8 +315,9 @@ import Testing
 @Suite struct StreamRefusalTests {
     private func verdict(_ lines: String...) -> Bool {
         var refusal = StreamRefusal()
-        for line in lines { Array(line.utf8).withUnsafeBytes { refusal.hear($0) } }
-        return refusal.isCertain
+        var lastStream: Int?
+        for line in lines { lastStream = Array(line.utf8).withUnsafeBytes { refusal.hear($0) } ?? lastStream }
+        return refusal.isCertain(after: lastStream)
     }
 
     @Test func believesOnlyWhatIsSafe() {

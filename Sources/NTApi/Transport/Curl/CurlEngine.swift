@@ -7,32 +7,59 @@ import Synchronization
 final class CurlEngine: Sendable {
     private let threads: [NetworkThread]
     private let direct: DirectLoops
+    private let workers: WorkerPool
+    /// The threads of those who have connections of their own.
+    private let own = Lock<(threads: [Reference], isStopped: Bool)>(([], false))
     private let next = Atomic<Int>(0)
 
-    init(workers: WorkerPool, threads count: Int = 1) {
+    private struct Reference {
+        weak var thread: NetworkThread?
+    }
+
+    /// - Parameter connectionAge: seconds after which a connection that is always in use gets no more to do.
+    init(workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
         let connections = ConnectionCount()
         let count = max(1, min(count, 64))
+        self.workers = workers
         threads = (0..<count).map { index in
             NetworkThread(
-                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count))
+                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count),
+                connectionAge: connectionAge)
         }
         direct = DirectLoops(workers: workers, connections: connections)
     }
 
-    /// The thread for a request, in turns.
-    ///
-    /// - Parameter limit: the connections to its server that are allowed: so many threads at most can share them.
+    /// The thread for a request: the client's own, or one for all, in turns.
+    func transport(for settings: TransferSettings) -> NetworkThread {
+        if let own = settings.context?.connections { return own.thread { makeThread(limit: own.maximum) } }
+        return transport(connectionLimit: settings.maximumConnectionsPerHost)
+    }
+
+    /// - Parameter limit: the connections to a server that are allowed: so many threads at most can share them.
     func transport(connectionLimit limit: Int) -> NetworkThread {
         guard threads.count > 1 else { return threads[0] }
         let turn = next.wrappingAdd(1, ordering: .relaxed).newValue
         return threads[Int(UInt(bitPattern: turn) % UInt(max(1, min(threads.count, limit))))]
     }
 
+    private func makeThread(limit: Int?) -> NetworkThread {
+        let thread = NetworkThread(workers: workers, connections: ConnectionCount(), share: .whole, limit: limit)
+        let isStopped = own.withLock { own in
+            own.threads.removeAll { $0.thread == nil }
+            own.threads.append(Reference(thread: thread))
+            return own.isStopped
+        }
+        // Too late: what is begun on it ends as cancelled.
+        if isStopped { _ = thread.requestStop(until: .now()) }
+        return thread
+    }
+
     /// A loop for the calling thread to drive itself; nil when it has to leave that to a network thread.
     func directLoop(
-        connectionLimit limit: Int, watching descriptor: Int32 = -1
+        for settings: TransferSettings, watching descriptor: Int32 = -1
     ) -> (loop: DirectLoop, loan: Int)? {
-        direct.take(connectionLimit: limit, watching: descriptor)
+        guard settings.context?.connections == nil else { return nil }
+        return direct.take(connectionLimit: settings.maximumConnectionsPerHost, watching: descriptor)
     }
 
     func giveBack(_ loop: DirectLoop, _ loan: Int) { direct.giveBack(loop, loan) }
@@ -56,7 +83,11 @@ final class CurlEngine: Sendable {
     func stop(timeout: Double) -> Bool {
         direct.stop()
         let deadline = MonotonicTime.now().advanced(bySeconds: timeout)
-        let running = threads.filter { $0.requestStop(until: deadline) }
+        let others = own.withLock { own in
+            own.isStopped = true
+            return own.threads.compactMap(\.thread)
+        }
+        let running = (threads + others).filter { $0.requestStop(until: deadline) }
         return running.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }

@@ -26,14 +26,22 @@ struct CurlFailure {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: return unreachable
         case CURLE_COULDNT_RESOLVE_PROXY: return make(.network, "the proxy's name was not found", retry: true)
         case CURLE_PROXY: return make(.network, "the proxy refused the connection", retry: !wasConnected)
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-            CURLE_SSL_INVALIDCERTSTATUS:
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return make(
+                .tls, "the server's public key is none of the pinned ones",
+                advice: "somebody is in between, or the server has a new key: see pinnedPublicKeys")
+        case CURLE_SSL_CERTPROBLEM:
+            return make(
+                .tls, "the client certificate cannot be used",
+                advice: "check the PEM files of clientCertificate and clientKey, and clientKeyPassword")
+        case CURLE_INTERFACE_FAILED:
+            return make(.network, "the network interface cannot be used", advice: "check networkInterface")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
             return make(.tls, "the file of trusted certificates cannot be used", advice: "check the CA file's path")
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_CERTPROBLEM, CURLE_SSL_ENGINE_NOTFOUND,
-            CURLE_SSL_ENGINE_SETFAILED, CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED,
-            CURLE_SSL_CLIENTCERT:
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+            CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
         case CURLE_UNSUPPORTED_PROTOCOL:
             // What libcurl says of an answer without a status line: HTTP/0.9 is not allowed.

@@ -16,7 +16,7 @@ struct EasyOptions {
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
     /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
-    private static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
+    static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
 
     /// libcurl before 8.9, at the least, notes on the connection that a request goes out without its body because the server
     /// is to be asked for a challenge first. When the request then goes on over another connection, the next POST to
@@ -49,7 +49,7 @@ struct EasyOptions {
         set(CURLOPT_MAXLIFETIME_CONN, freshness.maximumAge)
     }
 
-    mutating func setDigest(_ digest: UserCredential, hasBody: Bool) {
+    mutating func setDigest(_ digest: Credentials, hasBody: Bool) {
         check(ntapi_easy_set_digest(easy, digest.user, digest.password))
         guard hasBody, Self.mixesUpChallengedBodies else { return }
         // A connection of its own, which nobody uses after it.
@@ -111,13 +111,17 @@ struct EasyOptions {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
         }
+        let identity = settings.session?.identity
         // The proxy may be https where the server is not.
-        set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        set(CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        let minimum = Int(identity?.tlsMinimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
+        set(CURLOPT_SSLVERSION, minimum)
+        set(CURLOPT_PROXY_SSLVERSION, minimum)
+        if let identity { setIdentity(identity) }
         if settings.allowsInvalidCertificate {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
+        if profile.generation > 0 { setGeneration(profile.generation) }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_PROXY_CAINFO, file)
@@ -127,12 +131,33 @@ struct EasyOptions {
         }
     }
 
+    /// Keeps the transfer off the connections of other generations: libcurl shares one only among those that want the same
+    /// of TLS. These three wishes mean something with Windows' own TLS alone.
+    private mutating func setGeneration(_ generation: UInt8) {
+        let wishes = [CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT, CURLSSLOPT_AUTO_CLIENT_CERT]
+        let mask = wishes.enumerated().reduce(0) { generation & (1 << $1.offset) == 0 ? $0 : $0 | Int($1.element) }
+        set(CURLOPT_SSL_OPTIONS, mask)
+    }
+
+    private mutating func setIdentity(_ identity: ConnectionIdentity) {
+        if let certificate = identity.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
+        if let key = identity.clientKey { set(CURLOPT_SSLKEY, key) }
+        // Never left to OpenSSL, which would ask for it on the terminal.
+        if identity.clientCertificate != nil { set(CURLOPT_KEYPASSWD, identity.clientKeyPassword ?? "") }
+        if let pins = identity.pinnedKeys { set(CURLOPT_PINNEDPUBLICKEY, pins) }
+        if let interface = identity.networkInterface { set(CURLOPT_INTERFACE, interface) }
+        if let proxy = identity.proxy {
+            set(CURLOPT_PROXYUSERNAME, proxy.user)
+            set(CURLOPT_PROXYPASSWORD, proxy.password)
+        }
+    }
+
     /// - Parameter data: the `EasyHandle`, for every callback.
     mutating func setCallbacks(_ profile: HandleProfile, data: UnsafeMutableRawPointer) {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
-        if profile.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
+        if profile.mayListen { check(ntapi_easy_set_debug(easy, curlSays, data)) }
         if profile.hasProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
     }
 

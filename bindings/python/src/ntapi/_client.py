@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, PlaceLike, ProgressHandler, ResponseHandler
+    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler, ResponseHandler
     from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
@@ -129,12 +129,15 @@ class BaseClient(Hooks):
         *,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Request:
         """Begins a request and returns at once.
 
         `handler` gets the response, exactly once, also when it fails.
 
-        Progress handlers get bytes so far and bytes expected, None while unknown. The args
+        Progress handlers get bytes so far and bytes expected, None while unknown. `data_handler`
+        gets the body of a successful response as bytes, piece by piece, instead of the response:
+        while it is behind, the network waits, so that memory stays bounded. The args
         `response_thread` and the like say where handlers run.
         """
         request = self.create_request(
@@ -143,6 +146,7 @@ class BaseClient(Hooks):
             handler,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         request.resume()
         return request
@@ -155,16 +159,18 @@ class BaseClient(Hooks):
         *,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
         return build(
             self,
             command,
             (args,),
-            usual_place=self._usual_place(handler is not None),
+            usual_place=self._usual_place(handler is not None or data_handler is not None),
             handler=handler,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
 
     def _usual_place(self, has_handler: bool) -> Place:

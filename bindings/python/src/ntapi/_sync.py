@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Args, ProgressHandler
+    from ._aliases import Args, DataHandler, ProgressHandler
     from ._protocols import Place
     from ._typing import Self
 
@@ -47,6 +47,7 @@ class Client(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """Performs a request and waits for its response, whose `error` says what went wrong.
 
@@ -54,7 +55,8 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
-        if self._may_be_short and upload_progress is None and download_progress is None:
+        has_none = upload_progress is None and download_progress is None and data_handler is None
+        if has_none and self._may_be_short:
             response = _thread_call.perform(self, command, args)
             if response is not None:
                 return response
@@ -67,6 +69,7 @@ class Client(BaseClient):
             response_place=mailbox,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         outcome = request._outcome
         try:
@@ -85,6 +88,7 @@ class Client(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = self.perform(
@@ -92,6 +96,7 @@ class Client(BaseClient):
             *args,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         return response.raise_for_error()
 

@@ -1,0 +1,184 @@
+// The settings with their types. Each is a default by the same name; nil is not set.
+extension SessionConfiguration {
+    // MARK: Requests
+
+    /// Headers of every request that does not set them itself. Those named like a secret never go to another origin.
+    public var additionalHeaders: [String: String]? {
+        get {
+            self["additionalHeaders"]?.object.map { members in
+                Dictionary(members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
+            }
+        }
+        set {
+            self["additionalHeaders"] = newValue.map { headers in
+                JSON(headers.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
+            }
+        }
+    }
+
+    public var userAgent: String? {
+        get { text("userAgent") }
+        set { self["userAgent"] = newValue.map { JSON($0) } }
+    }
+
+    /// Whether compressed bodies are asked for, and decompressed.
+    public var decompression: Bool? {
+        get { self["decompression"]?.bool }
+        set { self["decompression"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes that a body may have, decompressed.
+    public var maximumResponseSize: Int? {
+        get { self["maximumResponseSize"]?.int }
+        set { self["maximumResponseSize"] = newValue.map { JSON($0) } }
+    }
+
+    /// How many redirects are followed; 0 follows none.
+    public var maximumRedirects: Int? {
+        get { self["maximumRedirects"]?.int }
+        set { self["maximumRedirects"] = newValue.map { JSON($0) } }
+    }
+
+    /// How a cache may be used, unless a request says so itself.
+    public var cachePolicy: CachePolicy? {
+        get { text("cachePolicy").flatMap(CachePolicy.init) }
+        set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    // MARK: Times, in seconds
+
+    /// Without a byte: the idle clock.
+    public var requestTimeout: Double? {
+        get { self["requestTimeout"]?.double }
+        set { self["requestTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For the whole request: the total clock.
+    public var resourceTimeout: Double? {
+        get { self["resourceTimeout"]?.double }
+        set { self["resourceTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For name look-up, connection and TLS.
+    public var connectTimeout: Double? {
+        get { self["connectTimeout"]?.double }
+        set { self["connectTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// Waiting for a connection to the host.
+    public var queueTimeout: Double? {
+        get { self["queueTimeout"]?.double }
+        set { self["queueTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For one exchange; a redirect starts another.
+    public var attemptTimeout: Double? {
+        get { self["attemptTimeout"]?.double }
+        set { self["attemptTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Connections
+
+    /// At once to one host. The session then has connections of its own.
+    public var maximumConnectionsPerHost: Int? {
+        get { self["maximumConnectionsPerHost"]?.int }
+        set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
+    }
+
+    /// At once to all hosts together, idle ones counted. The session then has connections of its own.
+    public var maximumConnections: Int? {
+        get { self["maximumConnections"]?.int }
+        set { self["maximumConnections"] = newValue.map { JSON($0) } }
+    }
+
+    public var httpVersion: HTTPVersion? {
+        get { text("httpVersion").flatMap(HTTPVersion.init) }
+        set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// The interface, or the address of it, that connections go out from: `eth0`, `127.0.0.2`, `if!eth0`, `host!127.0.0.2`.
+    public var networkInterface: String? {
+        get { text("networkInterface") }
+        set { self["networkInterface"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Proxy
+
+    /// A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. Nil is the environment's.
+    public var proxy: String? {
+        get { text("proxy") }
+        set { self["proxy"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyUser: String? {
+        get { text("proxyUser") }
+        set { self["proxyUser"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyPassword: String? {
+        get { text("proxyPassword") }
+        set { self["proxyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// Hosts that are reached without the proxy: names, which cover their subdomains too, addresses, networks as `10.0.0.0/8`.
+    public var proxyExceptions: [String]? {
+        get { texts("proxyExceptions") }
+        set { self["proxyExceptions"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    // MARK: Credentials
+
+    /// Of the server, for when it asks for credentials.
+    public var user: String? {
+        get { text("user") }
+        set { self["user"] = newValue.map { JSON($0) } }
+    }
+
+    public var password: String? {
+        get { text("password") }
+        set { self["password"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: TLS
+
+    /// The least version of TLS; 1.2 unless set.
+    public var tlsMinimumVersion: TLSVersion? {
+        get { text("tlsMinimumVersion").flatMap(TLSVersion.init) }
+        set { self["tlsMinimumVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// A PEM file of trusted certificates, in place of the system's store.
+    public var caFile: String? {
+        get { text("caFile") }
+        set { self["caFile"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the certificate that the client shows, and those it depends on.
+    public var clientCertificate: String? {
+        get { text("clientCertificate") }
+        set { self["clientCertificate"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the private key; nil when it is in the certificate's file.
+    public var clientKey: String? {
+        get { text("clientKey") }
+        set { self["clientKey"] = newValue.map { JSON($0) } }
+    }
+
+    public var clientKeyPassword: String? {
+        get { text("clientKeyPassword") }
+        set { self["clientKeyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// The server's public key must be one of these: `sha256//` and the base64 of its SHA-256 sum.
+    public var pinnedPublicKeys: [String]? {
+        get { texts("pinnedPublicKeys") }
+        set { self["pinnedPublicKeys"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    private func text(_ name: String) -> String? { self[name]?.string }
+
+    private func texts(_ name: String) -> [String]? {
+        self[name]?.array?.compactMap(\.string) ?? text(name).map { [$0] }
+    }
+}

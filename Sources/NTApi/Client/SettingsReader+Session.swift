@@ -1,0 +1,94 @@
+// The defaults that say who a connection is opened as, and which proxy it goes over.
+extension SettingsReader {
+    /// What a client says beyond what nearly every client says; nil when it says nothing of it.
+    func session() throws(APIError) -> SessionSettings? {
+        let identity = try identity()
+        let credentials = try credentials("user", "password")
+        guard identity != ConnectionIdentity() || credentials != nil else { return nil }
+        return SessionSettings(identity: identity, credentials: credentials)
+    }
+
+    /// The connections that a client needs for itself; nil when it may use those of all.
+    ///
+    /// - Parameters:
+    ///   - isSession: whether the client was made with a configuration: a limit is for its own connections then.
+    ///   - identity: as who they are opened.
+    ///   - previous: those it had, which it keeps as long as they will do.
+    func connections(
+        isSession: Bool, _ identity: ConnectionIdentity, previous: OwnConnections?
+    ) throws(APIError) -> OwnConnections? {
+        let maximum = try count("maximumConnections", from: 1).map { Int(clamping: $0) }
+        if maximum != nil || (isSession && defaults["maximumConnectionsPerHost"] != nil) {
+            if let previous, previous.isOfOne, previous.identity == identity, previous.maximum == maximum {
+                return previous
+            }
+            return OwnConnections(identity, maximum: maximum)
+        }
+        return identity.needsOwnConnections ? .of(identity) : nil
+    }
+
+    /// The environment's proxies, or those that the settings name.
+    func proxy(_ environment: ProxySettings) throws(APIError) -> ProxySettings {
+        var proxy = environment
+        if let url = try proxyURL() { proxy = ProxySettings(url: url) }
+        if let hosts = try texts("proxyExceptions", "a list of host names") {
+            proxy.exceptions = hosts.joined(separator: ",")
+        }
+        return proxy
+    }
+
+    private func proxyURL() throws(APIError) -> String? {
+        guard let url = try text("proxy", "a URL, or \"\" for none") else { return nil }
+        let scheme = url.firstRange(of: "://").map { String(url[..<$0.lowerBound]).lowercasedASCII() }
+        if let scheme, !ProxySettings.schemes.contains(scheme) {
+            throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
+        }
+        return url
+    }
+
+    private func identity() throws(APIError) -> ConnectionIdentity {
+        var identity = ConnectionIdentity()
+        identity.tlsMinimum = try choice("tlsMinimumVersion", TLSVersion.self) ?? .tls12
+        identity.clientCertificate = try path("clientCertificate")
+        identity.clientKey = try path("clientKey")
+        identity.clientKeyPassword = try text("clientKeyPassword")
+        if identity.clientCertificate == nil, identity.clientKey != nil || identity.clientKeyPassword != nil {
+            throw .invalidRequest("the default clientKey or clientKeyPassword is set, but clientCertificate is not")
+        }
+        identity.pinnedKeys = try pins()
+        identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
+        identity.proxy = try credentials("proxyUser", "proxyPassword")
+        // The environment's is the same for all.
+        if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {
+            identity.proxyURL = url
+        }
+        return identity
+    }
+
+    /// The path of a readable file; "" is none.
+    private func path(_ key: String) throws(APIError) -> String? {
+        guard let path = try text(key, "the path of a PEM file"), !path.isEmpty else { return nil }
+        guard let reason = SystemFile.reasonUnreadable(path) else { return path }
+        throw .invalidRequest("the default \(key): the file \(quoted(path)) cannot be read: \(reason)")
+    }
+
+    private func credentials(_ userKey: String, _ passwordKey: String) throws(APIError) -> Credentials? {
+        let user = try text(userKey)
+        let password = try text(passwordKey)
+        guard user != nil || password != nil else { return nil }
+        guard let user else { throw .invalidRequest("the default \(passwordKey) is set, but \(userKey) is not") }
+        return Credentials(user: user, password: password ?? "")
+    }
+
+    private func pins() throws(APIError) -> String? {
+        let wanted = "\"sha256//\" and the base64 of a SHA-256 sum, or a list of these,"
+        guard let pins = try texts("pinnedPublicKeys", wanted) else { return nil }
+        for pin in pins where !Self.isPin(pin) { throw problem("pinnedPublicKeys", JSON(pin), wanted) }
+        return pins.isEmpty ? nil : pins.joined(separator: ";")
+    }
+
+    private static func isPin(_ text: String) -> Bool {
+        text.hasASCIIPrefix("sha256//") && text.utf8.count == 52
+            && Base64.decode(String(text.dropFirst(8)))?.count == 32
+    }
+}
