@@ -693,6 +693,17 @@ ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
  *  @since 0.1 */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
 
+/** Goes on with a download that was cancelled or failed, in this process or another, of any language.
+ *  The URL and the file are those of the first time; headers and credentials are to be given again. The server's copy
+ * is asked for by its validator: if it has changed, the download starts over.
+ *  @param args the list.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, copied; NULL suppresses.
+ *  What is no resume data fails the request with an error that says why.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
+
 /** Sets a file as the body, streamed with constant memory; the default method becomes POST.
  *  @param args the list.
  *  @param path the file's path, copied; NULL suppresses. It must be a readable regular file when the request is begun.
@@ -1662,6 +1673,15 @@ const char *ntapi_request_received_header_name(const ntapi_request *request, siz
  *  @since 0.1 */
 const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
+/** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
+ *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+ *  @param request the request.
+ *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
+ * when there is nothing to go on from, or nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_resume_data(const ntapi_request *request);
+
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
  *  @returns text, borrowed until the request is freed; NULL when it could not be built.
@@ -1724,6 +1744,22 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_file(const ntapi_response *response);
+
+/** What a later request can go on from with ntapi_args_resume, when a download was cancelled or failed before it was
+ * whole. With it the temporary file stays: go on, or call ntapi_resume_data_discard.
+ *  @param response the response.
+ *  @returns one line of JSON, borrowed until the response is freed; NULL when there is nothing to go on from, or
+ * nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_resume_data(const ntapi_response *response);
+
+/** Removes the temporary file of a download that nobody will go on with.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when it is no resume data.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_resume_data_discard(const char *resume_data);
 
 /** The body as JSON.
  *  @param response the response.

@@ -90,6 +90,11 @@ public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ ind
     box(request).flatMap { box in box.lend(box.receivedField(index)?.value) }
 }
 
+@_cdecl("ntapi_request_resume_data") @implementation
+public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(request, RequestBox.self)?.resumeData
+}
+
 @_cdecl("ntapi_request_curl_command") @implementation
 public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(request)?.curlCommand

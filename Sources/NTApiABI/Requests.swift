@@ -15,6 +15,8 @@ final class RequestBox: TextLender, @unchecked Sendable {
 
     var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
+    var resumeData: UnsafePointer<CChar>? { replace(.resumeData, request.resumeData?.text) }
+
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 

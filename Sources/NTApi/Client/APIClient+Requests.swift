@@ -131,8 +131,8 @@ extension APIClient {
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
         if http.url != checked.url { _ = try URLParts(http.url) }
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
-        return BuiltRequest(
-            http: consume http, options: applied.options, secrets: secrets, download: applied.download)
+        let download = try RequestBuilder.download(applied, http)
+        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets, download: download)
     }
 }
 

@@ -6,8 +6,17 @@ extension APIRequest: ExchangeObserver {
         RequestLog.started(self)
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         switch built {
-        case .success(let built): if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
+        case .success(let built): if !beginExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
         case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
+        }
+    }
+
+    private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
+        guard let target = built.download else { return built.http }
+        return shared.withLock { shared in
+            var download = Download(target)
+            defer { shared.download = download }
+            return download.begin(built.http)
         }
     }
 
@@ -19,7 +28,7 @@ extension APIRequest: ExchangeObserver {
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
-            let routesBody = routesBody(shared.handlers, clientKinds)
+            let routesBody = routesBody(shared, clientKinds)
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
@@ -54,9 +63,13 @@ extension APIRequest: ExchangeObserver {
 
     private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress, decoded: Int64 = 0) {
         let posts = shared.withLock { shared in
+            var progress = progress
             switch direction {
             case .upload: shared.sent = progress
-            case .download: (shared.received, shared.decoded) = (progress, decoded)
+            case .download:
+                if shared.receivedBefore > 0 { progress.add(shared.receivedBefore) }
+                shared.received = progress
+                shared.decoded = decoded + shared.receivedBefore
             }
             return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
         }
@@ -98,6 +111,10 @@ extension APIRequest: ExchangeObserver {
             return (shared.journey, shared.machine.isCancelled)
         }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
+        if let next = shared.withLock({ $0.download?.next(http, result.error) }) {
+            if !beginExchange(next) { finishCancelled(deliveries) }
+            return
+        }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
             switch RedirectPolicy.decide(http, head, followed: journey.redirects) {

@@ -352,7 +352,7 @@ import Testing
         #expect(full.error?.code == .invalidRequest)
     }
 
-    @Test func aCancelledDownloadLeavesNothing() async throws {
+    @Test func aCancelledDownloadLeavesWhatItCanGoOnFrom() async throws {
         let folder = try temporaryFolder()
         let client = try TestClient.of("nginx")
         let request = client.request(
@@ -366,7 +366,10 @@ import Testing
         #expect(entries(of: folder).count == 1)
         request.cancel()
         let response = await responses.first(1)[0]
-        #expect(response.error?.code == .cancelled && entries(of: folder).isEmpty)
+        #expect(response.error?.code == .cancelled && response.file == nil)
+        #expect(entries(of: folder).count == 1 && entries(of: folder)[0].hasSuffix(".part"))
+        response.resumeData?.discard()
+        #expect(entries(of: folder).isEmpty)
     }
 
     /// A caller that waits drives its download itself.

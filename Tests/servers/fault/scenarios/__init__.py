@@ -11,6 +11,7 @@ from fault.scenarios import (
     keepalive,
     plain,
     randomly,
+    ranges,
     redirects,
     slow,
 )
@@ -26,6 +27,7 @@ THEMES = [
     keepalive,
     plain,
     randomly,
+    ranges,
     redirects,
     slow,
 ]
