@@ -1650,6 +1650,15 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
 
+/** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
+ *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+ *  @param request the request.
+ *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
+ * when there is nothing to go on from, or nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_resume_data(const ntapi_request *request);
+
 /** The number of header lines of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
  *  @returns the count, repeats included; 0 before.
@@ -1672,15 +1681,6 @@ const char *ntapi_request_received_header_name(const ntapi_request *request, siz
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
-
-/** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
- *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
- *  @param request the request.
- *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
- * when there is nothing to go on from, or nothing that could be trusted.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_request_resume_data(const ntapi_request *request);
 
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.

@@ -65,7 +65,9 @@ final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
 
-    init(threads: Int = 1) { engine = CurlEngine(workers: workers, threads: threads) }
+    init(threads: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
+        engine = CurlEngine(workers: workers, threads: threads, connectionAge: connectionAge)
+    }
 
     deinit {
         engine.stop(timeout: 5)
