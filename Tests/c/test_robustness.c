@@ -93,6 +93,7 @@ static void make(void **handles) {
     handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);
     handles[KIND_ntapi_hooks] = ntapi_hooks_create(NULL, NULL);
     handles[KIND_ntapi_client] = client;
+    handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
@@ -110,6 +111,7 @@ static void end(void **handles) {
     ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
     ntapi_hooks_free(handles[KIND_ntapi_hooks]);
     ntapi_client_free(handles[KIND_ntapi_client]);
+    ntapi_configuration_free(handles[KIND_ntapi_configuration]);
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);

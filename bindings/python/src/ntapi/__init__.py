@@ -15,7 +15,7 @@ from __future__ import annotations
 from . import arg, codes
 from ._arg import Arg
 from ._defaults import defaults
-from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, Thread
+from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, SessionKind, Thread
 from ._errors import ApiError
 from ._headers import Headers
 from ._hooks import HTTPRequest
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, PlaceLike
     from ._async import AsyncClient
+    from ._configuration import SessionConfiguration
     from ._metrics import Metrics
 
 BACKGROUND = Thread.BACKGROUND
@@ -88,6 +89,8 @@ __all__ = [
     "Request",
     "RequestState",
     "Response",
+    "SessionConfiguration",
+    "SessionKind",
     "Thread",
     "__version__",
     "add_header",
@@ -136,6 +139,7 @@ _LATER = {
     "AsyncClient": "_async",
     "Metrics": "_metrics",
     "PlaceLike": "_aliases",
+    "SessionConfiguration": "_configuration",
 }
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._aliases import Args, PlaceLike, ProgressHandler, ResponseHandler
+    from ._configuration import SessionConfiguration
     from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
@@ -49,14 +50,24 @@ class BaseClient(Hooks):
         self,
         base_url: Optional[str] = None,
         *,
+        configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
     ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
+
+        A `configuration`, which is copied, makes it a session.
+        """
         if base_url is not None:
             check_string(base_url, "base_url")
         text = None if base_url is None else base_url.encode()
-        pointer = lib.ntapi_client_create(class_handle(type(self), BaseClient).pointer, text)
+        settings = None if configuration is None else configuration._make()
+        try:
+            pointer = lib.ntapi_client_create_with_configuration(
+                class_handle(type(self), BaseClient).pointer, text, settings
+            )
+        finally:
+            lib.ntapi_configuration_free(settings)
         if not pointer:
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)

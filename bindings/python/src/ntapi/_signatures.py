@@ -173,7 +173,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
+    "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
+    "ntapi_configuration_free": (None, (c_void_p,)),
+    "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
+    "ntapi_configuration_identifier": (c_char_p, (c_void_p,)),
+    "ntapi_configuration_defaults": (c_void_p, (c_void_p,)),
     "ntapi_client_create": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_client_create_with_configuration": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_free": (None, (c_void_p,)),
     "ntapi_client_close": (c_int, (c_void_p,)),
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
@@ -254,5 +260,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_json_pickle"
+LATEST = "ntapi_client_create_with_configuration"
 """The function that was added last."""
