@@ -68,6 +68,8 @@ typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
+typedef struct ntapi_data ntapi_data;
+typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -321,7 +323,9 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_RESPONSE = 1,
     NTAPI_HANDLER_UPLOAD_PROGRESS = 2,
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
-    NTAPI_HANDLER_ALL = 7
+    NTAPI_HANDLER_DATA = 8,      /* runs where the response handler does, unless said */
+    NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless said */
+    NTAPI_HANDLER_ALL = 31
 } ntapi_handler;
 
 /** What a response holds beside its data; combined with |. */
@@ -341,12 +345,15 @@ typedef struct ntapi_summary {
 
 /** What ntapi_mailbox_take hands over for a request that was set to deliver events (ntapi_request_set_events). */
 typedef struct ntapi_event {
-    ntapi_handler handler;    /* exactly one of the three */
+    ntapi_handler handler;    /* exactly one of them */
     void *user_data;          /* as given to ntapi_request_set_events */
     ntapi_response *response; /* for NTAPI_HANDLER_RESPONSE: new, free it; else NULL */
     int64_t bytes;            /* for progress: bytes so far */
     int64_t total;            /* for progress: bytes expected, -1 while unknown */
-    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; else zeros */
+    ntapi_data *data;         /* for NTAPI_HANDLER_DATA: a piece of the body, new, free it; else NULL */
+    ntapi_decision *decision; /* for NTAPI_HANDLER_DECISION: new, answer it and free it; else NULL */
+    ntapi_summary summary;    /* for NTAPI_HANDLER_RESPONSE: of the response; for NTAPI_HANDLER_DATA: data and length of
+                               * the    piece, borrowed until it is freed; else zeros */
 } ntapi_event;
 
 /** Makes a mailbox that belongs to no thread: whoever drains it runs its callbacks.
@@ -410,10 +417,24 @@ ntapi_status ntapi_mailbox_stop(ntapi_mailbox *mailbox);
  *  @param mailbox the mailbox.
  *  @param events room for capacity events.
  *  @param capacity how many at most.
- *  @returns how many were stored; 0 when none waits. Each stored response is new.
+ *  @returns how many were stored; 0 when none waits. Each stored response, piece of data and decision is new.
  *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
  *  @since 0.1 */
 size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t capacity);
+
+/** The bytes of a piece of a body, decompressed.
+ *  @param data the piece.
+ *  @param length where to put how many they are; may be NULL.
+ *  @returns the bytes, borrowed until data is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
+
+/** Frees a piece of a body.
+ *  @param data takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_data_free(ntapi_data *data);
 
 /** Gives a job to your queue or loop, which must call ntapi_job_run(job) once, on the thread it likes. Must not block.
  */
@@ -515,11 +536,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), bearer, timeout (seconds,
- * clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol", "reload_ignoring_cache",
- * "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name, or name and value),
- * response_thread, upload_progress_thread and download_progress_thread ("main", "background", "current"). A null value
- * suppresses the arg.
+ * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
+ * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
+ * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
+ * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
+ * "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -663,6 +684,16 @@ ntapi_status ntapi_args_data(ntapi_args *args, const void *bytes, size_t length,
  *  @since 0.1 */
 ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
 
+/** Writes the body of a successful response to a file, with constant memory, instead of keeping it in memory.
+ *  The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
+ *  temporary file beside it. The body of an error stays in the response.
+ *  @param args the list.
+ *  @param path the file to make, copied, in a folder that exists and can be written to; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
+
 /** Sets a file as the body, streamed with constant memory; the default method becomes POST.
  *  @param args the list.
  *  @param path the file's path, copied; NULL suppresses. It must be a readable regular file when the request is begun.
@@ -728,6 +759,17 @@ ntapi_status ntapi_args_add_header(ntapi_args *args, const char *name, const cha
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_basic_auth(ntapi_args *args, const char *user, const char *password);
+
+/** Answers the server's Digest challenge (RFC 7616, UTF-8); the password itself is never sent.
+ *  Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+ * the place of an Authorization header, whichever comes last.
+ *  @param args the list.
+ *  @param user the user, copied, may be empty; NULL suppresses.
+ *  @param password the password, copied, may be empty; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_digest_auth(ntapi_args *args, const char *user, const char *password);
 
 /** Sets the Authorization header to a bearer token (RFC 6750).
  *  @param args the list.
@@ -970,6 +1012,102 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
  *  @since 0.1 */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
 
+/* ---- Decisions
+ * ------------------------------------------------------------------------------------------------------- */
+/*
+ * A decision is a question that a request waits for. It is answered once, at once or later, from any thread. One that
+ * is freed without an answer is answered by what happens to a request that nobody asks about (proceed), and so is one
+ * whose request is cancelled or out of time.
+ */
+
+/** What is asked; combined with | where kinds are chosen. */
+typedef enum ntapi_decision_kind {
+    NTAPI_DECISION_REDIRECT = 1, /* whether a redirect is followed, and how */
+    NTAPI_DECISION_RESPONSE =
+        2, /* whether a response is received, now that its head is there, and where its body goes */
+    NTAPI_DECISION_ALL = 3
+} ntapi_decision_kind;
+
+/** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
+ *  args say.
+ *  @param user_data as registered.
+ *  @param decision the question, new: keep it until you answer it, and free it. */
+typedef void (*ntapi_decide_fn)(void *user_data, ntapi_decision *decision);
+
+/** Frees a decision; one without an answer proceeds.
+ *  @param decision takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_decision_free(ntapi_decision *decision);
+
+/** What is asked.
+ *  @param decision the decision.
+ *  @returns exactly one kind; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_decision_kind ntapi_decision_get_kind(const ntapi_decision *decision);
+
+/** The request that waits.
+ *  @param decision the decision.
+ *  @returns the request, borrowed until the decision is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
+
+/** The status of the response that asks.
+ *  @param decision the decision.
+ *  @returns the status; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_decision_status(const ntapi_decision *decision);
+
+/** A header of the response that asks; several of a name are joined with ", ".
+ *  @param decision the decision.
+ *  @param name the header's name, in any case, borrowed for the call.
+ *  @returns text, borrowed until the decision is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_header(const ntapi_decision *decision, const char *name);
+
+/** Of a redirect: the request that would follow it, with what must not leave its origin taken out.
+ *  It may be changed with ntapi_http_request_set_...; ntapi_decision_proceed then sends it as it is.
+ *  @param decision the decision.
+ *  @returns the request, borrowed until the decision is freed; NULL for other kinds.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
+
+/** Answers: the redirect is followed, the response is received.
+ *  @param decision the decision.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
+
+/** Answers: the request ends with "request cancelled".
+ *  @param decision the decision.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
+
+/** Answers: the redirect is not followed; the response that points elsewhere is the request's, with its HTTP error.
+ *  @param decision a decision about a redirect.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or asks something else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
+
+/** Answers: the body of the response is written to a file, as with ntapi_args_download.
+ *  @param decision a decision about a response.
+ *  @param path the file to make, copied.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or asks something else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
+
 /* ---- Sessions: configurations
  * -------------------------------------------------------------------------------------------- */
 /*
@@ -1186,6 +1324,15 @@ ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn ho
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
 
+/** Sets the hook that is asked what a request is to do next. A request waits for each answer.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param kinds ntapi_decision_kind values that it wants to be asked for, with |.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_decide(ntapi_hooks *hooks, int kinds, ntapi_decide_fn hook);
+
 /** The method of a built request.
  *  @param http_request the request, in its hook.
  *  @returns text, borrowed until the hook returns or sets another; NULL for a wrong handle.
@@ -1251,6 +1398,12 @@ typedef void (*ntapi_response_fn)(void *user_data, const ntapi_response *respons
 /** Receives progress: bytes so far and bytes expected (-1 while unknown). First 0 of total when the total is known,
  * last total of total; calls are coalesced to the latest when the handler is slower than the network. */
 typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total);
+
+/** Receives a piece of the body of a successful response, decompressed; 320 KB at most.
+ *  @param user_data as registered.
+ *  @param bytes the piece, borrowed for the call.
+ *  @param length how many bytes it has; at least 1. */
+typedef void (*ntapi_data_fn)(void *user_data, const char *bytes, size_t length);
 
 /** Begins a request.
  *  @param client the client; the request keeps it alive.
@@ -1371,6 +1524,43 @@ ntapi_status ntapi_request_set_upload_progress(ntapi_request *request, ntapi_pro
 ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
                                                  ntapi_destroy_fn destroy);
 
+/** Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
+ *  It is called with one piece after the other. While it is behind, the network waits, so that memory stays bounded.
+ * The response handler follows the last piece. The body of an error is in the response, as ever. Over HTTP/1.1 unless
+ *  NTAPI_OPTION_HTTP_VERSION says otherwise.
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
+                                            ntapi_destroy_fn destroy);
+
+/** Sets the handler that is asked, in place of the client's hook, what the request is to do next.
+ *  @param request the request, created suspended.
+ *  @param kinds ntapi_decision_kind values that it wants to be asked for, with |; the client is asked for the others.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_decision_handler(ntapi_request *request, int kinds, ntapi_decide_fn handler,
+                                                void *user_data, ntapi_destroy_fn destroy);
+
+/** Says, after ntapi_request_set_events with NTAPI_HANDLER_DECISION, which decisions are delivered as events; all
+ * unless said.
+ *  @param request the request.
+ *  @param kinds ntapi_decision_kind values, with |. 0 is none.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds);
+
 /** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
  *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
  *  @param request the request.
@@ -1381,12 +1571,23 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
  *  @since 0.1 */
 ntapi_status ntapi_request_set_events(ntapi_request *request, int handlers, void *user_data);
 
-/** Starts a request that was created suspended.
+/** Starts a request that was created suspended, or lets one go on that was suspended since.
  *  @param request the request.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was resumed before.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it is not suspended, or
+ * was cancelled.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_resume(ntapi_request *request);
+
+/** Suspends a request that runs, until ntapi_request_resume: no byte is sent or received, and no timeout runs.
+ *  Handlers may still be called for what was received before. The connection is kept; a server may lose patience with
+ *  it, and then the request fails once it is resumed.
+ *  @param request the request.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it does not run, or is
+ * suspended.
+ *  @threads any; from callbacks: yes. Does not wait.
+ *  @since 0.1 */
+ntapi_status ntapi_request_suspend(ntapi_request *request);
 
 /** Cancels a request: its handler gets "request cancelled", once. Too late is no error: the handler then gets the
  * response.
@@ -1492,6 +1693,23 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** The status of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the status; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_request_received_status(const ntapi_request *request);
+
+/** A header of the response whose body is being received by the data handler or into a file; several of a name are
+ *  joined with ", ".
+ *  @param request the request.
+ *  @param name the header's name, in any case, borrowed for the call.
+ *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
+ * when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
  *  @returns text, borrowed until the request is freed; NULL when it could not be built.
@@ -1516,7 +1734,8 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
     NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
-    NTAPI_METRIC_FROM_CACHE = 12         /* 1 when the response came from a cache, else 0 */
+    NTAPI_METRIC_FROM_CACHE = 12,        /* 1 when the response came from a cache, else 0 */
+    NTAPI_METRIC_BYTES_DECODED = 13      /* body bytes received, after decompression */
 } ntapi_metric;
 
 /** Makes another handle to a response, for example to keep it beyond its handler.
@@ -1546,6 +1765,13 @@ const ntapi_error *ntapi_response_error(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_data(const ntapi_response *response, size_t *length);
+
+/** The file that the body was written to, with ntapi_args_download.
+ *  @param response the response.
+ *  @returns its path, borrowed until the response is freed; NULL when it was not, because of an error, say.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_file(const ntapi_response *response);
 
 /** The body as JSON.
  *  @param response the response.

@@ -106,6 +106,11 @@ private struct StreamFailed: Error, CustomStringConvertible {
     var description: String { "the read callback returned a negative number" }
 }
 
+@_cdecl("ntapi_args_download") @implementation
+public func ntapi_args_download(_ args: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args) { optional(path).map { .download(to: $0.value) } }
+}
+
 @_cdecl("ntapi_args_stream") @implementation
 public func ntapi_args_stream(
     _ args: OpaquePointer!, _ read: ntapi_read_fn!, _ rewind: ntapi_rewind_fn!, _ length: Int64,
@@ -148,6 +153,16 @@ public func ntapi_args_basic_auth(
     append(args) {
         guard let user = optional(user), let password = optional(password) else { return nil }
         return .basicAuth(user.value, password.value)
+    }
+}
+
+@_cdecl("ntapi_args_digest_auth") @implementation
+public func ntapi_args_digest_auth(
+    _ args: OpaquePointer!, _ user: UnsafePointer<CChar>!, _ password: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let user = optional(user), let password = optional(password) else { return nil }
+        return .digestAuth(user.value, password.value)
     }
 }
 

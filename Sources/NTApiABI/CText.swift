@@ -62,7 +62,8 @@ class TextLender: @unchecked Sendable {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, noBytes
+    case version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
+    case noBytes
     case header(String)
     case headerName(Int)
     case headerValue(Int)

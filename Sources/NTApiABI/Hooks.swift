@@ -10,6 +10,8 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+    var decide: ntapi_decide_fn?
+    var decisionKinds: RequestDecision.Kinds = []
 
     var kinds: APIClient.HookKinds {
         var kinds: APIClient.HookKinds = []
@@ -56,13 +58,16 @@ final class CClient: APIClient, @unchecked Sendable {
             let old = hooks
             hooks = new
             hookKinds = new?.functions.kinds ?? []
+            decisionKinds = new?.functions.decisionKinds ?? []
             return old
         }
         withExtendedLifetime(replaced) {}
     }
 
     // As a rule there is none, which is known without the lock.
-    private var current: HooksBox? { hookKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks } }
+    private var current: HooksBox? {
+        hookKinds.isEmpty && decisionKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks }
+    }
 
     override func buildArgs(_ command: String, _ args: inout [APIArg]) {
         guard let hooks = current, let hook = hooks.functions.buildArgs else { return }
@@ -109,6 +114,11 @@ final class CClient: APIClient, @unchecked Sendable {
     override func writeLog(_ level: LogLevel, _ message: String) {
         guard let hooks = current, let hook = hooks.functions.writeLog else { return super.writeLog(level, message) }
         message.withCString { hook(hooks.userData.pointer, level.c, $0) }
+    }
+
+    override func decide(_ decision: RequestDecision) {
+        guard let hooks = current, let hook = hooks.functions.decide else { return }
+        hook(hooks.userData.pointer, Handles.make(DecisionBox(decision)))
     }
 
     override func mapServiceError(_ response: APIResponse) -> APIError? {
@@ -161,6 +171,17 @@ public func ntapi_hooks_set_write_log(_ hooks: OpaquePointer!, _ hook: ntapi_wri
 public func ntapi_hooks_set_map_service_error(
     _ hooks: OpaquePointer!, _ hook: ntapi_map_service_error_fn!
 ) -> ntapi_status { change(hooks) { $0.mapServiceError = hook } }
+
+@_cdecl("ntapi_hooks_set_decide") @implementation
+public func ntapi_hooks_set_decide(
+    _ hooks: OpaquePointer!, _ kinds: CInt, _ hook: ntapi_decide_fn!
+) -> ntapi_status {
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return change(hooks) {
+        $0.decide = hook
+        $0.decisionKinds = hook == nil ? [] : kinds
+    }
+}
 
 private func change(_ hooks: OpaquePointer?, _ change: (inout Hooks) -> Void) -> ntapi_status {
     guard let box = Handles.get(hooks, HooksBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

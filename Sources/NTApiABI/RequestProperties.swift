@@ -59,6 +59,19 @@ public func ntapi_request_bytes_expected_to_receive(_ request: OpaquePointer!) -
     get(request)?.bytesReceived.total ?? -1
 }
 
+@_cdecl("ntapi_request_received_status") @implementation
+public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
+    CInt(clamping: get(request)?.receivedStatus ?? 0)
+}
+
+@_cdecl("ntapi_request_received_header") @implementation
+public func ntapi_request_received_header(
+    _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafePointer<CChar>! {
+    guard let box = Handles.get(request, RequestBox.self), let name = String(c: name) else { return nil }
+    return box.receivedHeader(name)
+}
+
 @_cdecl("ntapi_request_curl_command") @implementation
 public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
     Handles.get(request, RequestBox.self)?.curlCommand

@@ -15,6 +15,10 @@ final class RequestBox: TextLender, @unchecked Sendable {
 
     var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
+    func receivedHeader(_ name: String) -> UnsafePointer<CChar>? {
+        replace(.header(name.lowercased()), request.receivedHeaders[name])
+    }
+
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
@@ -106,6 +110,31 @@ public func ntapi_request_set_download_progress(
     return with(request) { $0.setDownloadProgress(progressHandler(handler, userData)) }
 }
 
+@_cdecl("ntapi_request_set_data_handler") @implementation
+public func ntapi_request_set_data_handler(
+    _ request: OpaquePointer!, _ handler: ntapi_data_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return with(request) { $0.setDataHandler(dataHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_decision_handler") @implementation
+public func ntapi_request_set_decision_handler(
+    _ request: OpaquePointer!, _ kinds: CInt, _ handler: ntapi_decide_fn!, _ user_data: UnsafeMutableRawPointer!,
+    _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(request) { $0.setDecisionHandler(for: kinds, decisionHandler(handler, userData)) }
+}
+
+@_cdecl("ntapi_request_set_decision_kinds") @implementation
+public func ntapi_request_set_decision_kinds(_ request: OpaquePointer!, _ kinds: CInt) -> ntapi_status {
+    guard let kinds = RequestDecision.Kinds(c: kinds) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(request) { $0.setDecisionKinds(kinds) }
+}
+
 @_cdecl("ntapi_request_set_events") @implementation
 public func ntapi_request_set_events(
     _ request: OpaquePointer!, _ handlers: CInt, _ user_data: UnsafeMutableRawPointer!
@@ -123,6 +152,9 @@ public func ntapi_request_set_events(
 
 @_cdecl("ntapi_request_resume") @implementation
 public func ntapi_request_resume(_ request: OpaquePointer!) -> ntapi_status { with(request) { $0.resume() } }
+
+@_cdecl("ntapi_request_suspend") @implementation
+public func ntapi_request_suspend(_ request: OpaquePointer!) -> ntapi_status { with(request) { $0.suspend() } }
 
 @_cdecl("ntapi_request_cancel") @implementation
 public func ntapi_request_cancel(_ request: OpaquePointer!) -> ntapi_status { with(request) { $0.cancel() } }
@@ -161,4 +193,18 @@ private func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData
 private func progressHandler(_ handler: ntapi_progress_fn?, _ userData: UserData) -> APIRequest.ProgressHandler? {
     guard let handler else { return nil }
     return { handler(userData.pointer, $0.bytes, $0.total ?? -1) }
+}
+
+private func dataHandler(_ handler: ntapi_data_fn?, _ userData: UserData) -> APIRequest.DataHandler? {
+    guard let handler else { return nil }
+    return { data in
+        data.withUnsafeBytes {
+            handler(userData.pointer, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+        }
+    }
+}
+
+private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) -> APIRequest.DecisionHandler? {
+    guard let handler else { return nil }
+    return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
 }

@@ -108,6 +108,11 @@ public func ntapi_response_json_pickle(
     return UnsafePointer(UnsafeMutableRawPointer(pickle.bytes).assumingMemoryBound(to: CChar.self))
 }
 
+@_cdecl("ntapi_response_file") @implementation
+public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.text(.file) { box.response.file } }
+}
+
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(response).flatMap { box in box.text(.prefixText) { box.response.prefixText } }
@@ -172,6 +177,7 @@ public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_me
     case NTAPI_METRIC_HTTP_VERSION: return metrics.httpVersion
     case NTAPI_METRIC_CONNECTION_REUSED: return metrics.connectionReused ? 1 : 0
     case NTAPI_METRIC_FROM_CACHE: return metrics.fromCache ? 1 : 0
+    case NTAPI_METRIC_BYTES_DECODED: return Double(metrics.bytesDecoded)
     default: return 0
     }
 }

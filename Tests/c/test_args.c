@@ -154,6 +154,18 @@ static void credentials_become_the_authorization_header(void **state) {
     ntapi_json_free(seen);
 
     args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "user", "\xc3\xbc"));
+    check_ok(ntapi_args_url(args, "password", ""));
+    check_ok(ntapi_args_bearer(args, "not this"));
+    check_ok(ntapi_args_digest_auth(args, NULL, "x"));
+    check_ok(ntapi_args_digest_auth(args, "x", NULL));
+    check_ok(ntapi_args_digest_auth(args, "\xc3\xbc", ""));
+    assert_int_equal(ntapi_args_count(args), 4);
+    seen = fetch(client, "digest/SHA-256", args);
+    assert_non_null(strstr(ntapi_json_string(seen, "header.authorization"), "Digest username="));
+    ntapi_json_free(seen);
+
+    args = ntapi_args_create();
     check_ok(ntapi_args_basic_auth(args, "us:er", "x"));
     check_error(perform(client, "echo", args), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
 }
@@ -260,6 +272,7 @@ static void text_must_be_utf8(void **state) {
     check_invalid(ntapi_args_header(args, "x", bad));
     check_invalid(ntapi_args_bearer(args, bad));
     check_invalid(ntapi_args_basic_auth(args, "x", bad));
+    check_invalid(ntapi_args_digest_auth(args, bad, "x"));
     check_invalid(ntapi_args_base_url(args, bad));
     check_invalid(ntapi_args_method(args, bad));
     check_invalid(ntapi_args_option(args, bad));
@@ -273,7 +286,7 @@ static void threads_and_handlers_must_exist(void **state) {
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_UPLOAD_PROGRESS, NTAPI_THREAD_BACKGROUND));
     check_invalid(ntapi_args_thread(args, 0, NTAPI_THREAD_MAIN));
-    check_invalid(ntapi_args_thread(args, 8, NTAPI_THREAD_MAIN));
+    check_invalid(ntapi_args_thread(args, NTAPI_HANDLER_ALL + 1, NTAPI_THREAD_MAIN));
     check_invalid(ntapi_args_thread(args, -1, NTAPI_THREAD_MAIN));
     check_invalid(ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)3));
     check_invalid(ntapi_args_mailbox(args, 0, mailbox));

@@ -4,6 +4,7 @@
  */
 #include "support.h"
 
+#include <poll.h>
 #include <semaphore.h>
 
 #include "ntapi_jansson.h"
@@ -82,6 +83,26 @@ static ntapi_job *new_job(void) {
     return kept.job;
 }
 
+/** The first event of a kind of a request, taken from a mailbox; the request goes its way. */
+static ntapi_event first_event(ntapi_handler kind) {
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_mailbox(args, kind, mailbox));
+    ntapi_request *request = ntapi_client_create_request(client, "ok", args);
+    check_ok(ntapi_request_set_events(request, kind, NULL));
+    check_ok(ntapi_request_resume(request));
+    struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
+    ntapi_event event = {0};
+    assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+    return event;
+}
+
 /** Makes one handle of each type but the built request, which exists in its hook only. */
 static void make(void **handles) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
@@ -96,6 +117,8 @@ static void make(void **handles) {
     handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
+    handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
+    handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_job] = NULL;
@@ -114,6 +137,8 @@ static void end(void **handles) {
     ntapi_configuration_free(handles[KIND_ntapi_configuration]);
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
+    ntapi_data_free(handles[KIND_ntapi_data]);
+    ntapi_decision_free(handles[KIND_ntapi_decision]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
 }
@@ -215,6 +240,7 @@ static int clean_up(void **state) {
         ntapi_event event = {0};
         ntapi_mailbox_take(mailbox, &event, 1);
         ntapi_response_free(event.response);
+        ntapi_data_free(event.data);
     }
     ntapi_mailbox_free(mailbox);
     return ntapi_drain(PATIENCE) == 0 ? 0 : -1;

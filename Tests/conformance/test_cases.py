@@ -27,6 +27,7 @@ ARGS = {
     "header": {3},
     "add_header": {3},
     "basic_auth": {3},
+    "digest_auth": {3},
     "bearer": {2},
     "timeout": {2, 3},
     "method": {2},

@@ -130,7 +130,9 @@ extension APIClient {
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
         if http.url != checked.url { _ = try URLParts(http.url) }
-        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets)
+        if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
+        return BuiltRequest(
+            http: consume http, options: applied.options, secrets: secrets, download: applied.download)
     }
 }
 

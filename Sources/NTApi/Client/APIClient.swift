@@ -36,6 +36,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     private let ownHooks: Atomic<Int>
+    private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
     package var hookKinds: HookKinds {
@@ -137,6 +138,17 @@ open class APIClient: @unchecked Sendable {
 
     /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
     open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
+
+    /// Which decisions the client wants to be asked for; none unless set. A request waits for each answer.
+    public var decisionKinds: RequestDecision.Kinds {
+        get { RequestDecision.Kinds(rawValue: ownDecisions.load(ordering: .relaxed)) }
+        set { ownDecisions.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
+    /// Decides what a request does next, now or later: keep the decision until you answer it. On a background worker.
+    ///
+    /// The handler of a request's own comes first, see ``APIRequest/setDecisionHandler(for:_:)``.
+    open func decide(_ decision: RequestDecision) {}
 
     // MARK: For the other files of the client
 

@@ -3,9 +3,9 @@ extension SettingsReader {
     /// What a client says beyond what nearly every client says; nil when it says nothing of it.
     func session() throws(APIError) -> SessionSettings? {
         let identity = try identity()
-        let credentials = try credentials("user", "password")
-        guard identity != ConnectionIdentity() || credentials != nil else { return nil }
-        return SessionSettings(identity: identity, credentials: credentials)
+        let credential = try credential("user", "password")
+        guard identity != ConnectionIdentity() || credential != nil else { return nil }
+        return SessionSettings(identity: identity, credential: credential)
     }
 
     /// The connections that a client needs for itself; nil when it may use those of all.
@@ -57,7 +57,7 @@ extension SettingsReader {
         }
         identity.pinnedKeys = try pins()
         identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
-        identity.proxy = try credentials("proxyUser", "proxyPassword")
+        identity.proxy = try credential("proxyUser", "proxyPassword")
         // The environment's is the same for all.
         if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {
             identity.proxyURL = url
@@ -72,12 +72,12 @@ extension SettingsReader {
         throw .invalidRequest("the default \(key): the file \(quoted(path)) cannot be read: \(reason)")
     }
 
-    private func credentials(_ userKey: String, _ passwordKey: String) throws(APIError) -> Credentials? {
+    private func credential(_ userKey: String, _ passwordKey: String) throws(APIError) -> UserCredential? {
         let user = try text(userKey)
         let password = try text(passwordKey)
         guard user != nil || password != nil else { return nil }
         guard let user else { throw .invalidRequest("the default \(passwordKey) is set, but \(userKey) is not") }
-        return Credentials(user: user, password: password ?? "")
+        return UserCredential(user: user, password: password ?? "")
     }
 
     private func pins() throws(APIError) -> String? {

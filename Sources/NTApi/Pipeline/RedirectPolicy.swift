@@ -51,6 +51,7 @@ enum RedirectPolicy {
                         "redirect not followed: the body holds a secret, and \(to.host) is another origin"))
             }
             next.headers.removeSecrets()
+            next.digest = nil
             next.headers.remove("Host")
         }
         if case .stream(let stream) = next.body {

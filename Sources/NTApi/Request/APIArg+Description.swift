@@ -17,6 +17,7 @@ extension APIArg: CustomStringConvertible {
         case .header(let name, let value, let isAdded):
             "\(isAdded ? "addHeader" : "header")(\(quoted(name)), \(shownHeader(value, of: name)))"
         case .basicAuth: "basicAuth(\(Secrets.redacted), \(Secrets.redacted))"
+        case .digestAuth: "digestAuth(\(Secrets.redacted), \(Secrets.redacted))"
         case .bearer: "bearer(\(Secrets.redacted))"
         case .timeout(let clock, let seconds): "timeout(\(seconds)\(clock == .idle ? "" : ", .\(clock.rawValue)"))"
         case .method(let method): "method(\(quoted(method)))"
@@ -24,6 +25,7 @@ extension APIArg: CustomStringConvertible {
         case .option(let name, let value):
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
+        case .download(let path): "download(to: \(quoted(path)))"
         case .invalid(let message): "invalid(\(message))"
         }
     }
@@ -54,6 +56,7 @@ extension HandlerKinds: CustomStringConvertible {
     public var description: String {
         let names: [(HandlerKinds, String)] = [
             (.response, ".response"), (.uploadProgress, ".uploadProgress"), (.downloadProgress, ".downloadProgress"),
+            (.data, ".data"), (.decision, ".decision"),
         ]
         return "[\(names.filter { contains($0.0) }.map(\.1).joined(separator: ", "))]"
     }

@@ -65,6 +65,9 @@ private struct JSONArgReader {
         case "basic_auth":
             try expect(2...2)
             return .basicAuth(try string(0), try string(1))
+        case "digest_auth":
+            try expect(2...2)
+            return .digestAuth(try string(0), try string(1))
         case "bearer": return .bearer(try string())
         case "timeout": return .timeout(try seconds(), try choice(1, or: .idle))
         case "method": return .method(try string())
@@ -72,6 +75,9 @@ private struct JSONArgReader {
         case "option": return try option()
         case "response_thread": return .responseThread(try thread())
         case "upload_progress_thread": return .uploadProgressThread(try thread())
+        case "decision_thread": return .decisionThread(try thread())
+        case "data_thread": return .dataThread(try thread())
+        case "download": return .download(to: try string())
         case "download_progress_thread": return .downloadProgressThread(try thread())
         default: throw problem("there is no arg of this kind")
         }

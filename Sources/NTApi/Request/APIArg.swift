@@ -19,12 +19,14 @@ public struct APIArg: Sendable {
         case baseURL(String)
         case header(name: String, value: String, isAdded: Bool)
         case basicAuth(user: String, password: String)
+        case digestAuth(user: String, password: String)
         case bearer(String)
         case timeout(TimeoutClock, seconds: Double)
         case method(String)
         case cachePolicy(CachePolicy)
         case option(name: String, value: String)
         case thread(HandlerKinds, CallbackThread)
+        case download(path: String)
         /// A value that cannot be sent; the request fails with this message.
         case invalid(String)
     }
@@ -76,7 +78,9 @@ public struct HandlerKinds: OptionSet, Sendable {
     public static let response = HandlerKinds(rawValue: 1)
     public static let uploadProgress = HandlerKinds(rawValue: 2)
     public static let downloadProgress = HandlerKinds(rawValue: 4)
-    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress]
+    public static let data = HandlerKinds(rawValue: 8)
+    public static let decision = HandlerKinds(rawValue: 16)
+    public static let all: HandlerKinds = [.response, .uploadProgress, .downloadProgress, .data, .decision]
 }
 
 extension APIArg {
@@ -159,6 +163,16 @@ extension APIArg {
         stream.map { APIArg(.stream($0, contentType: contentType)) } ?? APIArg(.suppressed)
     }
 
+    /// Writes the body of a successful response to a file, with constant memory, instead of keeping it in memory.
+    ///
+    /// The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
+    /// temporary file beside it. The body of an error stays in the response.
+    ///
+    /// - Parameter path: the file to make, in a folder that exists and can be written to.
+    public static func download(to path: String?) -> APIArg {
+        path.map { APIArg(.download(path: $0)) } ?? APIArg(.suppressed)
+    }
+
     /// Replaces the whole URL before the query, command included, for this request.
     public static func baseURL(_ url: String?) -> APIArg { url.map { APIArg(.baseURL($0)) } ?? APIArg(.suppressed) }
 
@@ -176,6 +190,15 @@ extension APIArg {
     public static func basicAuth(_ user: String?, _ password: String?) -> APIArg {
         guard let user, let password else { return APIArg(.suppressed) }
         return APIArg(.basicAuth(user: user, password: password))
+    }
+
+    /// Answers the server's Digest challenge (RFC 7616, UTF-8); both may be empty. The password itself is never sent.
+    ///
+    /// Each request is sent twice: without credentials and without its body, to be given a nonce, and then with both. In
+    /// the place of an Authorization header, whichever comes last.
+    public static func digestAuth(_ user: String?, _ password: String?) -> APIArg {
+        guard let user, let password else { return APIArg(.suppressed) }
+        return APIArg(.digestAuth(user: user, password: password))
     }
 
     /// The Authorization header with a bearer token (RFC 6750).
@@ -216,6 +239,12 @@ extension APIArg {
     public static func downloadProgressThread(_ thread: CallbackThread?) -> APIArg {
         handlers(.downloadProgress, on: thread)
     }
+
+    /// Says where the data handler runs; where the response handler does, unless said.
+    public static func dataThread(_ thread: CallbackThread?) -> APIArg { handlers(.data, on: thread) }
+
+    /// Says where the decision handler runs; where the response handler does, unless said.
+    public static func decisionThread(_ thread: CallbackThread?) -> APIArg { handlers(.decision, on: thread) }
 
     /// Says where several handlers run.
     public static func handlers(_ kinds: HandlerKinds, on thread: CallbackThread?) -> APIArg {

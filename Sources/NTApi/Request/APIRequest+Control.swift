@@ -8,9 +8,9 @@ extension APIRequest {
         case refused
     }
 
-    /// Starts a request that was created suspended.
+    /// Starts a request that was created suspended, or lets one go on that was suspended since.
     ///
-    /// - Returns: false when it was resumed or cancelled before.
+    /// - Returns: false when it is not suspended, or was cancelled.
     @discardableResult public func resume() -> Bool {
         resume(on: nil)
     }
@@ -19,19 +19,54 @@ extension APIRequest {
     @discardableResult func resume(on transport: (any Transport)?) -> Bool {
         guard generation == Fork.generation else { return false }
         let http = httpRequest
-        let isFirst = shared.withLock { shared in
-            guard shared.machine.resume() else { return false }
-            shared.journey.begin(http)
-            shared.transport = transport
-            return true
+        let action = shared.withLock { shared in
+            let action = shared.machine.resume()
+            switch action {
+            case .start:
+                shared.journey.begin(http)
+                shared.transport = transport
+            case .releaseExchange, .nothing: shared.goOn()
+            case .tooLate: break
+            }
+            return action
         }
-        guard isFirst else { return false }
+        switch action {
+        case .start: break
+        case .releaseExchange:
+            change(.release(.suspended))
+            return true
+        case .nothing: return true
+        case .tooLate: return false
+        }
         runtime.requests.insert(self)
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
         // Before the exchange begins, which might be over before it is cancelled.
         if client.isClosed, case .success = built { cancel() }
         start()
         return true
+    }
+
+    /// Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout runs. Does not wait.
+    ///
+    /// Handlers may still be called for what was received before. The connection is kept; a server may lose patience
+    /// with it, and then the request fails once it is resumed.
+    ///
+    /// - Returns: false when it does not run, or is suspended.
+    @discardableResult public func suspend() -> Bool {
+        guard generation == Fork.generation else { return false }
+        let action = shared.withLock { shared in
+            let action = shared.machine.suspend()
+            if action != .tooLate { shared.suspendedAt = .now() }
+            return action
+        }
+        if action == .holdExchange { change(.hold(.suspended)) }
+        return action != .tooLate
+    }
+
+    /// Tells the exchange that runs, if there is one.
+    func change(_ change: ExchangeChange) {
+        let (transport, exchange) = shared.withLock { ($0.transport, $0.exchange) }
+        if let transport, let exchange { transport.change(exchange, change) }
     }
 
     /// Ends the request with the error `request cancelled`, unless its outcome stands already. Does not wait.
@@ -44,8 +79,10 @@ extension APIRequest {
         let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
         switch action {
         case .tooLate: return false
-        case .nothing: break
-        case .cancelExchange: if let exchange { transport?.cancel(exchange) }
+        case .nothing: dismissDecision()
+        case .cancelExchange:
+            if let exchange { transport?.cancel(exchange) }
+            dismissDecision()
         case .end:
             runtime.requests.insert(self)
             shared.withLock { $0.journey.begin(nil) }
@@ -80,5 +117,13 @@ extension APIRequest {
             if let index = shared.waiters.firstIndex(where: { $0 === mailbox }) { shared.waiters.remove(at: index) }
         }
         return isDone ? .completed : .timedOut
+    }
+}
+
+extension APIRequest.Shared {
+    /// While it was suspended no time has passed for the request: what is left of it is as long as before.
+    fileprivate mutating func goOn() {
+        let pause = MonotonicTime.now().seconds(since: suspendedAt)
+        journey.deadline = journey.deadline.advanced(bySeconds: pause)
     }
 }

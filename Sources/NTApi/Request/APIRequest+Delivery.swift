@@ -96,9 +96,9 @@ extension APIRequest {
         runtime.requests.remove(self)
     }
 
-    private func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }
+    func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }
 
-    private func warnThatThreadEnded() {
+    func warnThatThreadEnded() {
         log(.warn, "the thread that was to run a callback has ended: it runs on a background worker")
     }
 }

@@ -15,12 +15,14 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     private func beginExchange(_ http: HTTPRequest) -> Bool {
+        let clientKinds = client.decisionKinds
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
-                reportsProgress: shared.handlers.wantsProgress, observer: self)
+                reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared.handlers, clientKinds),
+                holds: shared.machine.isSuspended ? .suspended : [], observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(for: http.settings)
@@ -71,7 +73,7 @@ extension APIRequest: ExchangeObserver {
             let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
-            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress else { return nil }
+            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil else { return nil }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -101,13 +103,43 @@ extension APIRequest: ExchangeObserver {
             case .none: break
             case .refuse(let error): refusal = error
             case .follow(let next):
-                RequestLog.redirected(self, head.status, to: next)
-                shared.withLock { $0.journey.redirects += 1 }
-                if !beginExchange(next) { finishCancelled(deliveries) }
-                return
+                guard asks(for: .redirect) else { return follow(next, head, deliveries) }
+                return askForRedirect(to: next, head, result, deliveries)
             }
         }
-        let content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+        complete(result, refusal: refusal, deliveries)
+    }
+
+    private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
+        guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        RequestLog.redirected(self, head.status, to: next)
+        shared.withLock { $0.journey.redirects += 1 }
+        if !beginExchange(next) { finishCancelled(deliveries) }
+    }
+
+    private func askForRedirect(
+        to next: HTTPRequest, _ head: ResponseHead, _ result: ExchangeResult, _ deliveries: DeliveryBatch
+    ) {
+        leaveTransport()
+        ask(.redirect, head, redirectedRequest: next, deliveries) { answer, deliveries in
+            self.decisionIsOver()
+            switch answer {
+            case .follow(let other): self.follow(other, head, deliveries)
+            case .refuse: self.complete(result, refusal: nil, deliveries)
+            case .proceed, .download: self.follow(next, head, deliveries)
+            }
+        }
+    }
+
+    /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
+    private func leaveTransport() { shared.withLock { $0.transport = nil } }
+
+    /// The exchange was the last.
+    private func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
+        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
+        guard !isCancelled else { return finishCancelled(deliveries) }
+        var content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+        finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
     }
@@ -130,7 +162,11 @@ extension APIRequest: ExchangeObserver {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error)
     }
 
-    private func finishCancelled(_ deliveries: DeliveryBatch) { finish(journeyEnd(error: .cancelled), deliveries) }
+    private func finishCancelled(_ deliveries: DeliveryBatch) {
+        var content = journeyEnd(error: .cancelled)
+        finishDownload(&content)
+        finish(content, deliveries)
+    }
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
@@ -197,6 +233,8 @@ extension APIRequest.Shared {
 
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
+
+    var wantsData: Bool { data != nil || eventKinds.contains(.data) }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

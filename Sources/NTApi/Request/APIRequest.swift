@@ -5,7 +5,7 @@
 public final class APIRequest: Sendable {
     /// What a request is doing.
     public enum State: Sendable {
-        /// Created, not yet resumed.
+        /// Created and not yet resumed, or suspended since.
         case suspended
         /// Resumed; the handler has not returned.
         case running
@@ -21,10 +21,15 @@ public final class APIRequest: Sendable {
     /// latest when the handler is slower than the network.
     public typealias ProgressHandler = @Sendable (TransferProgress) -> Void
 
+    /// Receives a piece of the body of a successful response; the network waits while the handler is behind.
+    public typealias DataHandler = @Sendable (ResponseData) -> Void
+
     /// What an event that was taken from a mailbox tells (the pull style).
     package enum Event: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
+        case data(ResponseData)
+        case decision(RequestDecision)
     }
 
     /// Why events cannot be delivered.
@@ -41,6 +46,9 @@ public final class APIRequest: Sendable {
         var response: ResponseHandler?
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
+        var data: DataHandler?
+        var decision: DecisionHandler?
+        var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
         var makeEvent: EventMaker?
     }
@@ -54,7 +62,14 @@ public final class APIRequest: Sendable {
         var priority = 0.5
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
+        /// Of the response whose body arrives, where that goes elsewhere than into the response.
+        var head: ResponseHead?
+        var download: DownloadFile?
         var journey = RequestJourney()
+        /// What the request waits for. It keeps the request, not the other way round.
+        weak var decision: RequestDecision?
+        var decisionTimer: EngineTimer?
+        var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
@@ -72,6 +87,8 @@ public final class APIRequest: Sendable {
     let responseDestination: Destination
     let uploadProgressDestination: Destination
     let downloadProgressDestination: Destination
+    let dataDestination: Destination
+    let decisionDestination: Destination
     let logFlags: LogFlags
     let runtime: Runtime
     let generation = Fork.generation
@@ -92,6 +109,8 @@ public final class APIRequest: Sendable {
         responseDestination = Destination(threads.response)
         uploadProgressDestination = Destination(threads.uploadProgress)
         downloadProgressDestination = Destination(threads.downloadProgress)
+        dataDestination = threads.data.map { Destination($0) } ?? responseDestination
+        decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
     }
 
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
@@ -105,6 +124,7 @@ public final class APIRequest: Sendable {
             if shared.machine.isCancelled { return .cancelled }
             switch shared.machine.phase {
             case .suspended: return .suspended
+            case .running where shared.machine.isSuspended: return .suspended
             case .running, .ending, .delivering: return .running
             case .done: return .completed
             }
@@ -138,6 +158,12 @@ public final class APIRequest: Sendable {
 
     /// Body bytes received so far as they came over the wire, and as announced.
     public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
+
+    /// The status of the response whose body is being received by the data handler or into a file; nil before.
+    public var receivedStatus: Int? { read(nil) { $0.head }?.status }
+
+    /// The headers of the response whose body is being received by the data handler or into a file; none before.
+    public var receivedHeaders: HTTPHeaders { read(nil) { $0.head }?.headers ?? HTTPHeaders() }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
     public var curlCommand: String? { (try? built.get()).map(CurlCommand.text) }
@@ -175,21 +201,51 @@ public final class APIRequest: Sendable {
         configure { $0.downloadProgress = handler }
     }
 
+    /// Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
+    ///
+    /// Called with one piece after the other, each of 320 KB at most, decompressed. While the handler is behind, the network
+    /// waits, so that memory stays bounded. The response handler follows the last piece. The body of an error is in the
+    /// response, as ever. Over HTTP/1.1 unless the option `httpVersion` says otherwise, because there a connection that is
+    /// not read from holds up no other request.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setDataHandler(_ handler: DataHandler?) -> Bool {
+        configure { $0.data = handler }
+    }
+
+    /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
+    ///
+    /// - Parameter kinds: what it wants to be asked for; the client is asked for the others.
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setDecisionHandler(
+        for kinds: RequestDecision.Kinds = .all, _ handler: DecisionHandler?
+    ) -> Bool {
+        configure {
+            $0.decision = handler
+            $0.decisionKinds = handler == nil ? [] : kinds
+        }
+    }
+
     /// Delivers events to be taken from the mailboxes of these handlers instead of calling them.
     ///
     /// - Returns: nil when done, else what was wrong.
     package func setEvents(_ kinds: HandlerKinds, _ makeEvent: @escaping EventMaker) -> EventProblem? {
         let destinations: [(HandlerKinds, Destination)] = [
             (.response, responseDestination), (.uploadProgress, uploadProgressDestination),
-            (.downloadProgress, downloadProgressDestination),
+            (.downloadProgress, downloadProgressDestination), (.data, dataDestination),
+            (.decision, decisionDestination),
         ]
         guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return .noMailbox }
         let done = configure {
             $0.eventKinds = kinds
             $0.makeEvent = makeEvent
+            if kinds.contains(.decision) { $0.decisionKinds = .all }
         }
         return done ? nil : .tooLate
     }
+
+    /// Says which decisions are delivered as events.
+    package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }
 
     private func configure(_ change: (inout Handlers) -> Void) -> Bool {
         guard generation == Fork.generation else { return false }

@@ -17,6 +17,9 @@ public struct APIResponse: Sendable {
     /// The body, decompressed. Readable in errors too.
     public var data: ResponseData { ResponseData(bytes: content.body) }
 
+    /// The file that the body was written to, with the arg `download`; nil when it was not, because of an error, say.
+    public var file: String? { content.file }
+
     /// The body as text; bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 

@@ -27,11 +27,15 @@ struct AppliedArgs {
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
+    /// In the place of an Authorization header.
+    private(set) var digest: UserCredential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     /// Nil leaves it to the client.
     private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
+    /// The file that the body of the response is to become.
+    private(set) var download: String?
     private(set) var secrets = MarkedSecrets()
 
     init(_ args: [APIArg]) throws(APIError) {
@@ -53,15 +57,20 @@ struct AppliedArgs {
         case .baseURL(let url): baseURL = url
         case .header(let name, let value, let isAdded):
             try HeaderSyntax.check(name: name, value: value)
+            if digest != nil, name.equalsIgnoringASCIICase("authorization") { digest = nil }
             if isAdded {
                 headers.add(name, value, isSecret: arg.isMarkedSecret)
             } else {
                 headers.set(name, value, isSecret: arg.isMarkedSecret)
             }
         case .basicAuth(let user, let password): try setBasicAuth(user, password)
+        case .digestAuth(let user, let password):
+            try Self.checkAuth("digest", user, password)
+            digest = UserCredential(user: user, password: password)
+            headers.remove("Authorization")
         case .bearer(let token):
             try HeaderSyntax.check(name: "Authorization", value: token)
-            headers.set("Authorization", "Bearer \(token)", isSecret: true)
+            setAuthorization("Bearer \(token)")
         case .timeout(let clock, let seconds):
             guard seconds > 0 else {
                 throw .invalidRequest("the \(clock.rawValue) timeout is \(seconds) s: it must be above 0")
@@ -70,6 +79,7 @@ struct AppliedArgs {
         case .method(let token):
             try HeaderSyntax.check(method: token)
             method = token
+        case .download(let path): download = path
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
@@ -80,10 +90,19 @@ struct AppliedArgs {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
             throw .invalidRequest("the user of basic auth has a colon: RFC 7617 has no way to send it")
         }
+        try Self.checkAuth("basic", user, password)
+        setAuthorization("Basic \(Base64.encode("\(user):\(password)".utf8))")
+    }
+
+    private static func checkAuth(_ scheme: String, _ user: String, _ password: String) throws(APIError) {
         guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
-            throw .invalidRequest("user or password of basic auth has a control character")
+            throw .invalidRequest("user or password of \(scheme) auth has a control character")
         }
-        headers.set("Authorization", "Basic \(Base64.encode("\(user):\(password)".utf8))", isSecret: true)
+    }
+
+    private mutating func setAuthorization(_ value: String) {
+        digest = nil
+        headers.set("Authorization", value, isSecret: true)
     }
 
     private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {
@@ -128,12 +147,16 @@ struct QueryArgs: Sequence, IteratorProtocol {
     }
 }
 
-/// Where the three handlers of a request run. Read apart from the other args: also a request that these cannot make calls
+/// Where the handlers of a request run. Read apart from the other args: also a request that these cannot make calls
 /// its handler where it was asked to.
 struct HandlerThreads: Sendable {
     private(set) var response = CallbackThread.main
     private(set) var uploadProgress = CallbackThread.main
     private(set) var downloadProgress = CallbackThread.main
+    /// Nil is where the response handler runs.
+    private(set) var data: CallbackThread?
+    /// Nil is where the response handler runs.
+    private(set) var decision: CallbackThread?
 
     init(_ args: [APIArg]) {
         for index in args.indices {
@@ -145,5 +168,7 @@ struct HandlerThreads: Sendable {
         if kinds.contains(.response) { response = thread }
         if kinds.contains(.uploadProgress) { uploadProgress = thread }
         if kinds.contains(.downloadProgress) { downloadProgress = thread }
+        if kinds.contains(.data) { data = thread }
+        if kinds.contains(.decision) { decision = thread }
     }
 }

@@ -12,6 +12,7 @@ enum CurlCommand {
             let value = field.isSecret ? Secrets.redacted : field.value
             words += ["-H", word(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
         }
+        if http.digest != nil { words += ["--digest", "--user", word(Secrets.redacted)] }
         words += body(http, built.secrets)
         let settings = http.settings
         if settings.allowsInvalidCertificate { words.append("--insecure") }

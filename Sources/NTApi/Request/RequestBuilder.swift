@@ -9,9 +9,12 @@ final class BuiltRequest: Sendable {
     let http: HTTPRequest
     let options: APIOptions
     let secrets: MarkedSecrets
+    /// The file that the body of the response is to become.
+    let download: String?
 
-    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets) {
+    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: String? = nil) {
         self.http = http
+        self.download = download
         self.options = options
         self.secrets = secrets
     }
@@ -27,13 +30,18 @@ struct RequestBuilder {
             base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
             query: applied.query)
         let transfer = try transferSettings(applied)
+        if let path = applied.download { try DownloadFile.check(path) }
         let wantsJSON = try !applied.options.isOn(.rawData)
         var headers = applied.headers
         let body = try body(applied.body, &headers)
+        // What is decoded on the way could not be gone on with later, and its length is not known before the end.
+        if applied.download != nil { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
-        return HTTPRequest(
+        var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
+        if let digest = applied.digest { request.digest = digest }
+        return request
     }
 
     /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.

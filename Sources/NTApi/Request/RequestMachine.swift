@@ -22,6 +22,23 @@ struct RequestMachine: Sendable {
         case done
     }
 
+    enum ResumeAction: Equatable {
+        case start
+        case releaseExchange
+        /// It stands between two exchanges: the next one begins as usual.
+        case nothing
+        /// It was not suspended, or has ended.
+        case tooLate
+    }
+
+    enum SuspendAction: Equatable {
+        case holdExchange
+        /// It stands between two exchanges: the next one begins suspended.
+        case nothing
+        /// It does not run, or is suspended already.
+        case tooLate
+    }
+
     enum CancelAction: Equatable {
         /// It has ended: the handler gets, or has got, the response.
         case tooLate
@@ -38,9 +55,16 @@ struct RequestMachine: Sendable {
         case deliverResponse
     }
 
+    enum DataAction: Equatable {
+        case nothing
+        case postData
+        case deliverResponse
+    }
+
     enum EndAction: Equatable {
         case deliverResponse
-        /// Progress is on its way: it calls for the response when it is through, or when the wait has been long enough.
+        /// Progress or data is on its way: it calls for the response when it is through; progress also when the wait has
+        /// been long enough.
         case awaitProgress
     }
 
@@ -100,14 +124,26 @@ struct RequestMachine: Sendable {
 
     private(set) var phase = Phase.suspended
     private(set) var isCancelled = false
+    /// Whether the caller has suspended it while it ran.
+    private(set) var isSuspended = false
     private var hasExchange = false
     private var lanes = Lanes()
+    private var data = DataLane()
 
-    /// - Returns: false when it was resumed or cancelled before.
-    mutating func resume() -> Bool {
-        guard phase == .suspended else { return false }
-        phase = .running
-        return true
+    mutating func resume() -> ResumeAction {
+        if phase == .suspended {
+            phase = .running
+            return .start
+        }
+        guard phase == .running, isSuspended, !isCancelled else { return .tooLate }
+        isSuspended = false
+        return hasExchange ? .releaseExchange : .nothing
+    }
+
+    mutating func suspend() -> SuspendAction {
+        guard phase == .running, !isSuspended, !isCancelled else { return .tooLate }
+        isSuspended = true
+        return hasExchange ? .holdExchange : .nothing
     }
 
     mutating func cancel() -> CancelAction {
@@ -158,11 +194,29 @@ struct RequestMachine: Sendable {
         return deliverIfFree()
     }
 
-    /// The outcome stands. Progress that waits is told first when all went well, and dropped otherwise; a handler that
-    /// runs is waited for.
+    /// A piece of the body has come.
+    mutating func dataArrived(_ bytes: UnsafeRawBufferPointer) -> DataLane.Arrival {
+        // Of a request that was cancelled nobody wants to hear any more.
+        isCancelled ? .taken : data.append(bytes)
+    }
+
+    mutating func takeData() -> (bytes: Bytes?, wasFull: Bool) {
+        if isCancelled { data.drop() }
+        guard phase == .running || phase == .ending else { return (nil, false) }
+        return data.take()
+    }
+
+    mutating func dataReturned() -> DataAction {
+        if data.returned() { return .postData }
+        return deliverIfFree() == .deliverResponse ? .deliverResponse : .nothing
+    }
+
+    /// The outcome stands. Progress that waits is told first when all went well, and dropped otherwise; data that waits is
+    /// told unless the request was cancelled; a handler that runs is waited for.
     mutating func ended(successfully: Bool) -> EndAction {
         phase = .ending
         if !successfully { dropProgress() }
+        if isCancelled { data.drop() }
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
     }
 
@@ -181,7 +235,7 @@ struct RequestMachine: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !lanes.isBusy else { return .nothing }
+        guard phase == .ending, !lanes.isBusy, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

@@ -5,6 +5,8 @@ struct ResponseContent: Sendable {
     var body = Bytes.empty
     var json: JSON?
     var prefixText: String?
+    /// The file that the body was written to.
+    var file: String?
     var error: APIError?
     var url = ""
     var startTime: Double
@@ -68,6 +70,8 @@ public struct ResponseMetrics: Sendable {
     public internal(set) var bytesSent: Int64 = 0
     /// As they came over the wire, before decompression.
     public internal(set) var bytesReceived: Int64 = 0
+    /// After decompression.
+    public internal(set) var bytesDecoded: Int64 = 0
     /// 1.0, 1.1, 2 or 3; 0 when there was no answer.
     public internal(set) var httpVersion = 0.0
     public internal(set) var connectionReused = false
@@ -81,6 +85,7 @@ public struct ResponseMetrics: Sendable {
         total = exchange.total
         bytesSent = exchange.bytesSent
         bytesReceived = exchange.bytesReceived
+        bytesDecoded = exchange.bytesDecoded
         connectionReused = exchange.connectionReused
     }
 }

@@ -11,11 +11,13 @@ struct ExchangeClocks: Sendable {
 
     private let timeouts: Timeouts
     /// When the whole request is over: the total clock, which spans retries and redirects too.
-    private let deadline: MonotonicTime
-    private let begun: MonotonicTime
+    private var deadline: MonotonicTime
+    private var begun: MonotonicTime
     private var phase = Phase.queued
     private(set) var startedAt: MonotonicTime?
     private var lastActivity: MonotonicTime
+    private var isHeld = false
+    private var suspendedAt: MonotonicTime?
 
     init(begun: MonotonicTime, timeouts: Timeouts, deadline: MonotonicTime) {
         self.begun = begun
@@ -41,6 +43,24 @@ struct ExchangeClocks: Sendable {
     /// A byte of the request's body, or of the response, moved.
     mutating func bytesMoved(_ now: MonotonicTime) { lastActivity = max(lastActivity, now) }
 
+    /// The exchange stands still for a reason on this side: a server that is not read from is not slow.
+    mutating func hold(_ holds: Holds, _ now: MonotonicTime) {
+        isHeld = true
+        if holds.contains(.suspended), suspendedAt == nil { suspendedAt = now }
+    }
+
+    /// The exchange goes on, but for the holds that are left. While it was suspended no time has passed for it.
+    mutating func release(leaving holds: Holds, _ now: MonotonicTime) {
+        isHeld = !holds.isEmpty
+        lastActivity = max(lastActivity, now)
+        guard !holds.contains(.suspended), let since = suspendedAt else { return }
+        suspendedAt = nil
+        let pause = now.seconds(since: since)
+        deadline = deadline.advanced(bySeconds: pause)
+        begun = begun.advanced(bySeconds: pause)
+        startedAt = startedAt?.advanced(bySeconds: pause)
+    }
+
     /// The earliest moment at which a clock runs out unless something happens; moves later when bytes move.
     var nextDeadline: MonotonicTime { next.deadline }
 
@@ -54,6 +74,7 @@ struct ExchangeClocks: Sendable {
     func queued(until now: MonotonicTime) -> Double { (startedAt ?? now).seconds(since: begun) }
 
     private var next: (clock: TimeoutClock, deadline: MonotonicTime) {
+        guard suspendedAt == nil else { return (.total, .distantFuture) }
         var next = (clock: TimeoutClock.total, deadline: deadline)
         func consider(_ clock: TimeoutClock, from start: MonotonicTime) {
             guard let seconds = timeouts[clock] else { return }
@@ -66,7 +87,7 @@ struct ExchangeClocks: Sendable {
             return next
         }
         if phase == .connecting { consider(.connect, from: startedAt) }
-        consider(.idle, from: lastActivity)
+        if !isHeld { consider(.idle, from: lastActivity) }
         consider(.attempt, from: startedAt)
         return next
     }

@@ -33,10 +33,11 @@ public struct HTTPRequest: Sendable {
         @exclusivity(unchecked) var body: Body
         @exclusivity(unchecked) var settings: TransferSettings
         @exclusivity(unchecked) var hasSecretBody: Bool
+        @exclusivity(unchecked) var digest: UserCredential?
 
         init(
             _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
-            _ hasSecretBody: Bool
+            _ hasSecretBody: Bool, _ digest: UserCredential? = nil
         ) {
             self.method = method
             self.url = url
@@ -44,9 +45,10 @@ public struct HTTPRequest: Sendable {
             self.body = body
             self.settings = settings
             self.hasSecretBody = hasSecretBody
+            self.digest = digest
         }
 
-        func copy() -> Storage { Storage(method, url, headers, body, settings, hasSecretBody) }
+        func copy() -> Storage { Storage(method, url, headers, body, settings, hasSecretBody, digest) }
     }
 
     private var storage: Storage
@@ -82,6 +84,12 @@ public struct HTTPRequest: Sendable {
     var hasSecretBody: Bool {
         get { storage.hasSecretBody }
         set { changed.hasSecretBody = newValue }
+    }
+
+    /// What answers a Digest challenge of the server (RFC 7616); never sent on to another origin.
+    var digest: UserCredential? {
+        get { storage.digest }
+        set { changed.digest = newValue }
     }
 
     init(

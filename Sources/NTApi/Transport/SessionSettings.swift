@@ -3,16 +3,16 @@
 /// One reference, so that settings are copied and compared as quickly as without it.
 final class SessionSettings: Sendable, Equatable {
     let identity: ConnectionIdentity
-    /// For the server, when it asks for them.
-    let credentials: Credentials?
+    /// For the server, when it asks for one.
+    let credential: UserCredential?
 
-    init(identity: ConnectionIdentity, credentials: Credentials?) {
+    init(identity: ConnectionIdentity, credential: UserCredential?) {
         self.identity = identity
-        self.credentials = credentials
+        self.credential = credential
     }
 
     static func == (left: SessionSettings, right: SessionSettings) -> Bool {
-        left === right || left.identity == right.identity && left.credentials == right.credentials
+        left === right || left.identity == right.identity && left.credential == right.credential
     }
 }
 
@@ -22,14 +22,6 @@ final class SessionContext: Sendable {
     let connections: OwnConnections?
 
     init(connections: OwnConnections?) { self.connections = connections }
-}
-
-/// A user and a password. Prints itself without the latter.
-struct Credentials: Sendable, Hashable, CustomStringConvertible {
-    var user: String
-    var password: String
-
-    var description: String { "\(user):\(Secrets.redacted)" }
 }
 
 /// By what a connection is told from others to the same server: who it was opened as, and what it was checked against.
@@ -43,7 +35,7 @@ struct ConnectionIdentity: Sendable, Hashable {
     var pinnedKeys: String?
     /// A name, an address, or `host!address`.
     var networkInterface: String?
-    var proxy: Credentials?
+    var proxy: UserCredential?
     /// The proxy, where it has credentials, its own or in the URL.
     var proxyURL: String?
 

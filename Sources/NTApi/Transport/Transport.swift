@@ -5,6 +5,9 @@ protocol Transport: AnyObject, Sendable {
 
     /// Ends an exchange with `cancelled` unless it has ended. Does not wait.
     func cancel(_ exchange: Exchange)
+
+    /// Holds an exchange, lets it go on, or routes its body. Does not wait, and does nothing when it has ended.
+    func change(_ exchange: Exchange, _ change: ExchangeChange)
 }
 
 /// One request to one server, without redirects.
@@ -15,11 +18,15 @@ final class Exchange: Sendable {
     /// When the whole request is over, whatever the exchange's own clocks say.
     let deadline: MonotonicTime
     let reportsProgress: Bool
+    /// Whether the observer says where the body goes; into the result otherwise.
+    let routesBody: Bool
     let observer: any ExchangeObserver
     // Safe to share: both are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
     nonisolated(unsafe) var transfer: AnyObject?
     nonisolated(unsafe) var phase = Phase.new
+    /// What it is held by from the start.
+    nonisolated(unsafe) var firstHolds: Holds
 
     enum Phase {
         case new
@@ -31,12 +38,15 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        observer: any ExchangeObserver
+        routesBody: Bool = false,
+        holds: Holds = [], observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
         self.deadline = deadline
         self.reportsProgress = reportsProgress
+        self.routesBody = routesBody
+        firstHolds = holds
         self.observer = observer
     }
 }
@@ -48,6 +58,9 @@ protocol ExchangeObserver: AnyObject, Sendable {
 
     /// Body bytes received so far, as they came over the wire; total nil while unknown. Only with `reportsProgress`.
     func exchangeDidReceive(_ bytes: Int64, of total: Int64?)
+
+    /// The head of a final response is there: where does its body go? Only with `routesBody`.
+    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute
 
     /// The exchange is over. Called once, and nothing after it.
     ///
@@ -90,5 +103,7 @@ struct ExchangeMetrics: Sendable {
     var total = 0.0
     var bytesSent: Int64 = 0
     var bytesReceived: Int64 = 0
+    /// After decompression.
+    var bytesDecoded: Int64 = 0
     var connectionReused = false
 }

@@ -181,7 +181,7 @@ import Testing
         }
         let settings = try #require(client.request("x").httpRequest?.settings)
         #expect(settings.cachePolicy == .reloadIgnoringCache)
-        #expect(settings.session?.credentials == Credentials(user: "ann", password: "p:w"))
+        #expect(settings.session?.credential == UserCredential(user: "ann", password: "p:w"))
         #expect(settings.context == nil)
         let own = client.request("x", args: [.cachePolicy(.protocol)]).httpRequest?.settings
         #expect(own?.cachePolicy == .protocol)

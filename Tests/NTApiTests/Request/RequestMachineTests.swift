@@ -23,6 +23,18 @@ import Testing
         private var deliveries = 0
         private var isDelivering = false
         private var lanes = [Lane(), Lane()]
+        private var data = Data()
+        private var isSuspended = false
+
+        private struct Data {
+            var sent = 0
+            var told = 0
+            var posted = 0
+            var isRunning = false
+            var isFull = false
+        }
+
+        private static let bytes = [UInt8](repeating: 0, count: 100_000)
 
         private struct Lane {
             var total: Int64?
@@ -49,15 +61,20 @@ import Testing
                 if machine.progressed(direction, TransferProgress(bytes: 7, total: 9)) { violate("posts when done") }
                 while lanes[direction.rawValue].posted > 0 { runJob(direction) }
             }
+            while data.posted > 0 { runDataJob() }
+            if machine.suspend() != .tooLate { violate("suspends when done") }
             if machine.progressWaitIsOver() != .nothing { violate("delivers when done") }
             if machine.cancel() != .tooLate { violate("cancels when done") }
-            if machine.resume() { violate("resumes when done") }
+            if machine.resume() != .tooLate { violate("resumes when done") }
             check()
         }
 
         private mutating func step() {
             let direction = Bool.random(using: &generator) ? RequestMachine.Direction.upload : .download
-            switch Int.random(in: 0..<20, using: &generator) {
+            switch Int.random(in: 0..<27, using: &generator) {
+            case 20: suspend()
+            case 21..<24: dataArrives()
+            case 24..<27: runDataJob()
             case 0..<3: resume()
             case 3: cancel()
             case 4..<11: report(direction)
@@ -70,11 +87,66 @@ import Testing
         }
 
         private mutating func resume() {
-            guard machine.resume() else { return }
-            note("resume")
-            if isResumed { violate("resumed twice") }
-            isResumed = true
-            begin()
+            let action = machine.resume()
+            guard action != .tooLate else { return }
+            note("resume: \(action)")
+            if (action == .start) == isResumed { violate("resumed twice") }
+            if action == .start {
+                isResumed = true
+                begin()
+            } else {
+                if !isSuspended || (action == .releaseExchange) != hasExchange { violate("releases what is not held") }
+                isSuspended = false
+            }
+        }
+
+        private mutating func suspend() {
+            let action = machine.suspend()
+            guard action != .tooLate else { return }
+            note("suspend: \(action)")
+            if isSuspended || (action == .holdExchange) != hasExchange { violate("holds what does not run") }
+            isSuspended = true
+        }
+
+        private mutating func dataArrives() {
+            guard hasExchange, !isSuspended, !data.isFull else { return }
+            let count = Int.random(in: 1...100_000, using: &generator)
+            let arrival = Self.bytes.withUnsafeBytes {
+                machine.dataArrived(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
+            note("data \(count): \(arrival)")
+            switch arrival {
+            case .taken: data.sent += count
+            case .takenFirst:
+                data.sent += count
+                data.posted += 1
+                if data.posted > 1 { violate("two jobs for the data handler") }
+            case .full: data.isFull = true
+            case .outOfMemory: violate("out of memory")
+            }
+        }
+
+        private mutating func runDataJob() {
+            guard data.posted > 0 else { return }
+            if !data.isRunning {
+                data.isRunning = true
+                let (bytes, wasFull) = machine.takeData()
+                if wasFull != data.isFull, bytes != nil { violate("the network waits for nothing") }
+                if wasFull { data.isFull = false }
+                guard let bytes else { return }
+                note("tells data \(bytes.count)")
+                if isDelivering || deliveries > 0 { violate("data after the response") }
+                if bytes.count > DataLane.capacity + 100_000 { violate("\(bytes.count) bytes wait") }
+                data.told += bytes.count
+            } else {
+                data.isRunning = false
+                data.posted -= 1
+                switch machine.dataReturned() {
+                case .nothing: break
+                case .postData: data.posted += 1
+                case .deliverResponse: deliver()
+                }
+            }
         }
 
         private mutating func begin() {
@@ -195,6 +267,7 @@ import Testing
 
         private mutating func check() {
             if deliveries != 1 { violate("\(deliveries) deliveries") }
+            if !machine.isCancelled, data.told != data.sent { violate("\(data.told) of \(data.sent) bytes told") }
             for lane in lanes {
                 for (one, next) in zip(lane.told, lane.told.dropFirst()) where next.bytes < one.bytes {
                     violate("progress goes back")
@@ -228,7 +301,7 @@ import Testing
         let cancels = [machine.cancel(), machine.cancel()]
         #expect(cancels == [.end, .tooLate])
         let resumes = machine.resume()
-        #expect(!resumes)
+        #expect(resumes == .tooLate)
         let end = machine.ended(successfully: false)
         #expect(end == .deliverResponse)
         machine.handlerReturned()

@@ -34,6 +34,8 @@ final class Recorder: ExchangeObserver {
         }
     }
 
+    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute { .memory }
+
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let waiter = state.withLock { state in
             state.results.append(result)
@@ -110,6 +112,8 @@ final class Signal: Sendable {
         state.broadcast()
         for waiter in waiters { waiter.resume() }
     }
+
+    var isSet: Bool { state.withLock { $0.isSet } }
 
     func wait() async {
         await withCheckedContinuation { continuation in

@@ -263,6 +263,7 @@ def test_an_arg_that_c_cannot_hold_reaches_the_handler(fault: ntapi.Client) -> N
     [
         ntapi.bearer("sesame"),
         ntapi.basic_auth("user", "sesame"),
+        ntapi.digest_auth("user", "sesame"),
         ntapi.header("Authorization", "sesame"),
         ntapi.url("token", "sesame"),
         ntapi.url("q", "sesame").secret(),

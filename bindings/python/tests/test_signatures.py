@@ -47,7 +47,7 @@ FUNCTIONS = {
         r"^((?:const |struct )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
     )
 }
-BYTES_WITH_NUL = {"ntapi_response_data", "ntapi_response_json_pickle"}
+BYTES_WITH_NUL = {"ntapi_data_bytes", "ntapi_response_data", "ntapi_response_json_pickle"}
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.
 """
 
@@ -74,13 +74,15 @@ def c_type(text: str) -> Any:
 def argument_types(arguments: str) -> tuple[Any, ...]:
     if arguments.strip() == "void":
         return ()
+    # Bytes may contain NUL, and so must not become a Python string by themselves.
+    arguments = arguments.replace("const char *bytes", "const void *bytes")
     types = (re.sub(r"\w+$", "", argument.strip()).strip() for argument in arguments.split(","))
     return tuple(map(c_type, types))
 
 
 def test_the_parser_finds_the_header() -> None:
     assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
-    assert len(CALLBACKS) == 15
+    assert len(CALLBACKS) == 17
     assert "ntapi_thread" in ENUMS
 
 

@@ -2,11 +2,13 @@
 enum EngineCommand: Sendable {
     case begin(Exchange)
     case cancel(Exchange)
+    case change(Exchange, ExchangeChange)
     /// A streamed body has its next piece.
     case resumeUpload(Exchange)
     /// The caller's code, which was being called when the exchange ended, has returned.
     case uploadIdle(Exchange)
-    case timer(MonotonicTime, @Sendable () -> Void)
+    case timer(EngineTimer)
+    case cancelTimer(EngineTimer)
 }
 
 /// The commands on their way to the network thread, with one wake-up for many.
@@ -60,10 +62,11 @@ final class CommandQueue: Sendable {
         return acceptance
     }
 
-    /// From a worker to a thread that runs; while it stops, too, because its last exchanges wait for this.
+    /// To a thread that runs; while it stops, too, because its last exchanges wait for this. One that is not started yet
+    /// finds it, behind the command that starts it.
     func report(_ command: EngineCommand) {
         let sleeper = state.withLock { state -> Waker? in
-            guard state.phase == .running || state.phase == .stopping else { return nil }
+            guard state.phase != .stopped else { return nil }
             state.commands.append(command)
             return state.sleeper.take()
         }

@@ -24,7 +24,11 @@ func curlWritesBody(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let transfer = transfer(data) else { return 0 }
-    return transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
+    switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) {
+    case .taken: return count
+    case .paused: return Int(CURL_WRITEFUNC_PAUSE)
+    case .stopped: return stopWriting(count)
+    }
 }
 
 /// Any number but that of the bytes is an error.
@@ -52,6 +56,7 @@ func curlReadsPart(
 private func read(
     from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer
 ) -> Int {
+    guard !transfer.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
     switch source.read(into: buffer) {
     case .bytes(let count): return count
     case .end: return 0

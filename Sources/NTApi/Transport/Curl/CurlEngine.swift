@@ -63,9 +63,14 @@ final class CurlEngine: Sendable {
     func giveBack(_ loop: DirectLoop, _ loan: Int) { direct.giveBack(loop, loan) }
 
     /// Runs a job on a worker at a moment; at once when the engine is stopped before.
-    func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) {
-        threads[0].schedule(at: moment, job)
+    @discardableResult func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> EngineTimer {
+        let timer = EngineTimer(at: moment, job)
+        threads[0].schedule(timer)
+        return timer
     }
+
+    /// Calls a job off, unless its moment has come.
+    func cancel(_ timer: EngineTimer) { threads[0].cancel(timer) }
 
     /// Ends every exchange as cancelled, and the threads. For process exit; may be called again.
     ///

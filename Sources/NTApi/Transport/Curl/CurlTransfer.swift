@@ -1,8 +1,11 @@
 import CCurl
 
-/// The time at which the loop woke; shared with the transfers, so that a callback for every 16 KB need not ask the system.
-final class LoopClock {
-    var now = MonotonicTime.now()
+/// What a turn of the loop shares with its transfers.
+final class LoopTurn {
+    /// The time at which the loop woke, so that a callback for every 16 KB need not ask the system.
+    @exclusivity(unchecked) var now = MonotonicTime.now()
+    /// What is to happen elsewhere, handed over at the end of the turn.
+    let deliveries = DeliveryBatch()
 }
 
 /// An exchange and everything that libcurl uses for it. On the network thread only.
@@ -13,7 +16,7 @@ final class CurlTransfer {
     let origin: Origin
     /// The request's URL, checked, and in ASCII.
     let url: String
-    let clock: LoopClock
+    let turn: LoopTurn
     @exclusivity(unchecked) var clocks: ExchangeClocks
     @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
@@ -34,17 +37,24 @@ final class CurlTransfer {
     /// Whether the server said of the connection before that it did nothing with the request.
     @exclusivity(unchecked) var refusal = StreamRefusal()
     @exclusivity(unchecked) private var assembler = HeaderAssembler()
+    @exclusivity(unchecked) private(set) var holds: Holds
+    @exclusivity(unchecked) private var route = BodyRoute.memory
     private let body = Bytes()
+    @exclusivity(unchecked) private var decodedBytes: Int64 = 0
     @exclusivity(unchecked) private var connectionsUsed = 0
+    /// How often libcurl has sent the request once more because of the server's Digest challenge.
+    @exclusivity(unchecked) private var challengesAnswered = 0
     @exclusivity(unchecked) private var progress = ProgressReporter()
 
-    init(_ exchange: Exchange, to origin: Origin, url: String, clock: LoopClock) {
+    init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
         self.exchange = exchange
         self.origin = origin
         self.url = url
-        self.clock = clock
+        self.turn = turn
         clocks = ExchangeClocks(
-            begun: clock.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
+            begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
+        holds = exchange.firstHolds
+        if !holds.isEmpty { clocks.hold(holds, turn.now) }
     }
 
     var wasConnected: Bool { connectionsUsed > 0 }
@@ -82,8 +92,9 @@ final class CurlTransfer {
     ///
     /// HTTP/2 knows one harmless case, `StreamRefusal`.
     func connectionIsReady() -> Bool {
+        guard beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
-        clocks.connected(clock.now)
+        clocks.connected(turn.now)
         guard connectionsUsed > 1 else {
             if mayBeRefused { handle?.listen() }
             return true
@@ -101,8 +112,23 @@ final class CurlTransfer {
         return true
     }
 
+    /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
+    /// no second attempt of the same, and counts anew.
+    private func beginsWithoutDoubt() -> Bool {
+        guard exchange.request.digest != nil, assembler.head != nil else { return true }
+        challengesAnswered += 1
+        guard challengesAnswered <= Self.maximumChallenges else {
+            return stop(.network, "the server calls every nonce of its Digest challenge stale")
+        }
+        assembler.restart()
+        connectionsUsed = 0
+        return true
+    }
+
+    private static let maximumChallenges = 5
+
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        clocks.bytesMoved(clock.now)
+        clocks.bytesMoved(turn.now)
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -120,28 +146,93 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
+        if exchange.routesBody, !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries)) {
+            return false
+        }
         // A server may announce what it likes: no more than a megabyte is set aside on its word.
-        if let expected { _ = body.reserve(Int(min(expected, 1 << 20))) }
+        if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
         // What a redirect says in its body is not what was asked for.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        progress.reportsReceived = !isFollowed
+        // No more is what comes with a challenge, nor what answers a body that was not sent yet.
+        let isChallenge =
+            exchange.request.digest != nil
+            && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody))
+        progress.reportsReceived = !isFollowed && !isChallenge
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
         return !endsWithHead
     }
 
-    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        clocks.bytesMoved(clock.now)
-        if let limit = exchange.request.settings.maximumResponseSize, Int64(body.count + bytes.count) > limit {
-            return stop(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
+        clocks.bytesMoved(turn.now)
+        guard holds.isEmpty else { return .paused }
+        let count = decodedBytes + Int64(bytes.count)
+        if let limit = exchange.request.settings.maximumResponseSize, count > limit {
+            return stopped(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
         }
-        return body.append(bytes) || stop(.generic, "out of memory after \(body.count) bytes of the body")
+        switch route {
+        case .memory:
+            guard body.append(bytes) else {
+                return stopped(.generic, "out of memory after \(body.count) bytes of the body")
+            }
+        case .sink(let sink):
+            switch sink.receive(bytes, turn.deliveries) {
+            case .taken: break
+            case .full:
+                hold(.sink)
+                return .paused
+            case .failed(let error):
+                failure = error
+                return .stopped
+            }
+        case .undecided, .refused: return .paused
+        }
+        decodedBytes = count
+        return .taken
+    }
+
+    /// What libcurl is told about a piece of the body.
+    enum BodyAnswer {
+        case taken
+        /// It keeps the piece, and calls again when the transfer goes on.
+        case paused
+        case stopped
+    }
+
+    // MARK: Holds
+
+    func hold(_ more: Holds) {
+        holds.formUnion(more)
+        clocks.hold(more, turn.now)
+    }
+
+    func release(_ less: Holds) {
+        holds.subtract(less)
+        clocks.release(leaving: holds, turn.now)
+    }
+
+    /// - Returns: false when the exchange is to end.
+    func setRoute(_ route: BodyRoute) -> Bool {
+        self.route = route
+        switch route {
+        case .undecided: hold(.decision)
+        case .refused(let error):
+            failure = error
+            return false
+        case .memory, .sink: if holds.contains(.decision) { release(.decision) }
+        }
+        return true
     }
 
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard progress.update(sent: withoutFraming(sent), received: received) else { return }
-        clocks.bytesMoved(clock.now)
+        clocks.bytesMoved(turn.now)
         if exchange.reportsProgress { progress.report(sendTotal: sendTotal, exchange.observer) }
+    }
+
+    private func stopped(_ code: ErrorCode, _ message: String) -> BodyAnswer {
+        _ = stop(code, message)
+        return .stopped
     }
 
     private func stop(_ code: ErrorCode, _ message: String) -> Bool {
@@ -217,7 +308,7 @@ final class CurlTransfer {
     }
 
     private var metrics: ExchangeMetrics {
-        var metrics = ExchangeMetrics(queued: clocks.queued(until: clock.now))
+        var metrics = ExchangeMetrics(queued: clocks.queued(until: turn.now))
         guard let easy = handle?.easy else { return metrics }
         let reusedConnection = reusedConnection
         func number(_ info: CURLINFO) -> Int64 {
@@ -235,6 +326,7 @@ final class CurlTransfer {
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
         metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))
         metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.bytesDecoded = decodedBytes
         metrics.connectionReused = reusedConnection
         return metrics
     }

@@ -51,6 +51,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     func begin(_ exchange: Exchange) { _ = commands.add(.begin(exchange)) }
 
+    func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
+
     func cancel(_ exchange: Exchange) {
         _ = commands.add(.cancel(exchange))
         state.withLock { $0.isCancelled = true }

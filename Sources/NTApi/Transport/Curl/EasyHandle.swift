@@ -106,6 +106,11 @@ final class EasyHandle {
             customMethod = method
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
+        if let digest = request.digest {
+            options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
+            // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
+            message = .unique
+        }
     }
 }
 
@@ -138,6 +143,8 @@ struct HandleProfile {
     /// For the idle clock a body's bytes are seen only by way of progress.
     let hasProgress: Bool
     let mayBeRefused: Bool
+    /// Whether the body may have to wait for whoever takes it.
+    let routesBody: Bool
 
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
@@ -146,17 +153,21 @@ struct HandleProfile {
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
         mayBeRefused = transfer.mayBeRefused
+        routesBody = transfer.exchange.routesBody
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
         return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request) && mayBeRefused == transfer.mayBeRefused
-            && settings.connectsAlike(request.settings)
+            && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
     }
 
     private static func decompresses(_ request: HTTPRequest) -> Bool {
-        request.settings.decompresses && request.headers["accept-encoding"] == nil
+        guard request.settings.decompresses else { return false }
+        // A caller who says what to send decodes it, too; of what is sent as it is there is nothing to decode, unless the
+        // server does not listen.
+        return request.headers["accept-encoding"].map { $0 == "identity" } ?? true
     }
 
     private static func hasProgress(_ transfer: CurlTransfer) -> Bool {

@@ -81,7 +81,8 @@ struct EasyOptions {
         set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
         let version: Int
         switch settings.httpVersion {
-        case .negotiated: version = Int(CURL_HTTP_VERSION_2TLS)
+        // libcurl reads up to 32 MB of an HTTP/2 stream that is held, so that others on its connection get on.
+        case .negotiated: version = Int(profile.routesBody ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
         // Without TLS there is nothing to negotiate with: the upgrade of RFC 7540 is gone (RFC 9113, 3.1).

@@ -4,7 +4,7 @@ import CCurl
 enum LoopTimer {
     /// A clock of the exchange may have run out.
     case exchange(CurlTransfer)
-    case job(@Sendable () -> Void)
+    case job(EngineTimer)
 }
 
 /// One poller, one curl multi handle, and the exchanges in them: what the network thread runs, or a caller that waits.
@@ -12,21 +12,22 @@ enum LoopTimer {
 /// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
 /// held while it calls out. What is to happen elsewhere is collected in `deliveries`, for whoever drives it.
 final class EngineLoop {
-    let deliveries = DeliveryBatch()
     private let commands: CommandQueue
     private let workers: WorkerPool
     /// Nil in a caller's own loop, whose connection is counted by itself.
     private let connections: ConnectionCount?
-    private let share: ConnectionShare
+    let share: ConnectionShare
     private let poller: SystemPoller
-    private let multi: CurlMulti
-    private let clock = LoopClock()
+    let multi: CurlMulti
+    let current = LoopTurn()
     @exclusivity(unchecked) private var handles = HandlePool()
     @exclusivity(unchecked) private var transferCount = 0
     /// Over, but the caller's body stream is still being read.
     @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
-    @exclusivity(unchecked) private var hosts: HostQueue<CurlTransfer>
-    @exclusivity(unchecked) private var timers = IndexedHeap<MonotonicTime, LoopTimer>()
+    /// Over, but it is not yet decided where the body, which is empty, goes.
+    @exclusivity(unchecked) var undecided: [ObjectIdentifier: (exchange: Exchange, result: ExchangeResult)] = [:]
+    @exclusivity(unchecked) var hosts: HostQueue<CurlTransfer>
+    @exclusivity(unchecked) var timers = IndexedHeap<MonotonicTime, LoopTimer>()
     @exclusivity(unchecked) private var suspects = SuspectConnections()
     @exclusivity(unchecked) private var origins = OriginCache()
     @exclusivity(unchecked) private var taken: [EngineCommand] = []
@@ -50,10 +51,13 @@ final class EngineLoop {
         if let limit { multi.limitConnections(to: limit) }
     }
 
-    /// Whether no exchange is left in it.
-    var isEmpty: Bool { isOnlyHeld && held.isEmpty }
+    /// What is to happen elsewhere.
+    var deliveries: DeliveryBatch { current.deliveries }
 
-    /// Whether what is left in it only waits for callers whose body streams are being read.
+    /// Whether no exchange is left in it.
+    var isEmpty: Bool { isOnlyHeld && held.isEmpty && undecided.isEmpty }
+
+    /// Whether what is left in it only waits for callers: whose body streams are being read, or who are to decide.
     var isOnlyHeld: Bool { transferCount == 0 }
 
     /// Does all that can be done without waiting.
@@ -84,7 +88,7 @@ final class EngineLoop {
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
             multi.run(socket, ready)
         }
-        clock.now = .now()
+        current.now = .now()
         return interruption
     }
 
@@ -98,6 +102,8 @@ final class EngineLoop {
     func close() {
         for (_, entry) in held { report(entry.result, of: entry.transfer.exchange) }
         held = [:]
+        for (_, entry) in undecided { report(entry.result, of: entry.exchange) }
+        undecided = [:]
         handles.removeAll()
         multi.close()
     }
@@ -113,17 +119,18 @@ final class EngineLoop {
                 case .running: if let transfer = exchange.transfer as? CurlTransfer { end(transfer, .cancelled) }
                 case .cancelledEarly, .ended: break
                 }
+            case .change(let exchange, let change): self.change(exchange, change)
             case .resumeUpload(let exchange):
-                guard let transfer = exchange.transfer as? CurlTransfer, let easy = transfer.handle?.easy else {
-                    continue
-                }
-                curl_easy_pause(easy, CURLPAUSE_CONT)
-                multi.runTimer()
+                if let transfer = exchange.transfer as? CurlTransfer { applyHolds(to: transfer) }
             case .uploadIdle(let exchange):
                 guard let entry = held.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
                 report(entry.result, of: exchange)
-            case .timer(let moment, let job):
-                if isStopping { deliveries.add(Job(job)) } else { timers.insert(.job(job), key: moment) }
+            case .timer(let timer) where isStopping: deliveries.add(Job(timer.job))
+            case .timer(let timer):
+                if !timer.isCancelled { timer.token = timers.insert(.job(timer), key: timer.moment) }
+            case .cancelTimer(let timer):
+                timer.isCancelled = true
+                if let token = timer.token { timers.remove(token) }
             }
         }
         taken.removeAll(keepingCapacity: taken.count <= 1024)
@@ -134,7 +141,7 @@ final class EngineLoop {
         readMessages()
         // A new handle sets the timer to now. The bound lets sockets have their turn when there is always another one.
         var rounds = 0
-        while multi.isDue(clock.now), rounds < 64 {
+        while multi.isDue(current.now), rounds < 64 {
             multi.runTimer()
             readMessages()
             rounds += 1
@@ -166,13 +173,19 @@ final class EngineLoop {
         let origin: Origin
         let url: String
         do { (origin, url) = try origins.origin(of: exchange.request.url) } catch { return end(exchange, error) }
-        let transfer = CurlTransfer(exchange, to: origin, url: url, clock: clock)
+        let transfer = CurlTransfer(exchange, to: origin, url: url, turn: current)
         exchange.transfer = transfer
         exchange.phase = .running
         transferCount += 1
         transfer.timer = timers.insert(.exchange(transfer), key: transfer.clocks.nextDeadline)
+        if !transfer.holds.contains(.suspended) { enqueue(transfer) }
+    }
+
+    /// Lets a transfer wait for its turn.
+    func enqueue(_ transfer: CurlTransfer) {
+        let exchange = transfer.exchange
         transfer.ticket = hosts.enqueue(
-            transfer, to: origin, priority: exchange.priority,
+            transfer, to: transfer.origin, priority: exchange.priority,
             limit: share.part(of: exchange.request.settings.maximumConnectionsPerHost))
     }
 
@@ -188,13 +201,13 @@ final class EngineLoop {
     }
 
     private func start(_ transfer: CurlTransfer) {
-        transfer.clocks.started(clock.now)
+        transfer.clocks.started(current.now)
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if case .stream(let stream) = transfer.exchange.request.body {
             transfer.source = streamSource(stream, for: transfer.exchange)
         }
         guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
-        let freshness = suspects.freshness(for: transfer.origin, clock.now)
+        let freshness = suspects.freshness(for: transfer.origin, current.now)
         do { try transfer.prepare(handle, in: multi, freshness: freshness) } catch {
             return end(transfer, error)
         }
@@ -212,7 +225,7 @@ final class EngineLoop {
 
     // MARK: Ending
 
-    private func end(_ transfer: CurlTransfer, _ code: CURLcode) { end(transfer, transfer.result(code)) }
+    func end(_ transfer: CurlTransfer, _ code: CURLcode) { end(transfer, transfer.result(code)) }
 
     private func end(_ transfer: CurlTransfer, _ reason: APIError) { end(transfer, transfer.result(CURLE_OK, reason)) }
 
@@ -228,28 +241,30 @@ final class EngineLoop {
         exchange.phase = .ended
         if let source = transfer.source as? StreamSource, source.close() {
             held[ObjectIdentifier(exchange)] = (transfer, result)
+        } else if transfer.holds.contains(.decision), result.error == nil {
+            undecided[ObjectIdentifier(exchange)] = (exchange, result)
         } else {
             report(result, of: exchange)
         }
     }
 
-    private func report(_ result: ExchangeResult, of exchange: Exchange) {
+    func report(_ result: ExchangeResult, of exchange: Exchange) {
         connections?.end()
         exchange.observer.exchangeDidEnd(result, deliveries)
     }
 
     private func expireTimers() {
-        while let moment = timers.firstKey, moment <= clock.now, let (_, timer) = timers.first {
+        while let moment = timers.firstKey, moment <= current.now, let (_, timer) = timers.first {
             switch timer {
-            case .job(let job):
+            case .job(let timer):
                 _ = timers.popFirst()
-                deliveries.add(Job(job))
+                deliveries.add(Job(timer.job))
             case .exchange(let transfer):
                 guard let token = transfer.timer else {
                     _ = timers.popFirst()
                     continue
                 }
-                if let expired = transfer.clocks.expired(clock.now) {
+                if let expired = transfer.clocks.expired(current.now) {
                     timeOut(transfer, expired)
                 } else {
                     // Bytes have moved since the timer was set: only now is it worth setting again.
@@ -262,7 +277,7 @@ final class EngineLoop {
     private func timeOut(_ transfer: CurlTransfer, _ expired: TimeoutClock) {
         // libcurl closes the connection of a transfer that is removed, unless others share it: HTTP/2 to a server that has
         // gone away. All later requests would then hang on it, too.
-        if transfer.wasConnected, expired != .queue { suspects.add(transfer.origin, clock.now) }
+        if transfer.wasConnected, expired != .queue { suspects.add(transfer.origin, current.now) }
         end(transfer, transfer.timeoutError(expired))
     }
 
@@ -272,7 +287,7 @@ final class EngineLoop {
         while let timer = timers.popFirst() {
             switch timer {
             case .exchange(let transfer): end(transfer, .cancelled)
-            case .job(let job): deliveries.add(Job(job))
+            case .job(let timer): deliveries.add(Job(timer.job))
             }
         }
     }

@@ -29,8 +29,13 @@ final class NetworkThread: Transport {
 
     func cancel(_ exchange: Exchange) { submit(.cancel(exchange)) }
 
+    // Reported, not submitted: while the thread stops, an exchange may be waiting for just this.
+    func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
+
     /// Runs a job on a worker at a moment; at once when the thread is stopped before.
-    func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) { submit(.timer(moment, job)) }
+    func schedule(_ timer: EngineTimer) { submit(.timer(timer)) }
+
+    func cancel(_ timer: EngineTimer) { commands.report(.cancelTimer(timer)) }
 
     /// Asks the thread to end. `wait` follows.
     ///
@@ -91,8 +96,8 @@ final class NetworkThread: Transport {
                 exchange.observer.exchangeDidEnd(ExchangeResult(error: error), deliveries)
                 deliveries.flushRunningJobs(workers)
             }
-        case .timer(_, let job): workers.run(job)
-        case .cancel, .resumeUpload, .uploadIdle: break
+        case .timer(let timer): workers.run(timer.job)
+        case .cancel, .change, .cancelTimer, .resumeUpload, .uploadIdle: break
         }
     }
 }

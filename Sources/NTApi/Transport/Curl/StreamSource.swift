@@ -18,6 +18,10 @@ final class StreamSource: UploadSource, Sendable {
         var offset = 0
         var pulled: Int64 = 0
         var isPulling = false
+        /// Whether the caller's code is to start again before it is read on.
+        var needsRewind = false
+        /// Tells a piece that was begun before libcurl went back from those after.
+        var round = 0
         /// Whether libcurl was told to wait.
         var isAwaited = false
         var isClosed = false
@@ -58,12 +62,19 @@ final class StreamSource: UploadSource, Sendable {
         return chunk
     }
 
-    /// Only the beginning, while nothing is gone: the caller's `rewind` cannot be called from here.
+    /// Only to the beginning. When something is gone already, a worker calls the caller's `rewind` before it reads on.
     func seek(to offset: Int64) -> Bool {
         offset == 0
             && state.withLock { state in
-                guard state.pulled == state.chunks.reduce(0, { $0 + Int64($1.count) }) else { return false }
+                let isAllHere = state.pulled == state.chunks.reduce(0) { $0 + Int64($1.count) }
+                guard isAllHere || stream.rewind != nil else { return false }
                 state.offset = 0
+                guard !isAllHere else { return true }
+                state.chunks = []
+                state.pulled = 0
+                state.end = nil
+                state.needsRewind = true
+                state.round += 1
                 return true
             }
     }
@@ -104,21 +115,34 @@ final class StreamSource: UploadSource, Sendable {
     /// Calls the caller's code until two pieces are ahead. On a worker.
     private func pull() {
         enum Next {
-            case read(Int64)
-            case pause, closed
+            case read(Int64, round: Int)
+            case rewind, pause, closed
         }
         while true {
             let next = state.withLock { state -> Next in
-                if state.wantsMore { return .read(state.pulled) }
+                if state.wantsMore, state.needsRewind {
+                    state.needsRewind = false
+                    return .rewind
+                }
+                if state.wantsMore { return .read(state.pulled, round: state.round) }
                 state.isPulling = false
                 return state.isClosed ? .closed : .pause
             }
             switch next {
             case .pause: return
             case .closed: return whenIdle()
-            case .read(let pulled):
+            case .rewind:
+                guard workers.whileBlocked({ stream.rewind?() }) != true else { continue }
+                let wakes = state.withLock { state in
+                    state.end = .failed(Self.error("the body's stream could not be rewound"))
+                    defer { state.isAwaited = false }
+                    return state.isAwaited && !state.isClosed
+                }
+                if wakes { whenReady() }
+            case .read(let pulled, let round):
                 let piece = workers.whileBlocked { readPiece(after: pulled) }
                 let wakes = state.withLock { state in
+                    guard state.round == round else { return false }
                     switch piece {
                     case .success(let bytes) where bytes.isEmpty: state.end = .finished
                     case .success(let bytes):

@@ -1,6 +1,7 @@
 """The scenarios, one module per theme."""
 
 from fault.scenarios import (
+    auth,
     cuts,
     encodings,
     framing,
@@ -15,6 +16,7 @@ from fault.scenarios import (
 )
 
 THEMES = [
+    auth,
     cuts,
     encodings,
     framing,

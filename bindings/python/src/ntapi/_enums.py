@@ -22,6 +22,8 @@ class Handler(enum.IntFlag):
     RESPONSE = 1
     UPLOAD_PROGRESS = 2
     DOWNLOAD_PROGRESS = 4
+    DATA = 8
+    DECISION = 16
 
 
 class Content(enum.IntFlag):

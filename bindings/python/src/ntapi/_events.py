@@ -24,7 +24,7 @@ five.
 RESPONSE = int(Handler.RESPONSE)
 """A plain number: an enum's operators are calls."""
 
-_EVENT = Struct("@iPPqqPPNii")
+_EVENT = Struct("@iPPqqPPPPNii")
 _WATCH = Struct("@diPPPPNii")
 BATCH = 64
 _Batch = Event * BATCH
@@ -32,7 +32,8 @@ _Batch = Event * BATCH
 
 def new_batch() -> tuple[Any, Iterator[Facts]]:
     """Room for a batch of ntapi_event, and what will be there: handler, user_data, response, bytes,
-    total and the summary. Each is read when asked for, and a handler of 0 is the end.
+    total, data, decision and the summary. Each is read when asked for, and a handler of 0 is the
+    end.
     """
     room = _Batch()
     return room, _EVENT.iter_unpack(room)

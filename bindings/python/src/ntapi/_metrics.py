@@ -10,7 +10,7 @@ from ._library import lib
 @dataclass(frozen=True)
 class Metrics:
     """Times are seconds from the start of the last exchange, sizes are bytes of the body on the
-    wire.
+    wire unless they say otherwise.
     """
 
     name_lookup: float
@@ -33,12 +33,14 @@ class Metrics:
     """1.0, 1.1, 2 or 3; 0 when there was no answer."""
     connection_reused: bool
     from_cache: bool
+    bytes_decoded: int
+    """Bytes of the body received, after decompression."""
 
 
 def read_metrics(response: int | None) -> Metrics:
     """The metrics of a C response; the numbers are those of ntapi_metric."""
-    (lookup, connect, tls, first_byte, total, queued, *counts, version, reused, cached) = (
-        float(lib.ntapi_response_metric(response, metric)) for metric in range(13)
+    (lookup, connect, tls, first_byte, total, queued, *counts, version, reused, cached, decoded) = (
+        float(lib.ntapi_response_metric(response, metric)) for metric in range(14)
     )
     redirects, retries, sent, received = map(int, counts)
     return Metrics(
@@ -55,4 +57,5 @@ def read_metrics(response: int | None) -> Metrics:
         http_version=version,
         connection_reused=bool(reused),
         from_cache=bool(cached),
+        bytes_decoded=int(decoded),
     )

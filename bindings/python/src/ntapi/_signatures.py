@@ -36,9 +36,11 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
+DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 
 
 class Summary(Structure):
@@ -62,6 +64,8 @@ class Event(Structure):
         ("response", c_void_p),
         ("bytes", c_int64),
         ("total", c_int64),
+        ("data", c_void_p),
+        ("decision", c_void_p),
         ("summary", Summary),
     )
 
@@ -78,7 +82,7 @@ class Watch(Structure):
     )
 
 
-# name -> (result, arguments). ntapi_response_data is void * here: its bytes may contain NUL.
+# name -> (result, arguments). Bytes that may contain NUL are void * here.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_version": (c_char_p, ()),
     "ntapi_drain": (c_size_t, (c_double,)),
@@ -113,6 +117,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_run": (c_int, (c_void_p, c_double)),
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
+    "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_executor_free": (None, (c_void_p,)),
     "ntapi_job_run": (None, (c_void_p,)),
@@ -139,6 +145,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_multipart_file": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_char_p)),
     "ntapi_args_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
     "ntapi_args_json": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_download": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_file": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_stream": (
         c_int,
@@ -148,6 +155,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_basic_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_args_digest_auth": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_bearer": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_timeout": (c_int, (c_void_p, c_int, c_double)),
     "ntapi_args_method": (c_int, (c_void_p, c_char_p)),
@@ -196,6 +204,17 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
     "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
     "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
+    "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
+    "ntapi_decision_free": (None, (c_void_p,)),
+    "ntapi_decision_get_kind": (c_int, (c_void_p,)),
+    "ntapi_decision_request": (c_void_p, (c_void_p,)),
+    "ntapi_decision_status": (c_int, (c_void_p,)),
+    "ntapi_decision_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_decision_http_request": (c_void_p, (c_void_p,)),
+    "ntapi_decision_proceed": (c_int, (c_void_p,)),
+    "ntapi_decision_cancel": (c_int, (c_void_p,)),
+    "ntapi_decision_refuse": (c_int, (c_void_p,)),
+    "ntapi_decision_download": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_method": (c_char_p, (c_void_p,)),
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_url": (c_char_p, (c_void_p,)),
@@ -221,8 +240,15 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_int,
         (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
     ),
+    "ntapi_request_set_data_handler": (c_int, (c_void_p, DataFunction, c_void_p, DestroyFunction)),
+    "ntapi_request_set_decision_handler": (
+        c_int,
+        (c_void_p, c_int, DecideFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
+    "ntapi_request_suspend": (c_int, (c_void_p,)),
     "ntapi_request_cancel": (c_int, (c_void_p,)),
     "ntapi_request_wait": (c_int, (c_void_p, c_double)),
     "ntapi_request_response": (c_void_p, (c_void_p,)),
@@ -237,11 +263,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
+    "ntapi_request_received_status": (c_int, (c_void_p,)),
+    "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
     "ntapi_response_free": (None, (c_void_p,)),
     "ntapi_response_error": (c_void_p, (c_void_p,)),
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_response_file": (c_char_p, (c_void_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),

@@ -30,6 +30,7 @@ __all__ = [
     "bearer",
     "cache_policy",
     "data",
+    "digest_auth",
     "download_progress_thread",
     "file",
     "form",
@@ -240,6 +241,15 @@ def add_header(name: str, value: Optional[Scalar]) -> Arg:
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
     """Sets the Authorization header to HTTP Basic credentials."""
     return _arg("basic_auth", _string(user, "the user"), _string(password, "the password"))
+
+
+def digest_auth(user: Optional[str], password: Optional[str]) -> Arg:
+    """Answers the server's Digest challenge; the password itself is never sent.
+
+    Each request is sent twice: without credentials and without its body, to be given a nonce, and
+    then with both. In the place of an Authorization header, whichever comes last.
+    """
+    return _arg("digest_auth", _string(user, "the user"), _string(password, "the password"))
 
 
 def bearer(token: Optional[str]) -> Arg:

@@ -1,0 +1,106 @@
+/// What is needed to go on with a download that was cancelled or failed, in this process or another, in any of the languages.
+///
+/// Keep its ``text``. It has the URL with its query, but no headers: give credentials again with the request that goes on.
+/// The bytes themselves are in the temporary file.
+public struct ResumeData: Sendable, Hashable {
+    /// What was asked for, before redirects.
+    public let url: String
+    /// Where the whole file will be: an absolute path.
+    public let destination: String
+    /// Where the bytes are that were received: an absolute path.
+    public let temporaryFile: String
+    /// How many of the temporary file's bytes are sure; nil when all that are there.
+    public let offset: Int64?
+    /// By what the server tells whether its copy is still the same.
+    let validator: Validator
+    /// The length of the whole file in bytes, if the server said.
+    public let totalLength: Int64?
+    /// When the download began, in seconds since 1970-01-01 00:00 UTC, if it is known.
+    public let startTime: Double?
+
+    /// A validator that is strong: equal means byte for byte the same (RFC 9110, 8.8.1).
+    enum Validator: Sendable, Hashable {
+        case etag(String)
+        /// The date as the server wrote it.
+        case lastModified(String)
+
+        var text: String {
+            switch self {
+            case .etag(let text), .lastModified(let text): text
+            }
+        }
+    }
+
+    /// - Throws: `invalid request` that names the field.
+    init(
+        url: String, destination: String, temporaryFile: String, offset: Int64?, validator: Validator,
+        totalLength: Int64? = nil, startTime: Double? = nil
+    ) throws(APIError) {
+        self.url = url
+        self.destination = destination
+        self.temporaryFile = temporaryFile
+        self.offset = offset
+        self.validator = validator
+        self.totalLength = totalLength
+        self.startTime = startTime
+        try check()
+    }
+
+    /// A copy that is further on.
+    func advanced(to offset: Int64, of totalLength: Int64?) throws(APIError) -> ResumeData {
+        try ResumeData(
+            url: url, destination: destination, temporaryFile: temporaryFile, offset: offset, validator: validator,
+            totalLength: totalLength ?? self.totalLength, startTime: startTime)
+    }
+
+    /// It may come from anywhere, and decides what is written where and what is sent.
+    private func check() throws(APIError) {
+        do throws(APIError) {
+            _ = try URLParts(url)
+        } catch {
+            throw .invalidResumeData("url", error.message)
+        }
+        try Self.check(path: destination, "destination")
+        try Self.check(path: temporaryFile, "temporaryFile")
+        guard destination != temporaryFile else {
+            throw .invalidResumeData("temporaryFile", "it is the destination itself")
+        }
+        switch validator {
+        case .etag(let text):
+            guard Self.isStrong(etag: text) else {
+                throw .invalidResumeData("etag", "\(quoted(text)) is no strong entity tag, which has quotes around it")
+            }
+        case .lastModified(let text):
+            guard HTTPDate.seconds(text) != nil, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+                throw .invalidResumeData("lastModified", "\(quoted(text)) is no HTTP date")
+            }
+        }
+        if let totalLength, totalLength < 0 { throw .invalidResumeData("totalLength", "\(totalLength) is negative") }
+        if let offset, offset < 0 { throw .invalidResumeData("offset", "\(offset) is negative") }
+        if let offset, let totalLength, offset > totalLength {
+            throw .invalidResumeData("offset", "\(offset) is beyond the total length of \(totalLength)")
+        }
+    }
+
+    private static func check(path: String, _ field: String) throws(APIError) {
+        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/") else {
+            throw .invalidResumeData(field, "\(quoted(path)) is no absolute path of a file")
+        }
+        guard !path.utf8.contains(0) else { throw .invalidResumeData(field, "it has a NUL") }
+    }
+
+    /// An entity tag in quotes, without the mark of a weak one (RFC 9110, 8.8.3). Beyond ASCII none is trusted.
+    static func isStrong(etag: String) -> Bool {
+        let bytes = Array(etag.utf8)
+        guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
+            return false
+        }
+        return bytes.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+    }
+}
+
+extension APIError {
+    static func invalidResumeData(_ field: String?, _ reason: String) -> APIError {
+        .invalidRequest("resume data\(field.map { ", field \(quoted($0))" } ?? ""): \(reason)")
+    }
+}

@@ -1,0 +1,174 @@
+/// A question to the program that a request waits for: answered once, at once or later, from any thread.
+///
+/// One that is dropped without an answer is answered by what happens to a request that nobody asks about, and so is one
+/// whose request is cancelled or out of time.
+public final class RequestDecision: Sendable {
+    /// What is asked.
+    public enum Kind: Sendable, CaseIterable {
+        /// Whether a redirect is followed, and how.
+        case redirect
+        /// Whether a response is received, now that its head is there, and where its body goes.
+        case response
+    }
+
+    /// The kinds of decisions that a client, or a request, wants to be asked for.
+    public struct Kinds: OptionSet, Sendable {
+        public let rawValue: Int
+
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        public static let redirect = Kinds(rawValue: 1)
+        public static let response = Kinds(rawValue: 2)
+        public static let all: Kinds = [.redirect, .response]
+
+        public init(_ kind: Kind) {
+            switch kind {
+            case .redirect: self = .redirect
+            case .response: self = .response
+            }
+        }
+    }
+
+    enum Answer: Sendable {
+        /// What happens to a request that nobody asks about.
+        case proceed
+        case refuse
+        case follow(HTTPRequest)
+        case download(path: String)
+    }
+
+    typealias Continuation = @Sendable (Answer) -> Void
+
+    public let kind: Kind
+    public let request: APIRequest
+    /// The status of the response that asks.
+    public let status: Int
+    /// The headers of the response that asks.
+    public let headers: HTTPHeaders
+    /// Of a redirect: the request that would follow it, with what must not leave its origin taken out.
+    public let redirectedRequest: HTTPRequest?
+    private let continuation: Lock<Continuation?>
+
+    init(
+        _ kind: Kind, of request: APIRequest, _ head: ResponseHead, redirectedRequest: HTTPRequest? = nil,
+        _ continuation: @escaping Continuation
+    ) {
+        self.kind = kind
+        self.request = request
+        status = head.status
+        headers = head.headers
+        self.redirectedRequest = redirectedRequest
+        self.continuation = Lock(continuation)
+    }
+
+    deinit { answer(.proceed) }
+
+    /// Whether it was answered.
+    public var isAnswered: Bool { continuation.withLock { $0 == nil } }
+
+    // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
+
+    /// What happens to a request that nobody asks about: the redirect is followed, the response is received.
+    @discardableResult public func proceed() -> Bool { answer(.proceed) }
+
+    /// The request ends with the error `request cancelled`.
+    @discardableResult public func cancel() -> Bool {
+        guard !isAnswered, request.cancel() else { return false }
+        // The request answers it as it ends, if it has not by now.
+        answer(.proceed)
+        return true
+    }
+
+    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error.
+    @discardableResult public func refuse() -> Bool { kind == .redirect && answer(.refuse) }
+
+    /// Of a redirect: another request follows than the one that the server points to.
+    ///
+    /// What is secret of the first request has been taken out where the redirect leads to another origin. What is added
+    /// here is sent.
+    ///
+    /// - Returns: false also when the request may not be sent: a bad method, header or URL.
+    @discardableResult public func follow(_ request: HTTPRequest) -> Bool {
+        kind == .redirect && request.isValid && answer(.follow(request))
+    }
+
+    /// Of a response: its body is written to a file, as with the arg `download`.
+    @discardableResult public func becomeDownload(to path: String) -> Bool {
+        kind == .response && answer(.download(path: path))
+    }
+
+    @discardableResult func answer(_ answer: Answer) -> Bool {
+        guard let continuation = continuation.withLock({ $0.take() }) else { return false }
+        continuation(answer)
+        return true
+    }
+}
+
+extension APIRequest {
+    /// Answers the questions of a request.
+    public typealias DecisionHandler = @Sendable (RequestDecision) -> Void
+
+    /// Whether somebody is to be asked.
+    func asks(for kind: RequestDecision.Kind) -> Bool {
+        let kinds = RequestDecision.Kinds(kind)
+        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || client.decisionKinds.contains(kinds)
+    }
+
+    /// Asks the request's own handler or else the client, and goes on with the answer on a worker.
+    ///
+    /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
+    func ask(
+        _ kind: RequestDecision.Kind, _ head: ResponseHead, redirectedRequest: HTTPRequest? = nil,
+        _ deliveries: DeliveryBatch,
+        then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
+    ) {
+        let decision = RequestDecision(kind, of: self, head, redirectedRequest: redirectedRequest) { answer in
+            self.onWorker { continuation(answer, $0) }
+        }
+        let (handler, isEvent, makeEvent, deadline, isCancelled) = shared.withLock { shared in
+            shared.decision = decision
+            let isOwn = shared.handlers.decisionKinds.contains(RequestDecision.Kinds(kind))
+            return (
+                isOwn ? shared.handlers.decision : nil, isOwn && shared.handlers.eventKinds.contains(.decision),
+                shared.handlers.makeEvent, shared.journey.deadline, shared.machine.isCancelled
+            )
+        }
+        // Who cancels after this finds the decision.
+        guard !isCancelled else {
+            _ = decision.answer(.proceed)
+            return
+        }
+        if deadline < .distantFuture {
+            let timer = runtime.engine.schedule(at: deadline) { [weak decision] in _ = decision?.answer(.proceed) }
+            shared.withLock { $0.decisionTimer = timer }
+        }
+        let runOrphaned: @Sendable () -> Void = {
+            self.warnThatThreadEnded()
+            Delivery.run(self) { handler?(decision) }
+        }
+        if isEvent, let makeEvent {
+            let event = DeliveryBatch.Event(take: { makeEvent(.decision(decision)) }, runOrphaned: runOrphaned)
+            if decisionDestination.send(event, deliveries) { return }
+        }
+        guard let handler else {
+            let client = client
+            return deliveries.add(Job { Delivery.run(self) { client.decide(decision) } })
+        }
+        decisionDestination.send(Job({ Delivery.run(self) { handler(decision) } }, orphaned: runOrphaned), deliveries)
+    }
+
+    /// The question is answered, or does not matter any more.
+    func decisionIsOver() {
+        let timer = shared.withLock { shared in
+            shared.decision = nil
+            return shared.decisionTimer.take()
+        }
+        if let timer { runtime.engine.cancel(timer) }
+    }
+
+    /// Answers for a request that does not wait any longer.
+    func dismissDecision() {
+        let decision = shared.withLock { $0.decision }
+        decision?.answer(.proceed)
+    }
+}

@@ -1,0 +1,69 @@
+/// Dates in headers (RFC 9110, 5.6.7).
+enum HTTPDate {
+    /// Reads a date in any of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and
+    /// `Sun Nov  6 08:49:37 1994`.
+    ///
+    /// - Parameter now: seconds since 1970, by which a year of two digits is understood.
+    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is no date.
+    static func seconds(_ text: String, now: @autoclosure () -> Double = wallClockSeconds()) -> Int64? {
+        let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Array($0) }
+        guard let weekday = words.first else { return nil }
+        switch words.count {
+        case 6 where weekday.last == UInt8(ascii: ",") && isGMT(words[5]):
+            return seconds(day: words[1], month: words[2], year: year(words[3], digits: 4), time: words[4])
+        case 4 where weekday.last == UInt8(ascii: ",") && isGMT(words[3]):
+            let date = words[1].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false).map { Array($0) }
+            guard date.count == 3, let short = year(date[2], digits: 2) else { return nil }
+            return seconds(day: date[0], month: date[1], year: nearest(short, now()), time: words[2])
+        case 5:
+            return seconds(day: words[2], month: words[1], year: year(words[4], digits: 4), time: words[3])
+        default: return nil
+        }
+    }
+
+    private static func seconds(day: [UInt8], month: [UInt8], year: Int?, time: [UInt8]) -> Int64? {
+        let clock = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { number(Array($0)) }
+        guard let year, let month = months.firstIndex(of: month), let day = number(day), clock.count == 3,
+            let hour = clock[0], let minute = clock[1], let second = clock[2], hour < 24, minute < 60, second <= 60,
+            (1...length(ofMonth: month, year)).contains(day)
+        else { return nil }
+        let days = days(before: year) + (0..<month).reduce(0) { $0 + length(ofMonth: $1, year) } + day - 1
+        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ].map { Array($0.utf8) }
+
+    private static func isGMT(_ zone: [UInt8]) -> Bool { zone.elementsEqual("GMT".utf8) }
+
+    /// Days from 1970 to the start of a year.
+    private static func days(before year: Int) -> Int {
+        func leapDays(_ year: Int) -> Int { year / 4 - year / 100 + year / 400 }
+        return (year - 1970) * 365 + leapDays(year - 1) - leapDays(1969)
+    }
+
+    private static func length(ofMonth month: Int, _ year: Int) -> Int {
+        let isLeapYear = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
+        switch month {
+        case 1: return isLeapYear ? 29 : 28
+        case 3, 5, 8, 10: return 30
+        default: return 31
+        }
+    }
+
+    private static func year(_ text: [UInt8], digits: Int) -> Int? { text.count == digits ? number(text) : nil }
+
+    /// What seems to lie more than 50 years ahead is of the century before.
+    private static func nearest(_ short: Int, _ now: Double) -> Int {
+        let thisYear = 1970 + (Int(exactly: (now / 31_556_952).rounded(.down)) ?? 0)
+        let year = thisYear / 100 * 100 + short
+        return year > thisYear + 50 ? year - 100 : year
+    }
+
+    /// One to four digits.
+    private static func number(_ text: [UInt8]) -> Int? {
+        guard (1...4).contains(text.count), text.allSatisfy(\.isASCIIDigit) else { return nil }
+        return text.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    }
+}

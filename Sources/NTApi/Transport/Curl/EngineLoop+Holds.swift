@@ -1,0 +1,49 @@
+import CCurl
+
+// Exchanges that stand still for a while: the caller suspended them, is slower than the network, or has to decide first.
+extension EngineLoop {
+    func change(_ exchange: Exchange, _ change: ExchangeChange) {
+        guard let transfer = exchange.transfer as? CurlTransfer else { return changeWithoutTransfer(exchange, change) }
+        switch change {
+        case .hold(let holds): transfer.hold(holds)
+        case .release(let holds): transfer.release(holds)
+        case .route(let route):
+            guard transfer.setRoute(route) else { return end(transfer, CURLE_WRITE_ERROR) }
+        }
+        if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
+        if transfer.handle != nil { return applyHolds(to: transfer) }
+        // What is suspended before its turn gives up its place in the queue, and gets one at the end later.
+        let isSuspended = transfer.holds.contains(.suspended)
+        if let ticket = transfer.ticket, isSuspended {
+            hosts.remove(ticket)
+            transfer.ticket = nil
+        } else if transfer.ticket == nil, !isSuspended {
+            enqueue(transfer)
+        }
+    }
+
+    private func changeWithoutTransfer(_ exchange: Exchange, _ change: ExchangeChange) {
+        switch (change, exchange.phase) {
+        // The command overtook the one to begin.
+        case (.hold(let holds), .new): exchange.firstHolds.formUnion(holds)
+        case (.release(let holds), .new): exchange.firstHolds.subtract(holds)
+        case (.route(let route), .ended):
+            guard var (_, result) = undecided.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+            if case .refused(let error) = route { result.error = error }
+            report(result, of: exchange)
+        default: break
+        }
+    }
+
+    /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.
+    func applyHolds(to transfer: CurlTransfer) {
+        guard let easy = transfer.handle?.easy else { return }
+        let mask =
+            transfer.holds.contains(.suspended)
+            ? CURLPAUSE_ALL : transfer.holds.isEmpty ? CURLPAUSE_CONT : CURLPAUSE_RECV
+        // It hands over what it kept from inside this call, and does not end the transfer when that is refused.
+        let code = curl_easy_pause(easy, mask)
+        guard code == CURLE_OK else { return end(transfer, code) }
+        multi.runTimer()
+    }
+}

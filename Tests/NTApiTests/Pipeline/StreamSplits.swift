@@ -1,0 +1,38 @@
+@testable import NTApi
+
+/// Feeds a stream in pieces: whatever reads it must come to the same, wherever it is cut.
+enum StreamSplits {
+    /// The stream whole, byte by byte, cut at every place, and if it is short at every pair of places.
+    static func pieces(of stream: [UInt8]) -> [[ArraySlice<UInt8>]] {
+        var all = [[stream[...]], stream.indices.map { stream[$0...$0] }]
+        for first in 0...stream.count {
+            all.append([stream[..<first], stream[first...]])
+            guard stream.count <= 100 else { continue }
+            for second in first...stream.count {
+                all.append([stream[..<first], stream[first..<second], stream[second...]])
+            }
+        }
+        return all
+    }
+
+    /// Calls the body with each piece until it throws.
+    static func feed(
+        _ pieces: [ArraySlice<UInt8>], _ body: (inout UnsafeRawBufferPointer) throws(APIError) -> Void
+    ) -> APIError? {
+        for piece in pieces {
+            // In memory of its own, so that reading past its end is seen by the address sanitizer.
+            let copy = Array(piece)
+            let problem = copy.withUnsafeBytes { (bytes) -> APIError? in
+                var rest = bytes
+                do throws(APIError) {
+                    try body(&rest)
+                    return rest.isEmpty ? nil : APIError(code: .generic, message: "\(rest.count) bytes were not read")
+                } catch {
+                    return error
+                }
+            }
+            if let problem { return problem }
+        }
+        return nil
+    }
+}

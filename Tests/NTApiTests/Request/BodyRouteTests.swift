@@ -1,0 +1,331 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Bodies that go to a handler or into a file, and requests that are suspended on the way.
+@Suite struct BodyRouteTests {
+    /// Begins a request, and waits for its response.
+    private func run(
+        _ client: TestClient, _ command: String, _ args: [APIArg], _ configure: (APIRequest) -> Void = { _ in }
+    ) async -> APIResponse {
+        let request = client.request(command, args: args + [.responseThread(.background)])
+        let responses = Log<APIResponse>()
+        configure(request)
+        request.setHandler { responses.append($0) }
+        request.resume()
+        return await responses.first(1)[0]
+    }
+
+    private func temporaryFolder() throws -> String {
+        var template = Array("\(try TestServers.url("tmp"))/download.XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw TestServers.Failure(message: "no folder") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Waits for a server that takes so many seconds to answer.
+    private func pass(_ seconds: Double) async throws {
+        _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", seconds)])
+    }
+
+    /// What something is that does not change any more.
+    private func settled<Value: Equatable>(_ value: () -> Value) async throws -> Value {
+        var (before, now) = (value(), value())
+        repeat {
+            before = now
+            try await pass(0.3)
+            now = value()
+        } while now != before
+        return now
+    }
+
+    private func entries(of folder: String) -> [String] {
+        shell("ls -A '\(folder)'").split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: Data handler
+
+    @Test func aBodyGoesToItsHandlerInOrder() async throws {
+        let pieces = Log<[UInt8]>()
+        let response = await run(try .of("nginx"), "pattern-8M.bin", []) {
+            $0.setDataHandler { pieces.append(Array($0)) }
+        }
+        let expected = shell("cat '\(try TestServers.url("nginx_root"))/pattern-8M.bin'")
+        #expect(response.error == nil && response.status == 200 && response.data.isEmpty)
+        #expect(
+            pieces.all.allSatisfy { !$0.isEmpty && $0.count <= 320 * 1024 }
+                && pieces.all.joined().elementsEqual(expected))
+        #expect(response.metrics.bytesDecoded == Int64(expected.count))
+        #expect(response.request.receivedStatus == 200)
+        #expect(response.request.receivedHeaders["content-length"] == "\(expected.count)")
+    }
+
+    @Test func aBodyThatIsCompressedArrivesDecompressed() async throws {
+        let pieces = Log<[UInt8]>()
+        let response = await run(try .of("nginx"), "gzip/big-100k.json", []) {
+            $0.setDataHandler { pieces.append(Array($0)) }
+        }
+        let expected = shell("cat '\(try TestServers.url("nginx_root"))/big-100k.json'")
+        #expect(response.error == nil && pieces.all.joined().elementsEqual(expected))
+        #expect(response.metrics.bytesReceived < response.metrics.bytesDecoded)
+    }
+
+    @Test func theBodyOfAnErrorIsInTheResponse() async throws {
+        let pieces = Log<[UInt8]>()
+        let response = await run(try .of("nginx"), "404", []) { $0.setDataHandler { pieces.append(Array($0)) } }
+        #expect(response.error?.code == .httpError && !response.data.isEmpty && pieces.count == 0)
+    }
+
+    @Test func aRedirectIsFollowedBeforeTheBodyIsHandledOn() async throws {
+        let pieces = Log<[UInt8]>()
+        let response = await run(try .of("httpbin"), "redirect-to", [.url("url", "/bytes/5000"), .option(.rawData)]) {
+            $0.setDataHandler { pieces.append(Array($0)) }
+        }
+        #expect(response.error == nil && pieces.all.joined().count == 5000 && response.metrics.redirects == 1)
+    }
+
+    /// A handler that is behind holds up the network: the server cannot get rid of more than what fits on the way.
+    @Test func aHandlerThatIsBehindHoldsUpTheNetwork() async throws {
+        let release = Signal()
+        let told = Log<Int>()
+        let first = Signal()
+        let client = try TestClient.of("nginx")
+        let request = client.request("256M.bin", args: [.responseThread(.background), .timeout(1)])
+        request.setDataHandler { piece in
+            told.append(piece.count)
+            first.set()
+            release.block()
+        }
+        let responses = Log<APIResponse>()
+        request.setHandler { responses.append($0) }
+        request.resume()
+        await first.wait()
+        // Longer than the idle timeout: a handler that takes its time is no fault of the server's.
+        try await pass(1.5)
+        #expect(told.count == 1 && responses.count == 0)
+        request.cancel()
+        release.set()
+        let response = await responses.first(1)[0]
+        #expect(response.error?.code == .cancelled)
+        #expect(response.metrics.bytesReceived < 2 << 20)
+    }
+
+    @Test func whatCameBeforeABreakIsTold() async throws {
+        let pieces = Log<[UInt8]>()
+        let response = await run(try .of("fault"), "close/in-body", [.option(.rawData)]) {
+            $0.setDataHandler { pieces.append(Array($0)) }
+        }
+        #expect(response.error?.domain == .network && response.error?.code == .network)
+        #expect(!pieces.all.isEmpty)
+    }
+
+    @Test func noPieceComesAfterACancelOrTheResponse() async throws {
+        let client = try TestClient.of("nginx")
+        for _ in 0..<20 {
+            let order = Log<String>()
+            let request = client.request("pattern-8M.bin", args: [.responseThread(.background)])
+            request.setDataHandler { _ in
+                request.cancel()
+                order.append("piece")
+            }
+            let responses = Log<APIResponse>()
+            request.setHandler {
+                order.append("response")
+                responses.append($0)
+            }
+            request.resume()
+            let response = await responses.first(1)[0]
+            #expect(order.all.last == "response" && order.all.count == 2)
+            #expect(response.error?.code == .cancelled)
+        }
+        #expect(client.drain(timeout: 10) == 0)
+    }
+
+    @Test func aResponseThatIsTooLargeEndsTheStream() async throws {
+        let pieces = Log<Int>()
+        let response = await run(try .of("nginx"), "pattern-8M.bin", [.option(.maximumResponseSize, 1_000_000)]) {
+            $0.setDataHandler { pieces.append($0.count) }
+        }
+        #expect(response.error?.code == .responseTooLarge && pieces.all.reduce(0, +) <= 1_000_000)
+    }
+
+    // MARK: Suspend
+
+    @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
+        let client = try TestClient.of("nginx")
+        let request = client.request("slow/pattern-8M.bin", args: [.responseThread(.background), .timeout(1)])
+        let (pieces, moved, responses) = (Log<[UInt8]>(), Signal(), Log<APIResponse>())
+        request.setDataHandler {
+            pieces.append(Array($0))
+            moved.set()
+        }
+        request.setHandler { responses.append($0) }
+        #expect(!request.suspend(), "it does not run yet")
+        request.resume()
+        await moved.wait()
+        #expect(request.suspend() && request.state == .suspended && request.isRunning)
+        #expect(!request.suspend())
+        // The command takes effect; then nothing moves, for longer than the idle timeout.
+        let before = try await settled { pieces.count }
+        try await pass(1.2)
+        #expect(pieces.count == before && responses.count == 0)
+        #expect(request.resume() && request.state == .running)
+        #expect(!request.resume())
+        let response = await responses.first(1)[0]
+        #expect(response.error == nil)
+        #expect(pieces.all.joined().elementsEqual(shell("cat '\(try TestServers.url("nginx_root"))/pattern-8M.bin'")))
+        #expect(!request.suspend() && !request.resume())
+    }
+
+    @Test func anUploadIsSuspendedToo() async throws {
+        let client = try TestClient.of("weather")
+        let bytes = [UInt8](repeating: 5, count: 8_000_000)
+        let request = client.request(
+            "upload",
+            args: [.data(bytes), .url("rate", 4_000_000), .handlers(.all, on: .background), .timeout(1)])
+        let (told, suspended, responses) = (Log<Int64>(), Signal(), Log<APIResponse>())
+        request.setUploadProgress {
+            told.append($0.bytes)
+            if $0.bytes > 300_000, !suspended.isSet, request.suspend() { suspended.set() }
+        }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        await suspended.wait()
+        let before = try await settled { told.all.last }
+        try await pass(1.2)
+        #expect(told.all.last == before && responses.count == 0)
+        #expect(request.resume())
+        let response = await responses.first(1)[0]
+        #expect(response.error == nil && response.json?["size"]?.int == 8_000_000)
+    }
+
+    @Test func aSuspendedRequestIsCancelled() async throws {
+        let client = try TestClient.of("nginx")
+        let request = client.request("slow/pattern-8M.bin", args: [.responseThread(.background)])
+        let (moved, responses) = (Signal(), Log<APIResponse>())
+        request.setDataHandler { _ in moved.set() }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        await moved.wait()
+        request.suspend()
+        #expect(request.cancel())
+        let response = await responses.first(1)[0]
+        #expect(response.error?.code == .cancelled && request.state == .cancelled)
+    }
+
+    /// One that waits in the queue of its server gives up its place, and gets one again.
+    @Test func aQueuedRequestIsSuspended() async throws {
+        let client = try TestClient.of("nginx")
+        client.defaults["maximumConnectionsPerHost"] = 1
+        let (moved, responses) = (Signal(), Log<APIResponse>())
+        let first = client.request("slow/pattern-8M.bin", args: [.responseThread(.background)])
+        first.setDataHandler { _ in moved.set() }
+        first.setHandler { _ in }
+        first.resume()
+        await moved.wait()
+        let second = client.begin("small.json", args: [.responseThread(.background)]) { responses.append($0) }
+        #expect(second.suspend())
+        let third = client.begin("small.json", args: [.responseThread(.background)]) { responses.append($0) }
+        first.cancel()
+        let one = await responses.first(1)[0]
+        #expect(one.request === third && one.error == nil)
+        second.resume()
+        let other = await responses.first(2)[1]
+        #expect(other.request === second && other.error == nil)
+    }
+
+    // MARK: Download
+
+    @Test func aDownloadIsTheFileAndNothingElse() async throws {
+        let folder = try temporaryFolder()
+        let told = Log<TransferProgress>()
+        let response = await run(
+            try .of("nginx"), "pattern-8M.bin",
+            [.download(to: "\(folder)/a.bin"), .downloadProgressThread(.background)]
+        ) { $0.setDownloadProgress { told.append($0) } }
+        #expect(response.error == nil && response.file == "\(folder)/a.bin" && response.data.isEmpty)
+        #expect(entries(of: folder) == ["a.bin"])
+        let root = try TestServers.url("nginx_root")
+        #expect(shell("cmp '\(root)/pattern-8M.bin' '\(folder)/a.bin' && echo same") == Array("same\n".utf8))
+        #expect(told.all.last == TransferProgress(bytes: 8 << 20, total: 8 << 20))
+    }
+
+    @Test func aDownloadReplacesTheFileOnlyWhenItIsWhole() async throws {
+        let folder = try temporaryFolder()
+        _ = shell("echo old > '\(folder)/a.bin'")
+        let broken = await run(try .of("fault"), "close/in-body", [.download(to: "\(folder)/a.bin")])
+        #expect(broken.error?.domain == .network && broken.file == nil)
+        #expect(shell("cat '\(folder)/a.bin'") == Array("old\n".utf8))
+        let missing = await run(try .of("nginx"), "404", [.download(to: "\(folder)/a.bin")])
+        #expect(missing.error?.code == .httpError && !missing.data.isEmpty && missing.file == nil)
+        #expect(shell("cat '\(folder)/a.bin'") == Array("old\n".utf8) && entries(of: folder) == ["a.bin"])
+        let whole = await run(try .of("nginx"), "small.json", [.download(to: "\(folder)/a.bin")])
+        #expect(whole.error == nil && whole.json == nil)
+        #expect(shell("cat '\(folder)/a.bin'") == shell("cat '\(try TestServers.url("nginx_root"))/small.json'"))
+        #expect(entries(of: folder) == ["a.bin"])
+    }
+
+    @Test func anEmptyBodyIsAnEmptyFile() async throws {
+        let folder = try temporaryFolder()
+        let response = await run(try .of("httpbin"), "bytes/0", [.download(to: "\(folder)/empty")])
+        #expect(
+            response.error == nil && response.file != nil && shell("wc -c < '\(folder)/empty'") == Array("0\n".utf8))
+    }
+
+    @Test func aDownloadAsksForNoEncodingAndDecodesOneAllTheSame() async throws {
+        let folder = try temporaryFolder()
+        let asked = await run(try .of("httpbin"), "headers", [.download(to: "\(folder)/headers")])
+        #expect(asked.error == nil)
+        let headers = try JSON(parsing: String(decoding: shell("cat '\(folder)/headers'"), as: UTF8.self))
+        #expect(headers[path: "headers.Accept-Encoding"]?.string == "identity")
+        let encoded = await run(try .of("httpbin"), "gzip", [.download(to: "\(folder)/gzip")])
+        #expect(encoded.error == nil)
+        #expect(
+            try JSON(parsing: String(decoding: shell("cat '\(folder)/gzip'"), as: UTF8.self))["gzipped"]?.bool == true)
+    }
+
+    @Test func badDestinationsAreNamed() async throws {
+        let folder = try temporaryFolder()
+        let client = try TestClient.of("nginx")
+        for (path, reason) in [
+            ("\(folder)/no/such", "no such folder"), (folder, "no regular file"), ("\(folder)/", "names no file"),
+            ("a\0b", "NUL"), ("", "names no file"),
+        ] {
+            let response = await run(client, "small.json", [.download(to: path)])
+            #expect(
+                response.error?.code == .invalidRequest && response.error?.message.contains(reason) == true, "\(path)")
+        }
+        let full = await run(client, "small.json", [.download(to: "/dev/full")])
+        #expect(full.error?.code == .invalidRequest)
+    }
+
+    @Test func aCancelledDownloadLeavesNothing() async throws {
+        let folder = try temporaryFolder()
+        let client = try TestClient.of("nginx")
+        let request = client.request(
+            "slow/pattern-8M.bin",
+            args: [.download(to: "\(folder)/a.bin"), .handlers(.all, on: .background)])
+        let (moved, responses) = (Signal(), Log<APIResponse>())
+        request.setDownloadProgress { if $0.bytes > 0 { moved.set() } }
+        request.setHandler { responses.append($0) }
+        request.resume()
+        await moved.wait()
+        #expect(entries(of: folder).count == 1)
+        request.cancel()
+        let response = await responses.first(1)[0]
+        #expect(response.error?.code == .cancelled && entries(of: folder).isEmpty)
+    }
+
+    /// A caller that waits drives its download itself.
+    @Test func performDownloads() async throws {
+        let folder = try temporaryFolder()
+        let client = try TestClient.of("nginx")
+        let response = await onThread { client.perform("pattern-8M.bin", args: [.download(to: "\(folder)/a.bin")]) }
+        #expect(response.error == nil && entries(of: folder) == ["a.bin"])
+    }
+}

@@ -1,0 +1,187 @@
+import Testing
+
+@testable import NTApi
+
+/// Questions that a request waits for: asked once, answered once, and never lost.
+@Suite struct DecisionTests {
+    private func begin(
+        _ client: TestClient, _ command: String, _ args: [APIArg] = [], _ kinds: RequestDecision.Kinds = .all,
+        _ handler: @escaping APIRequest.DecisionHandler
+    ) -> (request: APIRequest, responses: Log<APIResponse>) {
+        let request = client.request(command, args: args + [.responseThread(.background), .option(.rawData)])
+        let responses = Log<APIResponse>()
+        request.setDecisionHandler(for: kinds, handler)
+        request.setHandler { responses.append($0) }
+        request.resume()
+        return (request, responses)
+    }
+
+    private func ask(
+        _ client: TestClient, _ command: String, _ args: [APIArg] = [], _ kinds: RequestDecision.Kinds = .all,
+        _ handler: @escaping APIRequest.DecisionHandler
+    ) async -> APIResponse {
+        await begin(client, command, args, kinds, handler).responses.first(1)[0]
+    }
+
+    private let redirect: [APIArg] = [.url("url", "/bytes/500"), .url("status_code", 307)]
+
+    @Test func aRedirectIsAskedForAndFollowed() async throws {
+        let asked = Log<(Int, String?, String)>()
+        let response = await ask(try .of("httpbin"), "redirect-to", redirect, .redirect) { decision in
+            asked.append((decision.status, decision.headers["Location"], decision.redirectedRequest?.url ?? ""))
+            #expect(decision.proceed() && decision.isAnswered)
+            #expect(!decision.proceed() && !decision.refuse() && !decision.becomeDownload(to: "/tmp/x"))
+        }
+        #expect(response.error == nil && response.data.count == 500 && response.metrics.redirects == 1)
+        #expect(asked.count == 1 && asked.all[0].0 == 307 && asked.all[0].1 == "/bytes/500")
+        #expect(asked.all[0].2.hasSuffix("/bytes/500"))
+    }
+
+    @Test func aRedirectIsRefused() async throws {
+        let response = await ask(try .of("httpbin"), "redirect-to", redirect, .redirect) { $0.refuse() }
+        #expect(response.status == 307 && response.error?.code == .httpError && response.metrics.redirects == 0)
+    }
+
+    @Test func aRedirectLeadsElsewhere() async throws {
+        let client = try TestClient.of("httpbin")
+        let response = await ask(client, "redirect-to", redirect, .redirect) { decision in
+            guard var request = decision.redirectedRequest else { return }
+            request.method = "G T"
+            #expect(!decision.follow(request), "not a token")
+            request.method = "GET"
+            request.url = request.url.replacing("/bytes/500", with: "/headers")
+            request.headers.set("X-Added", "1")
+            #expect(decision.follow(request))
+        }
+        let headers = try JSON(parsing: response.text)
+        #expect(response.error == nil && headers[path: "headers.X-Added"]?.string == "1")
+    }
+
+    @Test func aRequestIsCancelledByItsDecision() async throws {
+        for kind in [RequestDecision.Kinds.redirect, .response] {
+            let response = await ask(try .of("httpbin"), "redirect-to", redirect, kind) { #expect($0.cancel()) }
+            #expect(response.error?.code == .cancelled)
+        }
+    }
+
+    @Test func whatIsDroppedProceeds() async throws {
+        let response = await ask(try .of("httpbin"), "redirect-to", redirect) { _ in }
+        #expect(response.error == nil && response.data.count == 500)
+    }
+
+    @Test func anAnswerMayComeLater() async throws {
+        let kept = Log<RequestDecision>()
+        let (request, responses) = begin(try .of("httpbin"), "redirect-to", redirect) { kept.append($0) }
+        let first = await kept.first(1)[0]
+        #expect(first.kind == .redirect && responses.count == 0 && request.isRunning)
+        #expect(await onThread { first.proceed() })
+        let second = await kept.first(2)[1]
+        #expect(second.kind == .response && second.status == 200 && responses.count == 0)
+        #expect(second.request === request && request.receivedStatus == 200)
+        second.proceed()
+        let response = await responses.first(1)[0]
+        #expect(response.error == nil && response.data.count == 500)
+    }
+
+    @Test func aRequestThatWaitsIsCancelledAtOnce() async throws {
+        let kept = Log<RequestDecision>()
+        for kind in [RequestDecision.Kinds.redirect, .response] {
+            let (request, responses) = begin(try .of("httpbin"), "redirect-to", redirect, kind) { kept.append($0) }
+            let count = kept.count
+            let decision = await kept.first(count + 1).last
+            #expect(request.cancel())
+            let response = await responses.first(1)[0]
+            #expect(response.error?.code == .cancelled)
+            #expect(decision?.proceed() == false, "it was answered by the cancel")
+        }
+    }
+
+    @Test func theClockOfTheWholeRequestRunsOn() async throws {
+        let kept = Log<RequestDecision>()
+        for kind in [RequestDecision.Kinds.redirect, .response] {
+            let response = await ask(
+                try .of("httpbin"), "redirect-to", redirect + [.timeout(1, .total), .timeout(0.2)], kind
+            ) { kept.append($0) }
+            #expect(response.error?.code == .timeout && response.error?.message.contains("total") == true)
+        }
+    }
+
+    /// A body that is empty is over before anybody could say where it goes.
+    @Test func anEmptyBodyWaitsForItsDecision() async throws {
+        let kept = Log<RequestDecision>()
+        let client = try TestClient.of("httpbin")
+        let (_, responses) = begin(client, "bytes/0", [], .response) { kept.append($0) }
+        let decision = await kept.first(1)[0]
+        // The exchange is over by the time that another one on its connection is.
+        #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
+        #expect(responses.count == 0)
+        decision.proceed()
+        #expect(await responses.first(1)[0].error == nil)
+        let (request, others) = begin(client, "bytes/0", [], .response) { kept.append($0) }
+        _ = await kept.first(2)
+        #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
+        request.cancel()
+        #expect(await others.first(1)[0].error?.code == .cancelled)
+    }
+
+    @Test func aResponseBecomesADownload() async throws {
+        let path = "\(try TestServers.url("tmp"))/decided.bin"
+        let response = await ask(try .of("nginx"), "pattern-8M.bin", [], .response) { decision in
+            #expect(decision.status == 200 && !decision.refuse())
+            #expect(decision.becomeDownload(to: path))
+        }
+        #expect(response.error == nil && response.file == path && response.data.isEmpty)
+        #expect(shell("wc -c < '\(path)'") == Array("8388608\n".utf8))
+        let bad = await ask(try .of("nginx"), "pattern-8M.bin", [], .response) { $0.becomeDownload(to: "/no/such/x") }
+        #expect(bad.error?.code == .invalidRequest && bad.error?.message.contains("/no/such") == true)
+    }
+
+    @Test func aClientIsAskedWhereARequestHasNoHandlerOfItsOwn() async throws {
+        final class Asked: TestClient, @unchecked Sendable {
+            let kinds = Log<RequestDecision.Kind>()
+            override func decide(_ decision: RequestDecision) {
+                kinds.append(decision.kind)
+                decision.proceed()
+            }
+        }
+        let client = try Asked.of("httpbin")
+        #expect(await client.response("redirect-to", args: redirect + [.option(.rawData)]).error == nil)
+        #expect(client.kinds.count == 0, "it did not want to be asked")
+        client.decisionKinds = [.redirect, .response]
+        #expect(await client.response("redirect-to", args: redirect + [.option(.rawData)]).error == nil)
+        #expect(client.kinds.all == [.redirect, .response])
+        let response = await ask(client, "redirect-to", redirect, .redirect) { $0.refuse() }
+        #expect(response.status == 307 && client.kinds.count == 2)
+        let performed = await onThread { client.perform("redirect-to", args: self.redirect + [.option(.rawData)]) }
+        #expect(performed.error == nil && performed.data.count == 500 && client.kinds.count == 4)
+    }
+
+    /// Answers, cancels and timeouts at every moment: each request still ends once.
+    @Test func everyRequestEndsOnce() async throws {
+        let client = try TestClient.of("httpbin")
+        var generator = SeededGenerator(SeededGenerator.ofThisRun)
+        let ends = Log<UInt64>()
+        for _ in 0..<200 {
+            let request = client.request(
+                "redirect-to", args: redirect + [.handlers(.all, on: .background), .option(.rawData)])
+            let (choice, cancels) = (
+                Int.random(in: 0..<5, using: &generator), Int.random(in: 0..<3, using: &generator) == 0
+            )
+            request.setDecisionHandler { decision in
+                switch choice {
+                case 0: decision.proceed()
+                case 1: if !decision.refuse() { decision.proceed() }
+                case 2: decision.cancel()
+                case 3: break
+                default: _ = Thread.start(name: "answer") { decision.proceed() }
+                }
+            }
+            request.setHandler { ends.append($0.request.identifier) }
+            request.resume()
+            if cancels { request.cancel() }
+        }
+        let all = await ends.first(200)
+        #expect(Set(all).count == 200 && all.count == 200, "NTAPI_SEED=\(SeededGenerator.ofThisRun)")
+        #expect(client.drain(timeout: 10) == 0 && ends.count == 200)
+    }
+}

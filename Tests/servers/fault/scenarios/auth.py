@@ -1,0 +1,174 @@
+"""Who may come in: Digest challenges, tokens that expire, and challenges of any kind."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fault.exchange import Exchange
+from fault.registry import scenario
+
+HASHES: dict[str, Callable[[bytes], str]] = {
+    "MD5": lambda text: hashlib.md5(text).hexdigest(),
+    "SHA-256": lambda text: hashlib.sha256(text).hexdigest(),
+}
+PAIR = re.compile(r'(\w+)=(?:"((?:[^"\\]|\\.)*)"|([^\s,]+))')
+nonces: set[str] = set()
+"""Those that were given out."""
+
+
+def digest_pairs(exchange: Exchange) -> dict[str, str]:
+    """What an `Authorization: Digest` header says; nothing when there is none."""
+    scheme, _, rest = exchange.request.header("Authorization").partition(" ")
+    if scheme.lower() != "digest":
+        return {}
+    # Headers were read as Latin-1; the client means UTF-8.
+    text = rest.encode("latin-1").decode("utf-8")
+    return {
+        name.lower(): re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
+        for name, quoted, bare in PAIR.findall(text)
+    }
+
+
+def is_digest_right(exchange: Exchange, said: dict[str, str], algorithm: str) -> bool:
+    """RFC 7616, 3.4.1."""
+    digest = HASHES[algorithm.removesuffix("-sess")]
+
+    def joined(*parts: str) -> str:
+        return digest(":".join(parts).encode("utf-8"))
+
+    nonce, cnonce = said.get("nonce", ""), said.get("cnonce", "")
+    first = joined(exchange.text("user"), said.get("realm", ""), exchange.text("password"))
+    if algorithm.endswith("-sess"):
+        first = joined(first, nonce, cnonce)
+    second = joined(exchange.request.method, said.get("uri", ""))
+    if "qop" in said:
+        wanted = joined(first, nonce, said.get("nc", ""), cnonce, said["qop"], second)
+    else:
+        wanted = joined(first, nonce, second)
+    return (
+        said.get("username") == exchange.text("user")
+        and said.get("uri") == exchange.request.target
+        and said.get("response") == wanted
+    )
+
+
+@scenario("digest")
+async def digest(exchange: Exchange) -> None:
+    """/digest/MD5, SHA-256, -sess: ?user= &password= &qop=auth|none &stale=N|always &close=1."""
+    algorithm = exchange.rest or "MD5"
+    if token := exchange.text("token"):
+        shown = exchange.request.shown() | {"listener": exchange.link.listener}
+        exchange.state.seen[token].append(shown)
+    said = digest_pairs(exchange)
+    nonce = said.get("nonce", "")
+    is_right = nonce in nonces and is_digest_right(exchange, said, algorithm)
+    stale = exchange.text("stale")
+    if is_right:
+        is_stale = stale == "always"
+        if stale.isdigit():
+            is_stale = exchange.state.hit("stale " + exchange.text("id"), "") <= int(stale)
+        if not is_stale:
+            await exchange.echo()
+            return
+    fresh = secrets.token_hex(8)
+    nonces.add(fresh)
+    challenge = (
+        f'Digest realm="the \\"{algorithm}\\" realm", nonce="{fresh}", algorithm={algorithm}'
+    )
+    if exchange.text("qop", "auth") != "none":
+        challenge += ', qop="auth", charset=UTF-8'
+    if is_right:
+        challenge += ", stale=true"
+    body = '{"challenged":true}'
+    keep = exchange.text("close") == ""
+    await exchange.respond(body, 401, [("WWW-Authenticate", challenge)], keep=keep)
+
+
+@scenario("challenge")
+async def challenge(exchange: Exchange) -> None:
+    """401 with each ?with=CHALLENGE, unless the Authorization header is ?unless=VALUE."""
+    if (unless := exchange.text("unless")) and exchange.request.header("Authorization") == unless:
+        await exchange.echo()
+        return
+    asked = [
+        ("WWW-Authenticate", value) for name, value in exchange.request.pairs if name == "with"
+    ]
+    await exchange.respond('{"challenged":true}', exchange.number("status", 401), asked)
+
+
+@dataclass
+class Issuer:
+    """The tokens of one ?name=."""
+
+    current: str = ""
+    issued: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    asked: int = 0
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+
+issuers: dict[str, Issuer] = {}
+
+
+@scenario("token")
+async def token(exchange: Exchange) -> None:
+    """Tokens of ?name=: issue (?after=N rejections, ?status=), use (?scheme= ?header=), expire, stats."""
+    issuer = issuers.setdefault(exchange.text("name"), Issuer())
+    if exchange.rest == "issue":
+        await issue(exchange, issuer)
+    elif exchange.rest == "use":
+        await use(exchange, issuer)
+    elif exchange.rest == "expire":
+        issuer.current = ""
+        await exchange.respond("{}")
+    else:
+        shown = {
+            name: getattr(issuer, name) for name in ("asked", "issued", "accepted", "rejected")
+        }
+        await exchange.respond_json(shown)
+
+
+async def issue(exchange: Exchange, issuer: Issuer) -> None:
+    """Makes a new token; with ?after=N only once so many requests were rejected."""
+    issuer.asked += 1
+    after = exchange.number("after", 0)
+    async with issuer.changed:
+        await issuer.changed.wait_for(lambda: issuer.rejected >= after)
+    status = exchange.number("status", 200)
+    if status != 200:
+        await exchange.respond('{"error":"no token for you"}', status)
+        return
+    issuer.issued += 1
+    # A token that is no good tests what happens after a refresh that did not help.
+    issuer.current = "" if exchange.text("bad") else f"{exchange.text('name')}-{issuer.issued}"
+    shown = {"token": f"{exchange.text('name')}-{issuer.issued}", "lifetime": 3600}
+    await exchange.respond_json(shown)
+
+
+async def use(exchange: Exchange, issuer: Issuer) -> None:
+    """Echoes with the current token, and else asks for one."""
+    if key := exchange.text("token"):
+        shown = exchange.request.shown() | {"listener": exchange.link.listener}
+        exchange.state.seen[key].append(shown)
+    scheme = exchange.text("scheme", "Bearer")
+    wanted = f"{scheme} {issuer.current}".strip()
+    if (
+        issuer.current
+        and exchange.request.header(exchange.text("header", "Authorization")) == wanted
+    ):
+        issuer.accepted += 1
+        await exchange.echo()
+        return
+    issuer.rejected += 1
+    async with issuer.changed:
+        issuer.changed.notify_all()
+    error = exchange.text("error", "invalid_token")
+    status = exchange.number("rejection", 401)
+    asked = [("WWW-Authenticate", f'Bearer realm="api", error="{error}"')]
+    await exchange.respond('{"error":"token"}', status, asked)
