@@ -39,8 +39,9 @@ extension SettingsReader {
 
     private func proxyURL() throws(APIError) -> String? {
         guard let url = try text("proxy", "a URL, or \"\" for none") else { return nil }
-        let scheme = url.firstRange(of: "://").map { String(url[..<$0.lowerBound]).lowercasedASCII() }
-        if let scheme, !ProxySettings.schemes.contains(scheme) {
+        let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") }
+        let hasScheme = url.utf8.dropFirst(scheme.count).starts(with: "://".utf8)
+        if hasScheme, !ProxySettings.schemes.contains(String(Substring(scheme)).lowercasedASCII()) {
             throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
         }
         return url
