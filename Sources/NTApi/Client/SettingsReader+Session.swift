@@ -27,6 +27,17 @@ extension SettingsReader {
         return identity.needsOwnConnections ? .of(identity) : nil
     }
 
+    /// How the cookies of a session are used; nil when it has none, or they would be neither sent nor taken.
+    func cookies(in storage: CookieStorage?) throws(APIError) -> CookieUse? {
+        let policy = try choice("cookieAcceptPolicy", CookieAcceptPolicy.self) ?? .onlyFromMainDocument
+        let sends = try isOn("sendsCookies") ?? true
+        if let name = try text("applicationName"), !DataFolder.isName(name) {
+            throw problem("applicationName", JSON(name), "the name of a folder, without a slash,")
+        }
+        guard let storage, sends || policy != .never else { return nil }
+        return CookieUse(storage.engine, policy: policy, sends: sends) { storage.changed() }
+    }
+
     /// The environment's proxies, or those that the settings name.
     func proxy(_ environment: ProxySettings) throws(APIError) -> ProxySettings {
         var proxy = environment

@@ -20,8 +20,18 @@ final class SessionSettings: Sendable, Equatable {
 final class SessionContext: Sendable {
     /// Connections that are this client's alone, or shared with those that identify themselves in the same way.
     let connections: OwnConnections?
+    let cookies: CookieUse?
 
-    init(connections: OwnConnections?) { self.connections = connections }
+    init(connections: OwnConnections?, cookies: CookieUse?) {
+        self.connections = connections
+        self.cookies = cookies
+    }
+
+    /// The context of the next exchange, which a redirect leads to another host.
+    func following(from host: String, to next: String) -> SessionContext {
+        guard let cookies else { return self }
+        return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next))
+    }
 }
 
 /// By what a connection is told from others to the same server: who it was opened as, and what it was checked against.

@@ -93,6 +93,8 @@ final class CurlTransfer {
     /// HTTP/2 knows one harmless case, `StreamRefusal`.
     func connectionIsReady() -> Bool {
         guard beginsWithoutDoubt() else { return false }
+        // What the caller says himself is sent as it is, and nothing beside it.
+        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
         connectionsUsed += 1
         clocks.connected(turn.now)
         guard connectionsUsed > 1 else {
@@ -129,6 +131,8 @@ final class CurlTransfer {
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         clocks.bytesMoved(turn.now)
+        // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
+        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -139,7 +143,10 @@ final class CurlTransfer {
         }
     }
 
+    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
+
     private func receiveHead(_ head: ResponseHead) -> Bool {
+        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break
