@@ -64,6 +64,7 @@ typedef struct ntapi_class ntapi_class;
 typedef struct ntapi_defaults ntapi_defaults;
 typedef struct ntapi_hooks ntapi_hooks;
 typedef struct ntapi_configuration ntapi_configuration;
+typedef struct ntapi_cookie_storage ntapi_cookie_storage;
 typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
@@ -430,7 +431,7 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
-/** Frees a piece of a body.
+/** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -536,11 +537,11 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), base_url, header, add_header, basic_auth (user, password), digest_auth (user, password),
- * bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method, cache_policy ("protocol",
- * "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load", "reload_revalidating"), option (name,
- * or name and value), response_thread, upload_progress_thread and download_progress_thread ("main", "background",
- * "current"). A null value suppresses the arg.
+ * ({"path","content_type"}), download (path), base_url, header, add_header, basic_auth (user, password), digest_auth
+ * (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method,
+ * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
+ * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.
  *  @param length its bytes.
@@ -693,6 +694,17 @@ ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_download(ntapi_args *args, const char *path);
+
+/** Goes on with a download that was cancelled or failed, in this process or another, of any language.
+ *  The URL and the file are those of the first time; headers and credentials are to be given again. The server's copy
+ * is asked for by its validator: if it has changed, the download starts over.
+ *  @param args the list.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, copied; NULL suppresses.
+ *  What is no resume data fails the request with an error that says why.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_resume(ntapi_args *args, const char *resume_data);
 
 /** Sets a file as the body, streamed with constant memory; the default method becomes POST.
  *  @param args the list.
@@ -876,23 +888,26 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
-#define NTAPI_DEFAULT_PROXY "proxy"                            /* URL; "" for none; from the environment */
-#define NTAPI_DEFAULT_CA_FILE "caFile"                         /* PEM file instead of the system's store */
-#define NTAPI_DEFAULT_DECOMPRESSION "decompression"            /* boolean; true */
-#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"   /* object: names and strings, or lists of these */
-#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"               /* "protocol", "reload_ignoring_cache", ... */
-#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections" /* count, to all hosts together; none */
-#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"     /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
-#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                   /* string */
-#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"           /* string */
-#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"       /* host names: a list, or with commas in between */
-#define NTAPI_DEFAULT_USER "user"                              /* string, for when the server asks */
-#define NTAPI_DEFAULT_PASSWORD "password"                      /* string */
-#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"  /* "1.2", "1.3"; "1.2" */
-#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"   /* PEM file */
-#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                   /* PEM file; that of the certificate */
-#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"  /* string */
-#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"    /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_PROXY "proxy"                             /* URL; "" for none; from the environment */
+#define NTAPI_DEFAULT_CA_FILE "caFile"                          /* PEM file instead of the system's store */
+#define NTAPI_DEFAULT_DECOMPRESSION "decompression"             /* boolean; true */
+#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"    /* object: names and strings, or lists of these */
+#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                /* "protocol", "reload_ignoring_cache", ... */
+#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"  /* count, to all hosts together; none */
+#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"      /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
+#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                    /* string */
+#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"            /* string */
+#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"        /* host names: a list, or with commas in between */
+#define NTAPI_DEFAULT_USER "user"                               /* string, for when the server asks */
+#define NTAPI_DEFAULT_PASSWORD "password"                       /* string */
+#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"   /* "1.2", "1.3"; "1.2" */
+#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"    /* PEM file */
+#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                    /* PEM file; that of the certificate */
+#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"   /* string */
+#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"     /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy" /* "always", "never", "only_from_main_document" */
+#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"              /* boolean; true */
+#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"        /* names the folder of cookies; the program's file */
 
 /** A provider of dynamic defaults, asked at each look-up: returns the value, new (the library takes it), or NULL. */
 typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
@@ -1158,6 +1173,70 @@ const char *ntapi_configuration_identifier(const ntapi_configuration *configurat
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_defaults *ntapi_configuration_defaults(const ntapi_configuration *configuration);
+
+/* ---- Sessions: cookies
+ * --------------------------------------------------------------------------------------------------- */
+/*
+ * A session keeps the cookies that servers set and sends them, by the rules of RFC 6265 and with the public suffix
+ * list. Default and background sessions share the storage of the program, which is kept on disk; each ephemeral session
+ * has its own in memory. A cookie that a request sets itself, in a Cookie header, is sent as it is, and no other beside
+ * it.
+ *
+ * A cookie in JSON is an object: name, value, domain, path ("/"), expires (seconds since 1970; absent until the session
+ * ends, and then it is not written to disk), secure, httpOnly, includesSubdomains (false). A domain with a dot before
+ * it includes its subdomains.
+ */
+
+/** The cookies of a client.
+ *  @param client the client.
+ *  @returns the storage, borrowed until the client is freed; NULL for a client without a configuration, and for a wrong
+ *           handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_cookie_storage *ntapi_client_cookies(const ntapi_client *client);
+
+/** The cookies that have not expired.
+ *  @param storage the storage.
+ *  @param url those that would be sent with a request for this URL, borrowed for the call; NULL is all.
+ *  @returns an array of cookies, new; NULL when the handle or the URL is wrong.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
+
+/** Sets a cookie, in the place of one with the same name, domain and path. One that has expired deletes that.
+ *  @param storage the storage.
+ *  @param cookie the cookie, with its name, value and domain at least; copied.
+ *  @param error where to put the error, new, when it cannot be set; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
+
+/** Deletes cookies; that there are none is no error.
+ *  @param storage the storage.
+ *  @param name their name, borrowed for the call.
+ *  @param domain their domain, borrowed for the call; NULL is all.
+ *  @param path their path, borrowed for the call; NULL is all.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
+                                         const char *path);
+
+/** Deletes every cookie.
+ *  @param storage the storage.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
+
+/** Writes what has changed to disk now. It is done anyway: half a second later, when a client is drained or closed, and
+ *  when the process exits.
+ *  @param storage the storage.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage);
 
 /* ---- Client and hooks
  * ------------------------------------------------------------------------------------------------ */
@@ -1693,6 +1772,13 @@ int64_t ntapi_request_bytes_received(const ntapi_request *request);
  *  @since 0.1 */
 int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
 
+/** Body bytes received so far, after decompression.
+ *  @param request the request.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
+
 /** The status of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
  *  @returns the status; 0 before.
@@ -1704,11 +1790,42 @@ int ntapi_request_received_status(const ntapi_request *request);
  *  joined with ", ".
  *  @param request the request.
  *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the next call of this function with the request and name or until it is freed; NULL
- * when there is none.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+
+/** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
+ *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+ *  @param request the request.
+ *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
+ * when there is nothing to go on from, or nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_resume_data(const ntapi_request *request);
+
+/** The number of header lines of the response whose body is being received by the data handler or into a file.
+ *  @param request the request.
+ *  @returns the count, repeats included; 0 before.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_request_received_header_count(const ntapi_request *request);
+
+/** The name of such a header line, as received.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
+
+/** The value of such a header line.
+ *  @param request the request.
+ *  @param index from 0, in the order received.
+ *  @returns text, borrowed until the request is freed; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
 /** The request as a curl command line that can be pasted into a shell, secrets redacted.
  *  @param request the request.
@@ -1772,6 +1889,22 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_file(const ntapi_response *response);
+
+/** What a later request can go on from with ntapi_args_resume, when a download was cancelled or failed before it was
+ * whole. With it the temporary file stays: go on, or call ntapi_resume_data_discard.
+ *  @param response the response.
+ *  @returns one line of JSON, borrowed until the response is freed; NULL when there is nothing to go on from, or
+ * nothing that could be trusted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_resume_data(const ntapi_response *response);
+
+/** Removes the temporary file of a download that nobody will go on with.
+ *  @param resume_data what ntapi_response_resume_data or ntapi_request_resume_data returned, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when it is no resume data.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_resume_data_discard(const char *resume_data);
 
 /** The body as JSON.
  *  @param response the response.

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,6 +113,39 @@ static inline int ntapi_system_may_set_cookies(const char *host, const char *dom
     int answer = list != NULL ? acceptable(list, host, domain) : -1;
     dlclose(library);
     return answer;
+}
+
+/* Locks a file for this process, not for its children: 0, or an errno. *holder is then the process that has it; 0 when
+ * unknown. */
+static inline int ntapi_system_lock_file(int descriptor, pid_t *holder) {
+    struct flock lock = {0};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    *holder = 0;
+    if (fcntl(descriptor, F_SETLK, &lock) == 0) {
+        return 0;
+    }
+    int problem = errno;
+    if (fcntl(descriptor, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0) {
+        *holder = lock.l_pid;
+    }
+    return problem;
+}
+
+/* Waits until a file's content, or a folder's, is on the disk: 0, or an errno. */
+static inline int ntapi_system_sync(int descriptor) {
+#ifdef __APPLE__
+    /* fsync alone leaves it to the disk's own cache. */
+    if (fcntl(descriptor, F_FULLFSYNC) == 0) {
+        return 0;
+    }
+#endif
+    while (fsync(descriptor) != 0) {
+        if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
 }
 
 static inline void ntapi_system_close_wakeup(int descriptor) {

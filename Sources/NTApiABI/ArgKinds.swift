@@ -111,6 +111,11 @@ public func ntapi_args_download(_ args: OpaquePointer!, _ path: UnsafePointer<CC
     append(args) { optional(path).map { .download(to: $0.value) } }
 }
 
+@_cdecl("ntapi_args_resume") @implementation
+public func ntapi_args_resume(_ args: OpaquePointer!, _ resume_data: UnsafePointer<CChar>!) -> ntapi_status {
+    append(args) { optional(resume_data).map { .resume(text: $0.value) } }
+}
+
 @_cdecl("ntapi_args_stream") @implementation
 public func ntapi_args_stream(
     _ args: OpaquePointer!, _ read: ntapi_read_fn!, _ rewind: ntapi_rewind_fn!, _ length: Int64,

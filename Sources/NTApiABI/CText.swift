@@ -63,10 +63,12 @@ class TextLender: @unchecked Sendable {
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
     case version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
-    case noBytes
+    case resumeData, noBytes
     case header(String)
     case headerName(Int)
     case headerValue(Int)
+    /// One whose source may change: what is lent once stays as it is.
+    case content(String)
 }
 
 /// What a C callback was registered with: its destroy function runs once, when the last call is over.

@@ -5,10 +5,12 @@ import NTApi
 final class ClientBox: Sendable {
     let client: CClient
     let defaults: HandleOwner<DefaultsBox>
+    let cookies: HandleOwner<CookieStorageBox>?
 
     init(_ client: CClient) {
         self.client = client
         defaults = HandleOwner(DefaultsBox(client.defaults))
+        cookies = client.cookies.map { HandleOwner(CookieStorageBox($0)) }
     }
 }
 

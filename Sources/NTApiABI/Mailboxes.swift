@@ -27,9 +27,9 @@ final class EventBox: Sendable {
             let box = ResponseBox(response)
             stored.response = box.handle
             stored.summary = box.summary
-        case .data(let data):
+        case .data(let data, let receipt):
             stored.handler = NTAPI_HANDLER_DATA
-            let box = DataBox(data)
+            let box = DataBox(data, receipt)
             stored.data = Handles.make(box)
             stored.summary.data = box.start
             stored.summary.length = data.count
@@ -48,8 +48,12 @@ final class EventBox: Sendable {
 /// What an `ntapi_data` stands for.
 final class DataBox: Sendable {
     private let data: ResponseData
+    private let receipt: DataReceipt
 
-    init(_ data: ResponseData) { self.data = data }
+    init(_ data: ResponseData, _ receipt: DataReceipt) {
+        self.data = data
+        self.receipt = receipt
+    }
 
     var count: Int { data.count }
 

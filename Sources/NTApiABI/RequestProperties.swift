@@ -20,7 +20,7 @@ public func ntapi_request_identifier(_ request: OpaquePointer!) -> UInt64 { get(
 
 @_cdecl("ntapi_request_description") @implementation
 public func ntapi_request_description(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(request, RequestBox.self)?.description
+    box(request)?.description
 }
 
 @_cdecl("ntapi_request_set_description") @implementation
@@ -59,6 +59,9 @@ public func ntapi_request_bytes_expected_to_receive(_ request: OpaquePointer!) -
     get(request)?.bytesReceived.total ?? -1
 }
 
+@_cdecl("ntapi_request_bytes_decoded") @implementation
+public func ntapi_request_bytes_decoded(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesDecoded ?? 0 }
+
 @_cdecl("ntapi_request_received_status") @implementation
 public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
     CInt(clamping: get(request)?.receivedStatus ?? 0)
@@ -68,13 +71,47 @@ public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
 public func ntapi_request_received_header(
     _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
-    guard let box = Handles.get(request, RequestBox.self), let name = String(c: name) else { return nil }
-    return box.receivedHeader(name)
+    guard let box = box(request), let name = String(c: name) else { return nil }
+    return box.lend(box.request.receivedHeaders[name])
+}
+
+@_cdecl("ntapi_request_received_header_count") @implementation
+public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> Int {
+    get(request)?.receivedHeaders.count ?? 0
+}
+
+@_cdecl("ntapi_request_received_header_name") @implementation
+public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(request).flatMap { box in box.lend(box.receivedField(index)?.name) }
+}
+
+@_cdecl("ntapi_request_received_header_value") @implementation
+public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(request).flatMap { box in box.lend(box.receivedField(index)?.value) }
+}
+
+@_cdecl("ntapi_request_resume_data") @implementation
+public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    Handles.get(request, RequestBox.self)?.resumeData
 }
 
 @_cdecl("ntapi_request_curl_command") @implementation
 public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(request, RequestBox.self)?.curlCommand
+    box(request)?.curlCommand
 }
 
-private func get(_ request: OpaquePointer?) -> APIRequest? { Handles.get(request, RequestBox.self)?.request }
+private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request, RequestBox.self) }
+
+private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
+
+extension RequestBox {
+    /// Until the request is freed, whatever answer comes next.
+    fileprivate func lend(_ content: String?) -> UnsafePointer<CChar>? {
+        content.flatMap { content in text(.content(content)) { content } }
+    }
+
+    fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
+        let headers = request.receivedHeaders
+        return headers.indices.contains(index) ? headers[index] : nil
+    }
+}

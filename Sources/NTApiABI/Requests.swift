@@ -15,9 +15,7 @@ final class RequestBox: TextLender, @unchecked Sendable {
 
     var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
 
-    func receivedHeader(_ name: String) -> UnsafePointer<CChar>? {
-        replace(.header(name.lowercased()), request.receivedHeaders[name])
-    }
+    var resumeData: UnsafePointer<CChar>? { replace(.resumeData, request.resumeData?.text) }
 
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }

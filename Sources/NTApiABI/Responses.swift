@@ -113,6 +113,20 @@ public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CCh
     box(response).flatMap { box in box.text(.file) { box.response.file } }
 }
 
+@_cdecl("ntapi_response_resume_data") @implementation
+public func ntapi_response_resume_data(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.text(.resumeData) { box.response.resumeData?.text } }
+}
+
+@_cdecl("ntapi_resume_data_discard") @implementation
+public func ntapi_resume_data_discard(_ resume_data: UnsafePointer<CChar>!) -> ntapi_status {
+    guard let text = String(c: resume_data), let data = try? ResumeData(text) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    data.discard()
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_response_prefix_text") @implementation
 public func ntapi_response_prefix_text(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(response).flatMap { box in box.text(.prefixText) { box.response.prefixText } }

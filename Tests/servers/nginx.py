@@ -14,6 +14,9 @@ import socket
 import subprocess
 from pathlib import Path
 
+# What listens: without TLS; with TLS and HTTP/2; TLS without HTTP/2; HTTP/2 with 8 streams at a time; HTTP/2 that says
+# good-bye (GOAWAY) after 20 requests.
+LISTENERS = ("port", "tls_port", "tls1_port", "narrow_port", "goaway_port")
 USER, PASSWORD = "user", "pässword"
 CONF = """\
 daemon off;
@@ -39,40 +42,59 @@ http {{
     client_max_body_size 0;
     sendfile on;
     tcp_nodelay on;
+    ssl_certificate {certs}/server.pem;
+    ssl_certificate_key {certs}/server.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    root {root};
+    add_header X-Connection $connection always;
+    add_header X-Connection-Requests $connection_requests always;
+    add_header X-Protocol $server_protocol always;
+    proxy_http_version 1.1;
+    proxy_request_buffering off;
     server {{
         listen 127.0.0.1:{port} backlog=4096;
         listen 127.0.0.1:{tls_port} ssl http2 backlog=4096;
-        server_name localhost;
-        ssl_certificate {certs}/server.pem;
-        ssl_certificate_key {certs}/server.key;
-        ssl_protocols TLSv1.2 TLSv1.3;
-        root {root};
-        add_header X-Connection $connection always;
-        add_header X-Connection-Requests $connection_requests always;
-        add_header X-Protocol $server_protocol always;
-        location /gzip/ {{
-            alias {root}/;
-            gzip on;
-            gzip_types application/json;
-            gzip_min_length 100;
-        }}
-        location /slow/ {{ alias {root}/; limit_rate 1m; }}
-        location /cached/ {{ alias {root}/; expires 1h; }}
-        location /auth/ {{
-            alias {root}/;
-            auth_basic "test";
-            auth_basic_user_file {home}/htpasswd;
-        }}
-        proxy_http_version 1.1;
-        proxy_request_buffering off;
-        location = /photo {{ proxy_pass {weather}; }}
-        location = /upload {{ proxy_pass {weather}; }}
-        location = /echo {{ proxy_pass {weather}; }}
-        location = /404 {{ default_type application/json; return 404 '{{"error":"none"}}'; }}
-        location = /500 {{ default_type application/json; return 500 '{{"error":"broken"}}'; }}
-        location = /ping {{ default_type application/json; return 200 '{{"ok":true}}'; }}
+        include {home}/locations.conf;
+    }}
+    server {{
+        listen 127.0.0.1:{tls1_port} ssl backlog=4096;
+        include {home}/locations.conf;
+    }}
+    server {{
+        listen 127.0.0.1:{narrow_port} ssl http2 backlog=4096;
+        http2_max_concurrent_streams 8;
+        include {home}/locations.conf;
+    }}
+    server {{
+        listen 127.0.0.1:{goaway_port} ssl http2 backlog=4096;
+        keepalive_requests 20;
+        include {home}/locations.conf;
     }}
 }}
+"""
+
+LOCATIONS = """\
+location /gzip/ {{
+    alias {root}/;
+    gzip on;
+    gzip_types application/json;
+    gzip_min_length 100;
+}}
+location /slow/ {{ alias {root}/; limit_rate 1m; }}
+location /cached/ {{ alias {root}/; expires 1h; }}
+location /auth/ {{
+    alias {root}/;
+    auth_basic "test";
+    auth_basic_user_file {home}/htpasswd;
+}}
+location = /photo {{ proxy_pass {weather}; }}
+location = /upload {{ proxy_pass {weather}; }}
+location = /slow {{ proxy_pass {weather}; }}
+location = /gate {{ proxy_pass {weather}; }}
+location = /echo {{ proxy_pass {weather}; }}
+location = /404 {{ default_type application/json; return 404 '{{"error":"none"}}'; }}
+location = /500 {{ default_type application/json; return 500 '{{"error":"broken"}}'; }}
+location = /ping {{ default_type application/json; return 200 '{{"ok":true}}'; }}
 """
 
 
@@ -118,7 +140,7 @@ def listening() -> socket.socket:
     return listener
 
 
-def start(home: Path, certs: Path, weather: str) -> tuple[list[str], list[socket.socket]]:
+def start(home: Path, certs: Path, weather: str) -> tuple[list[str], dict[str, socket.socket]]:
     """Writes everything nginx needs; returns its command line and the sockets to pass on.
 
     The sockets' descriptors have to stand in the variable NGINX, each followed by a semicolon.
@@ -127,17 +149,13 @@ def start(home: Path, certs: Path, weather: str) -> tuple[list[str], list[socket
     root = home / "root"
     write_root(root)
     write_passwords(home / "htpasswd")
-    plain, tls = listening(), listening()
-    conf = CONF.format(
-        home=home,
-        root=root,
-        certs=certs,
-        weather=weather,
-        port=plain.getsockname()[1],
-        tls_port=tls.getsockname()[1],
-        user="user root;" if os.geteuid() == 0 else "",
-    )
+    listeners = {name: listening() for name in LISTENERS}
+    ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+    user = "user root;" if os.geteuid() == 0 else ""
+    conf = CONF.format(home=home, root=root, certs=certs, user=user, **ports)
     (home / "nginx.conf").write_text(conf, encoding="utf-8")
+    locations = LOCATIONS.format(root=root, home=home, weather=weather)
+    (home / "locations.conf").write_text(locations, encoding="utf-8")
     nginx = shutil.which("nginx") or "/usr/sbin/nginx"
     command = [nginx, "-p", str(home), "-c", str(home / "nginx.conf")]
-    return [*command, "-e", str(home / "error.log")], [plain, tls]
+    return [*command, "-e", str(home / "error.log")], listeners

@@ -101,12 +101,14 @@ class Servers:
 
         home = self.home / "nginx"
         command, listeners = nginx.start(home, self.home / "certs", self.table["weather"])
-        port, tls_port = (listener.getsockname()[1] for listener in listeners)
-        inherited = "".join(f"{listener.fileno()};" for listener in listeners)
-        process = self.processes.start(command, listeners, variables={"NGINX": inherited})
-        self.processes.wait_for_answer(port, process)
-        self.table["nginx"] = f"http://127.0.0.1:{port}"
-        self.table["nginx_tls"] = f"https://localhost:{tls_port}"
+        ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
+        inherited = "".join(f"{listener.fileno()};" for listener in listeners.values())
+        variables = {"NGINX": inherited}
+        process = self.processes.start(command, [*listeners.values()], variables=variables)
+        self.processes.wait_for_answer(ports["port"], process)
+        self.table["nginx"] = f"http://127.0.0.1:{ports['port']}"
+        for name in ("tls", "tls1", "narrow", "goaway"):
+            self.table[f"nginx_{name}"] = f"https://localhost:{ports[f'{name}_port']}"
         self.table["nginx_root"] = str(home / "root")
         self.table["nginx_log"] = str(home / "access.log")
 

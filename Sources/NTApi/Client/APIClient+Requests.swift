@@ -96,7 +96,7 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
-        cookies?.save()
+        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
     }
 
     /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
@@ -134,8 +134,8 @@ extension APIClient {
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
         if http.url != checked.url { _ = try URLParts(http.url) }
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
-        return BuiltRequest(
-            http: consume http, options: applied.options, secrets: secrets, download: applied.download)
+        let download = try RequestBuilder.download(applied, http)
+        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets, download: download)
     }
 }
 

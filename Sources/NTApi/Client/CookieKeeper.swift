@@ -27,6 +27,8 @@ final class CookieKeeper: Sendable {
         self.file = file
     }
 
+    var hasChanges: Bool { state.withLock { $0.isDirty } }
+
     /// A cookie was set or deleted.
     func changed() {
         let isFirst = state.withLock { state in
@@ -38,16 +40,12 @@ final class CookieKeeper: Sendable {
         Runtime.current.engine.schedule(at: .now().advanced(bySeconds: Self.delay)) { self.save() }
     }
 
-    /// Writes what has changed, and takes over what others have written.
+    /// Writes what has changed, and takes over what others have written. What is being written already is waited for: the
+    /// process may be about to end.
     func save() {
-        let isDirty = state.withLock { state in
-            defer { state.isDirty = false }
-            state.isScheduled = false
-            return state.isDirty
-        }
-        guard isDirty else { return }
         do throws(SystemError) {
             try seen.withLock { (seen) throws(SystemError) in
+                guard takeChange() else { return }
                 try file.withLock { () throws(SystemError) in
                     let now = try file.read()
                     let merged = engine.merge(base: seen.cookies, file: now, now: wallClockSeconds())
@@ -62,6 +60,14 @@ final class CookieKeeper: Sendable {
                 return !state.hasWarned
             }
             if isFirst { APILog.write(.warn, "cookies are not kept: \(error)") }
+        }
+    }
+
+    private func takeChange() -> Bool {
+        state.withLock { state in
+            defer { state.isDirty = false }
+            state.isScheduled = false
+            return state.isDirty
         }
     }
 

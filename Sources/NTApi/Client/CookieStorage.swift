@@ -103,12 +103,14 @@ public final class CookieStorage: Sendable {
         changed()
     }
 
-    /// Writes what has changed to disk now. It is done anyway, half a second later, when a client is drained or closed, and
-    /// when the process exits.
+    /// Writes what has changed to disk now. It is done anyway, after half a second, when a client is drained or closed, and
+    /// when the process exits. Blocks while the file is written.
     public func save() { keeper?.save() }
 
     /// Takes over what other processes have written.
     func refresh() { keeper?.refresh() }
+
+    var hasChanges: Bool { keeper?.hasChanges ?? false }
 
     /// From the network thread, too.
     func changed() { keeper?.changed() }

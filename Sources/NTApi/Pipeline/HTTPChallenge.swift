@@ -54,7 +54,9 @@ private struct ChallengeReader {
             }
             if let value = takeValue() {
                 // A parameter that no scheme came before belongs to nothing.
-                if let last = challenges.indices.last { challenges[last].parameters.append(.init(name: name, value: value)) }
+                if let last = challenges.indices.last {
+                    challenges[last].parameters.append(.init(name: name, value: value))
+                }
             } else {
                 challenges.append(HTTPChallenge(scheme: name, token68: takeToken68()))
             }

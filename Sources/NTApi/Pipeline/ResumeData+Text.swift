@@ -48,7 +48,8 @@ extension ResumeData {
 
     init(_ json: JSON) throws(APIError) {
         guard json.kind == .object else { throw .invalidResumeData(nil, "it is no JSON object") }
-        guard let version = try Self.integer(json, Name.version) else {
+        let fields = JSONFields(json: json) { .invalidResumeData($0, $1) }
+        guard let version = try fields.optionalInteger(Name.version) else {
             throw .invalidResumeData(Name.version, "it is missing: this is no resume data")
         }
         guard version == Self.version else {
@@ -56,43 +57,17 @@ extension ResumeData {
                 Name.version, "version \(version) is of another version of the library, which knows \(Self.version)")
         }
         let validator: Validator
-        if let etag = try Self.string(json, Name.etag) {
+        if let etag = try fields.optionalString(Name.etag) {
             validator = .etag(etag)
-        } else if let date = try Self.string(json, Name.lastModified) {
+        } else if let date = try fields.optionalString(Name.lastModified) {
             validator = .lastModified(date)
         } else {
             throw .invalidResumeData(Name.etag, "it is missing, and so is \"lastModified\"")
         }
         try self.init(
-            url: Self.required(json, Name.url), destination: Self.required(json, Name.destination),
-            temporaryFile: Self.required(json, Name.temporaryFile), offset: Self.integer(json, Name.offset),
-            validator: validator, totalLength: Self.integer(json, Name.totalLength),
-            startTime: Self.number(json, Name.startTime))
-    }
-
-    private static func required(_ json: JSON, _ name: String) throws(APIError) -> String {
-        guard let text = try string(json, name) else { throw .invalidResumeData(name, "it is missing") }
-        return text
-    }
-
-    private static func string(_ json: JSON, _ name: String) throws(APIError) -> String? {
-        try value(json, name, "a string") { $0.string }
-    }
-
-    private static func integer(_ json: JSON, _ name: String) throws(APIError) -> Int64? {
-        try value(json, name, "an integer") { $0.int64 }
-    }
-
-    private static func number(_ json: JSON, _ name: String) throws(APIError) -> Double? {
-        try value(json, name, "a number") { $0.double }
-    }
-
-    /// - Returns: nil when there is none, or null.
-    private static func value<Value>(
-        _ json: JSON, _ name: String, _ kind: String, _ read: (JSON) -> Value?
-    ) throws(APIError) -> Value? {
-        guard let found = json[name], !found.isNull else { return nil }
-        guard let value = read(found) else { throw .invalidResumeData(name, "it is not \(kind)") }
-        return value
+            url: fields.string(Name.url), destination: fields.string(Name.destination),
+            temporaryFile: fields.string(Name.temporaryFile), offset: fields.optionalInteger(Name.offset),
+            validator: validator, totalLength: fields.optionalInteger(Name.totalLength),
+            startTime: fields.optionalNumber(Name.startTime))
     }
 }

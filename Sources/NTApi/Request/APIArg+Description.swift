@@ -26,6 +26,7 @@ extension APIArg: CustomStringConvertible {
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
         case .download(let path): "download(to: \(quoted(path)))"
+        case .resume(let data): "resume(\(quoted(data.destination)))"
         case .invalid(let message): "invalid(\(message))"
         }
     }

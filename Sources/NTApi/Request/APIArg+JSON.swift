@@ -77,6 +77,7 @@ private struct JSONArgReader {
         case "upload_progress_thread": return .uploadProgressThread(try thread())
         case "decision_thread": return .decisionThread(try thread())
         case "data_thread": return .dataThread(try thread())
+        case "resume": return .resume(text: try string())
         case "download": return .download(to: try string())
         case "download_progress_thread": return .downloadProgressThread(try thread())
         default: throw problem("there is no arg of this kind")

@@ -27,6 +27,8 @@ public struct APIArg: Sendable {
         case option(name: String, value: String)
         case thread(HandlerKinds, CallbackThread)
         case download(path: String)
+        // Rare and large, too.
+        indirect case resume(ResumeData)
         /// A value that cannot be sent; the request fails with this message.
         case invalid(String)
     }
@@ -171,6 +173,22 @@ extension APIArg {
     /// - Parameter path: the file to make, in a folder that exists and can be written to.
     public static func download(to path: String?) -> APIArg {
         path.map { APIArg(.download(path: $0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Goes on with a download that was cancelled or failed, in this process or another; see ``APIResponse/resumeData``.
+    ///
+    /// The URL and the file are those of the first time; headers and credentials are to be given again. The server's copy is
+    /// asked for by its validator: if it has changed, the download starts over.
+    public static func resume(_ data: ResumeData?) -> APIArg { data.map { APIArg(.resume($0)) } ?? APIArg(.suppressed) }
+
+    /// The same with the text of resume data. What is none fails the request with an error that says why.
+    public static func resume(text: String?) -> APIArg {
+        guard let text else { return APIArg(.suppressed) }
+        do throws(APIError) {
+            return .resume(try ResumeData(text))
+        } catch {
+            return APIArg(.invalid(error.message))
+        }
     }
 
     /// Replaces the whole URL before the query, command included, for this request.

@@ -1,40 +1,43 @@
 // The body of a response that goes elsewhere than into the response: to a handler, piece by piece, or into a file.
 extension APIRequest: BodySink {
     /// Whether it has to be asked where the body goes.
-    func routesBody(_ handlers: Handlers, _ clientKinds: RequestDecision.Kinds) -> Bool {
-        handlers.wantsData || (try? built.get())?.download != nil
-            || handlers.decisionKinds.union(clientKinds).contains(.response)
+    func routesBody(_ shared: Shared, _ clientKinds: RequestDecision.Kinds) -> Bool {
+        shared.handlers.wantsData || shared.download != nil
+            || shared.handlers.decisionKinds.union(clientKinds).contains(.response)
     }
 
     // MARK: On the network thread
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
-        guard head.status < 300 || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else {
-            return .memory
-        }
+        let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
+        guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }
-        let path = (try? built.get())?.download
-        guard asks(for: .response) else { return route(to: path) }
+        guard asks(for: .response) else { return route(head) }
         ask(.response, head, deliveries) { answer, _ in
             self.decisionIsOver()
-            var path = path
-            if case .download(let chosen) = answer { path = chosen }
-            self.change(.route(self.route(to: path)))
+            guard case .download(let path) = answer else { return self.change(.route(self.route(head))) }
+            do throws(APIError) {
+                let target = DownloadTarget(destination: try DownloadFile.check(path))
+                self.shared.withLock { $0.download = Download(target) }
+                self.change(.route(self.route(head)))
+            } catch {
+                self.change(.route(.refused(error)))
+            }
         }
         return .undecided
     }
 
-    /// - Parameter path: the file that the body is to become.
-    private func route(to path: String?) -> BodyRoute {
-        guard let path else { return shared.withLock { $0.handlers.wantsData } ? .sink(self) : .memory }
-        do throws(APIError) {
-            try DownloadFile.check(path)
-            let file = try DownloadFile(for: path)
-            shared.withLock { $0.download = file }
-            return .sink(file)
-        } catch {
-            return .refused(error)
+    private func route(_ head: ResponseHead) -> BodyRoute {
+        let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
+            if shared.machine.isCancelled { return .success(.memory) }
+            if shared.download == nil { return .success(shared.handlers.wantsData ? .sink(self) : .memory) }
+            defer { shared.receivedBefore = shared.download?.offset ?? 0 }
+            return Result { () throws(APIError) in try shared.download?.route(head) ?? .memory }
+        }
+        switch route {
+        case .success(let route): return route
+        case .failure(let error): return .refused(error)
         }
     }
 
@@ -69,16 +72,21 @@ extension APIRequest: BodySink {
     }
 
     private func deliverData() {
-        let (bytes, handler) = takeData()
-        if let bytes, let handler { Delivery.run(self) { handler(ResponseData(bytes: bytes)) } }
+        callDataHandler()
         dataReturned()
     }
 
+    // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
+    private func callDataHandler() {
+        let (bytes, handler) = takeData()
+        if let bytes, let handler { Delivery.run(self) { handler(ResponseData(bytes: bytes)) } }
+    }
+
+    // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let event = takeData().bytes.flatMap { makeEvent?(.data(ResponseData(bytes: $0))) }
-        dataReturned()
-        return event
+        let receipt = DataReceipt(self)
+        return takeData().bytes.flatMap { makeEvent?(.data(ResponseData(bytes: $0), receipt)) }
     }
 
     private func takeData() -> (bytes: Bytes?, handler: DataHandler?) {
@@ -88,7 +96,9 @@ extension APIRequest: BodySink {
         return (taken.bytes, handler)
     }
 
-    private func dataReturned() {
+    fileprivate func dataReturned() {
+        // A piece that a forked child lets go of is the parent's.
+        guard generation == Fork.generation else { return }
         switch shared.withLock({ $0.machine.dataReturned() }) {
         case .nothing: break
         case .postData: onWorker { self.postData($0) }
@@ -98,27 +108,39 @@ extension APIRequest: BodySink {
 
     // MARK: On a worker
 
-    /// Gives a downloaded file its name, or removes what there is of it.
+    /// Gives a downloaded file its name, or says what can be gone on from.
     func finishDownload(_ content: inout ResponseContent) {
-        let (file, head) = shared.withLock { shared in
+        let (download, journey) = shared.withLock { shared in
             defer { shared.download = nil }
-            return (shared.download, shared.head)
+            return (shared.download, shared.journey)
         }
-        guard let file else { return }
-        guard content.error == nil else { return file.discard() }
+        guard let download, let http = httpRequest else { return }
+        if download.isComplete, content.error?.domain == .http { content.error = nil }
+        guard content.error == nil else { return keep(download, http, journey, &content) }
         do throws(APIError) {
-            try file.finish(announced: head.flatMap(Self.announcedFileSize))
-            content.file = file.destination
+            try download.finish()
+            content.file = download.destination
         } catch {
-            file.discard()
             content.error = error
             content.error?.httpStatus = content.status
+            download.file?.discard()
         }
     }
 
-    // With a content encoding the length is that of the encoded bytes, which libcurl has checked.
-    private static func announcedFileSize(_ head: ResponseHead) -> Int64? {
-        guard head.headers["Content-Encoding"] == nil, case .bytes(let count) = head.announcedLength else { return nil }
-        return count
+    private func keep(
+        _ download: Download, _ http: HTTPRequest, _ journey: RequestJourney, _ content: inout ResponseContent
+    ) {
+        content.resumeData = download.resumeData(http, journey)
+        guard content.resumeData == nil else { return download.file?.keep() ?? () }
+        download.file?.discard()
     }
+}
+
+/// Says, when it goes, that a piece of a body which was taken as an event is handled.
+package final class DataReceipt: Sendable {
+    private let request: APIRequest
+
+    fileprivate init(_ request: APIRequest) { self.request = request }
+
+    deinit { request.dataReturned() }
 }

@@ -14,9 +14,14 @@ extension APIRequest {
     }
 
     private func deliverProgress(_ direction: RequestMachine.Direction) {
+        callProgressHandler(direction)
+        progressReturned(direction)
+    }
+
+    // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
+    private func callProgressHandler(_ direction: RequestMachine.Direction) {
         let (progress, handler) = takeProgress(direction)
         if let progress, let handler { Delivery.run(self) { handler(progress) } }
-        progressReturned(direction)
     }
 
     private func takeProgressEvent(_ direction: RequestMachine.Direction) -> AnyObject? {

@@ -6,8 +6,17 @@ extension APIRequest: ExchangeObserver {
         RequestLog.started(self)
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         switch built {
-        case .success(let built): if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
+        case .success(let built): if !beginExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
         case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
+        }
+    }
+
+    private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
+        guard let target = built.download else { return built.http }
+        return shared.withLock { shared in
+            var download = Download(target)
+            defer { shared.download = download }
+            return download.begin(built.http)
         }
     }
 
@@ -19,9 +28,10 @@ extension APIRequest: ExchangeObserver {
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
+            let routesBody = routesBody(shared, clientKinds)
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
-                reportsProgress: shared.handlers.wantsProgress, routesBody: routesBody(shared.handlers, clientKinds),
+                reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 holds: shared.machine.isSuspended ? .suspended : [], observer: self)
             let transport =
                 shared.transport
@@ -41,8 +51,8 @@ extension APIRequest: ExchangeObserver {
         report(.upload, TransferProgress(bytes: bytes, total: total))
     }
 
-    func exchangeDidReceive(_ bytes: Int64, of total: Int64?) {
-        report(.download, TransferProgress(bytes: bytes, total: total))
+    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
+        report(.download, TransferProgress(bytes: bytes, total: total), decoded: decoded)
     }
 
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
@@ -51,11 +61,14 @@ extension APIRequest: ExchangeObserver {
         deliveries.add(Job { self.deliver { self.conclude(result, $0) } })
     }
 
-    private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress) {
+    private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress, decoded: Int64 = 0) {
         let posts = shared.withLock { shared in
+            var progress = progress
             switch direction {
             case .upload: shared.sent = progress
-            case .download: shared.received = progress
+            case .download:
+                if shared.receivedBefore > 0 { progress.add(shared.receivedBefore) }
+                (shared.received, shared.decoded) = (progress, decoded)
             }
             return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
         }
@@ -97,6 +110,10 @@ extension APIRequest: ExchangeObserver {
             return (shared.journey, shared.machine.isCancelled)
         }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
+        if let next = shared.withLock({ $0.download?.next(http, result.error) }) {
+            if !beginExchange(next) { finishCancelled(deliveries) }
+            return
+        }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
             switch RedirectPolicy.decide(http, head, followed: journey.redirects) {
@@ -150,7 +167,8 @@ extension APIRequest: ExchangeObserver {
             report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
         }
         if metrics.bytesReceived > 0 {
-            report(.download, TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived))
+            let progress = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+            report(.download, progress, decoded: metrics.bytesDecoded)
         }
     }
 
@@ -226,6 +244,7 @@ extension APIRequest.Shared {
     fileprivate mutating func setCounts(_ metrics: ExchangeMetrics) {
         if metrics.bytesSent > 0 { sent = TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent) }
         if metrics.bytesReceived > 0 {
+            decoded = metrics.bytesDecoded
             received = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
         }
     }

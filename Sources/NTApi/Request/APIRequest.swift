@@ -28,7 +28,8 @@ public final class APIRequest: Sendable {
     package enum Event: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
-        case data(ResponseData)
+        /// The next piece follows when the receipt goes.
+        case data(ResponseData, DataReceipt)
         case decision(RequestDecision)
     }
 
@@ -62,9 +63,12 @@ public final class APIRequest: Sendable {
         var priority = 0.5
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
+        var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
-        var download: DownloadFile?
+        var download: Download?
+        /// Bytes of a download that were there before the exchange that runs.
+        var receivedBefore: Int64 = 0
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
@@ -159,11 +163,23 @@ public final class APIRequest: Sendable {
     /// Body bytes received so far as they came over the wire, and as announced.
     public var bytesReceived: TransferProgress { read(TransferProgress(bytes: 0, total: nil)) { $0.received } }
 
+    /// Body bytes received so far, after decompression.
+    public var bytesDecoded: Int64 { read(0) { $0.decoded } }
+
     /// The status of the response whose body is being received by the data handler or into a file; nil before.
     public var receivedStatus: Int? { read(nil) { $0.head }?.status }
 
     /// The headers of the response whose body is being received by the data handler or into a file; none before.
     public var receivedHeaders: HTTPHeaders { read(nil) { $0.head }?.headers ?? HTTPHeaders() }
+
+    /// What a later request can go on from, should the download end before it is whole; nil when there is nothing to go on
+    /// from yet, or the server's copy could not be told from another one.
+    ///
+    /// For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
+    public var resumeData: ResumeData? {
+        guard let http = httpRequest else { return nil }
+        return read(nil) { $0.download?.resumeData(http, $0.journey) }
+    }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
     public var curlCommand: String? { (try? built.get()).map(CurlCommand.text) }

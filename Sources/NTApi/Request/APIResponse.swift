@@ -20,6 +20,12 @@ public struct APIResponse: Sendable {
     /// The file that the body was written to, with the arg `download`; nil when it was not, because of an error, say.
     public var file: String? { content.file }
 
+    /// What a later request can go on from with the arg `resume`, when a download was cancelled or failed before it was whole.
+    ///
+    /// Nil when there is nothing to go on from, or nothing that could be trusted. With it the temporary file stays: go on, or
+    /// call ``ResumeData/discard()``.
+    public var resumeData: ResumeData? { content.resumeData }
+
     /// The body as text; bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 

@@ -36,6 +36,7 @@ struct AppliedArgs {
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
     private(set) var download: String?
+    private(set) var resumeData: ResumeData?
     private(set) var secrets = MarkedSecrets()
 
     init(_ args: [APIArg]) throws(APIError) {
@@ -80,11 +81,15 @@ struct AppliedArgs {
             try HeaderSyntax.check(method: token)
             method = token
         case .download(let path): download = path
+        case .resume(let data): resumeData = data
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
         }
     }
+
+    /// Whether the body of the response is to become a file.
+    var isDownload: Bool { download != nil || resumeData != nil }
 
     private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {

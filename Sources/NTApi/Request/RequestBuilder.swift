@@ -10,9 +10,9 @@ final class BuiltRequest: Sendable {
     let options: APIOptions
     let secrets: MarkedSecrets
     /// The file that the body of the response is to become.
-    let download: String?
+    let download: DownloadTarget?
 
-    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: String? = nil) {
+    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil) {
         self.http = http
         self.download = download
         self.options = options
@@ -26,22 +26,36 @@ struct RequestBuilder {
 
     func build(_ command: String, _ applied: AppliedArgs) throws(APIError) -> HTTPRequest {
         if let problem = settings.problem { throw problem }
-        let url = try URLBuilder.url(
-            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
-            query: applied.query)
+        let url = try requestURL(command, applied)
         let transfer = try transferSettings(applied)
-        if let path = applied.download { try DownloadFile.check(path) }
-        let wantsJSON = try !applied.options.isOn(.rawData)
+        let wantsJSON = try applied.isDownload ? false : !applied.options.isOn(.rawData)
         var headers = applied.headers
         let body = try body(applied.body, &headers)
         // What is decoded on the way could not be gone on with later, and its length is not known before the end.
-        if applied.download != nil { headers.setIfAbsent("Accept-Encoding", "identity") }
+        if applied.isDownload { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
         var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
         if let digest = applied.digest { request.digest = digest }
         return request
+    }
+
+    /// The file that the body is to become.
+    static func download(_ applied: AppliedArgs, _ http: HTTPRequest) throws(APIError) -> DownloadTarget? {
+        guard let destination = applied.download ?? applied.resumeData?.destination else { return nil }
+        guard applied.resumeData == nil || (http.method == "GET" && http.body.isNone) else {
+            throw .invalidRequest("a \(http.method) request cannot go on with a download: leave out method and body")
+        }
+        return DownloadTarget(destination: try DownloadFile.check(destination), resumeData: applied.resumeData)
+    }
+
+    // A download that is gone on with has its URL with it: command, query and base URL are those of the first time.
+    private func requestURL(_ command: String, _ applied: AppliedArgs) throws(APIError) -> String {
+        if let resumeData = applied.resumeData { return resumeData.url }
+        return try URLBuilder.url(
+            base: settings.baseURL, replacement: applied.baseURL, command: command, path: applied.path,
+            query: applied.query)
     }
 
     /// What the caller marked, and whether the body is pairs: by its kind, or because a header says so.

@@ -155,6 +155,7 @@ struct RequestMachine: Sendable {
         case .running:
             guard !isCancelled else { return .tooLate }
             isCancelled = true
+            data.drop()
             return hasExchange ? .cancelExchange : .nothing
         case .ending, .delivering, .done: return .tooLate
         }
@@ -212,11 +213,10 @@ struct RequestMachine: Sendable {
     }
 
     /// The outcome stands. Progress that waits is told first when all went well, and dropped otherwise; data that waits is
-    /// told unless the request was cancelled; a handler that runs is waited for.
+    /// told, unless a cancel has dropped it; a handler that runs is waited for.
     mutating func ended(successfully: Bool) -> EndAction {
         phase = .ending
         if !successfully { dropProgress() }
-        if isCancelled { data.drop() }
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
     }
 

@@ -7,6 +7,7 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
+    var resumeData: ResumeData?
     var error: APIError?
     var url = ""
     var startTime: Double

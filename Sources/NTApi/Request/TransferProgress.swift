@@ -10,6 +10,12 @@ public struct TransferProgress: Sendable, Equatable {
         self.total = total
     }
 
+    /// The same for one who had so many bytes before.
+    mutating func add(_ before: Int64) {
+        bytes += before
+        total = total.map { $0 + before }
+    }
+
     /// From 0 to 1; nil while the total is unknown.
     public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 } }
 }

@@ -7,20 +7,68 @@
 /// A body on its way to a file: in a temporary file beside the destination, moved there when it is whole.
 ///
 /// Written on the transport's thread: the system takes the bytes into its memory, which costs less than to hand them to
-/// another thread would.
+/// another thread would. Of several downloads that want the same temporary file, the first has it.
 final class DownloadFile: BodySink, @unchecked Sendable {
     // Safe to share: one thread writes, and hands it over (through a lock) when it is done.
     let destination: String
     let temporary: String
     private var descriptor: Int32
     /// How many bytes are in the temporary file.
-    private(set) var size: Int64 = 0
+    private(set) var size: Int64
     private let generation = Fork.generation
 
-    /// Makes the temporary file.
-    init(for destination: String) throws(APIError) {
+    /// Makes a temporary file.
+    convenience init(for destination: String) throws(APIError) {
+        let (folder, name) = Self.split(destination)
+        // A file name may have 255 bytes; what is cut off is only to be recognised by people.
+        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
+        for _ in 0..<16 {
+            let mark = String(UInt32.random(in: .min ... .max), radix: 36)
+            let path = "\(folder)/.\(start).\(mark).part"
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            if descriptor >= 0 {
+                try self.init(destination, path, descriptor, 0)
+                return
+            }
+            guard errno == EEXIST else { break }
+        }
+        throw Self.error(destination, "cannot be made: \(systemErrorText(errno))")
+    }
+
+    /// Goes on with a temporary file; what it has beyond the offset is cut off.
+    convenience init(for destination: String, continuing temporary: String, at offset: Int64) throws(APIError) {
+        // Without O_NOFOLLOW, resume data from elsewhere could point at any file by way of a link that is put there.
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = open(temporary, flags, 0o666)
+        guard descriptor >= 0 else {
+            throw Self.error(temporary, "cannot be gone on with: \(systemErrorText(errno))")
+        }
+        try self.init(destination, temporary, descriptor, offset)
+    }
+
+    private init(
+        _ destination: String, _ temporary: String, _ descriptor: Int32, _ offset: Int64
+    ) throws(APIError) {
         self.destination = destination
-        (temporary, descriptor) = try Self.makeTemporary(beside: destination)
+        self.temporary = temporary
+        self.descriptor = descriptor
+        size = offset
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw refuse("is no regular file")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw refuse("is being written by another download: wait for its end")
+        }
+        guard offset <= status.st_size, ftruncate(descriptor, off_t(offset)) == 0,
+            lseek(descriptor, off_t(offset), SEEK_SET) == offset
+        else { throw refuse("cannot be gone on with at byte \(offset): \(systemErrorText(errno))") }
+    }
+
+    private func refuse(_ reason: String) -> APIError {
+        close(descriptor)
+        descriptor = -1
+        return Self.error(temporary, reason)
     }
 
     // One that came too late to be of use. In a forked child it is the parent's, who may be writing it.
@@ -44,32 +92,43 @@ final class DownloadFile: BodySink, @unchecked Sendable {
 
     /// The body is whole: the file gets its name.
     ///
-    /// - Parameter announced: the length that the server told; nil when it did not.
-    func finish(announced: Int64?) throws(APIError) {
-        if let announced, size != announced {
-            throw Self.error(destination, "is not whole: \(size) of \(announced) bytes came")
+    /// - Parameter expected: its length, as far as it is known.
+    func finish(expected: Int64?) throws(APIError) {
+        if let expected, size != expected {
+            throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
         }
+        // A full disk at the other end of a network may be told of only here.
         guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
         guard rename(temporary, destination) == 0 else {
             throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
         }
     }
 
+    /// The temporary file stays, to be gone on with.
+    func keep() { _ = shut() }
+
     /// Nobody wants it any more.
     func discard() {
-        _ = shut()
         unlink(temporary)
+        _ = shut()
     }
 
-    /// - Returns: whether everything was written. A full network disk may say so only here.
     private func shut() -> Bool {
         guard descriptor >= 0 else { return true }
         defer { descriptor = -1 }
         return close(descriptor) == 0
     }
 
-    /// What is wrong with a destination, as far as that is known before the body comes.
-    static func check(_ path: String) throws(APIError) {
+    /// How long a temporary file is; 0 when there is none.
+    static func size(of temporary: String) -> Int64 {
+        var status = stat()
+        return lstat(temporary, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
+    }
+
+    /// Checks a destination, as far as that can be done before the body comes.
+    ///
+    /// - Returns: its absolute path: the host program may change its folder before the body comes.
+    static func check(_ path: String) throws(APIError) -> String {
         guard !path.utf8.contains(0) else {
             throw .invalidRequest("the path of the download \(quoted(path)) has a NUL")
         }
@@ -85,20 +144,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
             let reason = status.st_mode & S_IFMT == S_IFDIR ? systemErrorText(errno) : "no such folder"
             throw .invalidRequest("the folder \(quoted(folder)) of the download cannot be written to: \(reason)")
         }
-    }
-
-    private static func makeTemporary(beside destination: String) throws(APIError) -> (String, Int32) {
-        let (folder, name) = split(destination)
-        // A file name may have 255 bytes; what is cut off is only to be recognised by people.
-        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
-        for _ in 0..<16 {
-            let mark = String(UInt32.random(in: .min ... .max), radix: 36)
-            let path = "\(folder)/.\(start).\(mark).part"
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-            if descriptor >= 0 { return (path, descriptor) }
-            guard errno == EEXIST else { break }
+        guard path.utf8.first != UInt8(ascii: "/") else { return path }
+        guard let here = getcwd(nil, 0) else {
+            throw .invalidRequest("the path of the download \(quoted(path)) is relative to a folder that is gone")
         }
-        throw error(destination, "cannot be made: \(systemErrorText(errno))")
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
     }
 
     private static func split(_ path: String) -> (folder: String, name: String) {
@@ -107,7 +158,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return (folder.isEmpty ? "/" : folder, String(path[path.utf8.index(after: slash)...]))
     }
 
-    private static func error(_ path: String, _ reason: String) -> APIError {
+    static func error(_ path: String, _ reason: String) -> APIError {
         APIError(domain: .request, code: .generic, message: "the download \(quoted(path)) \(reason)")
     }
 }

@@ -15,7 +15,7 @@ struct ExchangeClocks: Sendable {
     private var begun: MonotonicTime
     private var phase = Phase.queued
     private(set) var startedAt: MonotonicTime?
-    private var lastActivity: MonotonicTime
+    private(set) var lastActivity: MonotonicTime
     private var isHeld = false
     private var suspendedAt: MonotonicTime?
 
@@ -31,6 +31,12 @@ struct ExchangeClocks: Sendable {
         phase = .connecting
         startedAt = now
         lastActivity = now
+    }
+
+    /// The exchange is back in the queue: nothing of it was sent.
+    mutating func putBack() {
+        phase = .queued
+        startedAt = nil
     }
 
     /// A connection is established and ready to take the request.

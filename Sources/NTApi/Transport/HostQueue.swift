@@ -6,6 +6,7 @@ struct HostQueue<Element> {
     fileprivate struct Waiting {
         var element: Element
         var limit: Int
+        var sharesConnections: Bool
         /// Grows with each that was enqueued, to whatever server.
         var number: UInt64
     }
@@ -16,8 +17,23 @@ struct HostQueue<Element> {
         fileprivate var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.
         var isCandidate = false
+        var connections: HostConnections
+        /// How many connections it may have by now; counted only where there is a limit for all servers.
+        fileprivate var inUse = 0
+        fileprivate let changes: Changes
 
-        init(_ origin: Origin) { self.origin = origin }
+        init(_ origin: Origin, _ changes: Changes, connectionAge: Double) {
+            self.origin = origin
+            self.changes = changes
+            connections = HostConnections(maximumAge: connectionAge)
+        }
+    }
+
+    /// Hosts at which an exchange was connected, so that there may be room for others. Noted from inside libcurl's calls.
+    fileprivate final class Changes {
+        var hosts: [Host] = []
+        /// Whether they matter when nobody waits at that host, too.
+        var isWanted = false
     }
 
     /// Names what was enqueued, until it is removed.
@@ -29,12 +45,19 @@ struct HostQueue<Element> {
     private var hosts: [Origin: Host] = [:]
     /// Hosts at which something changed, so that an exchange may be ready.
     private var candidates: [Host] = []
-    /// How many may run to all servers together; nil is no limit.
+    private let changes = Changes()
+    private let connectionAge: Double
+    /// How many connections there may be to all servers together; nil is no limit.
     private let total: Int?
-    private var running = 0
+    /// How many there may be by now.
+    private var inUse = 0
     private var lastNumber: UInt64 = 0
 
-    init(total: Int? = nil) { self.total = total }
+    init(total: Int? = nil, connectionAge: Double = HostConnections.maximumAge) {
+        self.total = total
+        self.connectionAge = connectionAge
+        changes.isWanted = total != nil
+    }
 
     /// How many exchanges wait or run.
     var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
@@ -43,20 +66,27 @@ struct HostQueue<Element> {
 
     /// Lets an exchange wait for its turn.
     ///
-    /// - Parameter limit: how many may run to this server at once while this one starts; at least 1.
-    mutating func enqueue(_ element: Element, to origin: Origin, priority: Double, limit: Int) -> Ticket {
+    /// - Parameters:
+    ///   - limit: how many connections to this server may be open at once while this one starts; at least 1.
+    ///   - sharesConnections: whether it may do with a part of a connection.
+    ///   - again: whether it had its turn before: then it goes before others of its priority.
+    mutating func enqueue(
+        _ element: Element, to origin: Origin, priority: Double, limit: Int, sharesConnections: Bool = false,
+        again: Bool = false
+    ) -> Ticket {
         let host: Host
         if let known = hosts[origin] {
             host = known
         } else {
-            host = Host(origin)
+            host = Host(origin, changes, connectionAge: connectionAge)
             hosts[origin] = host
         }
         // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
-        let waiting = Waiting(element: element, limit: max(limit, 1), number: lastNumber)
-        let token = host.waiting.insert(waiting, key: order)
+        let waiting = Waiting(
+            element: element, limit: max(limit, 1), sharesConnections: sharesConnections, number: lastNumber)
+        let token = host.waiting.insert(waiting, key: again ? order.nextDown : order)
         reconsider(host)
         return Ticket(host: host, token: token)
     }
@@ -65,9 +95,10 @@ struct HostQueue<Element> {
     ///
     /// - Parameter reserved: how many connections to each server others use.
     mutating func startNext(reserved: Int = 0) -> Element? {
+        if !changes.hosts.isEmpty { reconsiderChanged() }
         while let host = candidates.last {
             if let total {
-                guard running < total else { return nil }
+                guard inUse < total else { return startShared(reserved: reserved) }
                 if candidates.count > 1 { return startFirst(reserved: reserved) }
             }
             if let next = ready(host, reserved) { return start(next, to: host) }
@@ -95,13 +126,29 @@ struct HostQueue<Element> {
 
     /// What may start at a server now.
     private func ready(_ host: Host, _ reserved: Int) -> Waiting? {
-        host.waiting.first.map(\.element).flatMap { host.running < max(1, $0.limit - reserved) ? $0 : nil }
+        host.waiting.first.map(\.element).flatMap { next in
+            let limit = max(1, next.limit - reserved)
+            let mayStart = host.connections.mayStart(
+                running: host.running, limit: limit, shares: next.sharesConnections)
+            return mayStart ? next : nil
+        }
+    }
+
+    /// One that needs no connection of its own, when there may be no more of them.
+    private mutating func startShared(reserved: Int) -> Element? {
+        for host in candidates {
+            guard let next = ready(host, reserved), next.sharesConnections,
+                host.connections.hasRoom(running: host.running)
+            else { continue }
+            return start(next, to: host)
+        }
+        return nil
     }
 
     private mutating func start(_ waiting: Waiting, to host: Host) -> Element {
         _ = host.waiting.popFirst()
         host.running += 1
-        running += 1
+        recount(host)
         return waiting.element
     }
 
@@ -109,7 +156,7 @@ struct HostQueue<Element> {
     mutating func remove(_ ticket: Ticket) {
         if ticket.host.waiting.remove(ticket.token) == nil {
             ticket.host.running -= 1
-            running -= 1
+            recount(ticket.host)
         }
         reconsider(ticket.host)
     }
@@ -121,8 +168,55 @@ struct HostQueue<Element> {
         candidates.append(host)
     }
 
+    private mutating func reconsiderChanged() {
+        for host in changes.hosts {
+            recount(host)
+            if !host.waiting.isEmpty { reconsider(host) }
+        }
+        changes.hosts.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func recount(_ host: Host) {
+        guard total != nil else { return }
+        let needed = host.connections.needed(running: host.running)
+        inUse += needed - host.inUse
+        host.inUse = needed
+    }
+
     /// Nothing is kept of a host that nobody talks to: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
         if host.running == 0, host.waiting.isEmpty { hosts[host.origin] = nil }
     }
+}
+
+/// What an exchange that runs says of its connection. May be called while libcurl calls back.
+extension HostQueue.Ticket {
+    /// - Returns: whether it may open one more connection.
+    func mayOpen(_ seat: inout HostConnections.Seat, limit: Int, shares: Bool) -> Bool {
+        host.connections.mayOpen(&seat, limit: limit, shares: shares)
+    }
+
+    func join(_ seat: inout HostConnections.Seat, port: Int, _ now: MonotonicTime) {
+        host.connections.join(&seat, port: port, now)
+        if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
+    }
+
+    func lose(_ seat: inout HostConnections.Seat) { host.connections.lose(&seat) }
+
+    func leave(_ seat: inout HostConnections.Seat) { host.connections.leave(&seat) }
+
+    /// Nothing more goes over the connection that the exchange uses: the server has said good-bye.
+    func leaveConnection(of seat: HostConnections.Seat) {
+        if let connection = seat.connection { host.connections.leave(connection) }
+    }
+
+    /// The same, of a connection that libcurl would use.
+    func replaceConnection(of seat: HostConnections.Seat) {
+        if let connection = seat.connection { host.connections.replace(connection) }
+    }
+
+    /// See `HostConnections.generation`.
+    var generation: UInt8 { host.connections.generation }
+
+    func hear(httpVersion: Double) { host.connections.hear(httpVersion: httpVersion) }
 }

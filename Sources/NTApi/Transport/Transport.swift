@@ -56,8 +56,9 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// Body bytes sent so far; total nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
 
-    /// Body bytes received so far, as they came over the wire; total nil while unknown. Only with `reportsProgress`.
-    func exchangeDidReceive(_ bytes: Int64, of total: Int64?)
+    /// Body bytes received so far, as they came over the wire and decompressed; total, on the wire, nil while unknown. Only
+    /// with `reportsProgress`.
+    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?)
 
     /// The head of a final response is there: where does its body go? Only with `routesBody`.
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute

@@ -42,7 +42,8 @@ import Testing
         let client = try session("fault_tls") {
             let credentials = try TestServers.url("proxy_credentials")
             let url = try TestServers.url("proxy_auth")
-            $0.proxy = "http://\(PercentEncoding.component(credentials.split(separator: ":")[0].description)):"
+            $0.proxy =
+                "http://\(PercentEncoding.component(credentials.split(separator: ":")[0].description)):"
                 + "\(PercentEncoding.component(credentials.split(separator: ":")[1].description))@\(url.dropFirst(7))"
         }
         #expect(await client.error("echo") == nil)
@@ -110,7 +111,9 @@ import Testing
             $0.clientKey = try TestServers.url("ca")
         }
         let error = await wrong.error("echo")
-        #expect(error?.code == .tls && error?.message.containsSubstring("clientKey") == true, "\(String(describing: error))")
+        #expect(
+            error?.code == .tls && error?.message.containsSubstring("clientKey") == true, "\(String(describing: error))"
+        )
         #expect(await with.response("echo").metrics.connectionReused)
     }
 
@@ -140,7 +143,8 @@ import Testing
     @Test func pinnedPublicKeys() async throws {
         let pin = try TestServers.url("pin")
         let other = "sha256//\(Base64.encode([UInt8](repeating: 7, count: 32)))"
-        let swapped = String(pin.prefix(8)) + String(pin.dropFirst(8).map { $0.isLowercase ? Character($0.uppercased()) : $0 })
+        let swapped =
+            String(pin.prefix(8)) + String(pin.dropFirst(8).map { $0.isLowercase ? Character($0.uppercased()) : $0 })
         for pins in [[pin], [other, pin]] {
             let client = try session("fault_tls") { $0.pinnedPublicKeys = pins }
             for _ in 0..<2 { #expect(await client.error("echo") == nil) }
@@ -185,13 +189,16 @@ import Testing
     @Test func connectionsPerHost() async throws {
         let server = try CountingServer(okResponse("1"))
         let client = try session("fault") { $0.maximumConnectionsPerHost = 3 }
-        let requests = (0..<60).map { _ in client.begin("", args: [.baseURL(server.url), .responseThread(.background)]) }
+        let requests = (0..<60).map { _ in client.begin("", args: [.baseURL(server.url), .responseThread(.background)])
+        }
         await onThread { for request in requests { request.wait() } }
         #expect(requests.allSatisfy { $0.response?.error == nil })
         #expect(server.most == 3 && server.connectionCount == 3, "\(server.most) \(server.connectionCount)")
         // Also for callers that wait themselves.
         await withTaskGroup { group in
-            for _ in 0..<20 { group.addTask { await onThread { _ = client.perform("", args: [.baseURL(server.url)]) } } }
+            for _ in 0..<20 {
+                group.addTask { await onThread { _ = client.perform("", args: [.baseURL(server.url)]) } }
+            }
         }
         #expect(server.connectionCount == 3)
     }

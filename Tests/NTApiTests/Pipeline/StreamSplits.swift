@@ -7,7 +7,7 @@ enum StreamSplits {
         var all = [[stream[...]], stream.indices.map { stream[$0...$0] }]
         for first in 0...stream.count {
             all.append([stream[..<first], stream[first...]])
-            guard stream.count <= 100 else { continue }
+            guard stream.count <= 36 else { continue }
             for second in first...stream.count {
                 all.append([stream[..<first], stream[first..<second], stream[second...]])
             }

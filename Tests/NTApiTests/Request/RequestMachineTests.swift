@@ -136,6 +136,7 @@ import Testing
                 guard let bytes else { return }
                 note("tells data \(bytes.count)")
                 if isDelivering || deliveries > 0 { violate("data after the response") }
+                if machine.isCancelled { violate("data after a cancel") }
                 if bytes.count > DataLane.capacity + 100_000 { violate("\(bytes.count) bytes wait") }
                 data.told += bytes.count
             } else {

@@ -27,7 +27,7 @@ final class Recorder: ExchangeObserver {
         }
     }
 
-    func exchangeDidReceive(_ bytes: Int64, of total: Int64?) {
+    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
         state.withLock { state in
             if !state.results.isEmpty { state.reportsAfterEnd += 1 }
             state.received.append((bytes, total))
@@ -65,7 +65,9 @@ final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
 
-    init(threads: Int = 1) { engine = CurlEngine(workers: workers, threads: threads) }
+    init(threads: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
+        engine = CurlEngine(workers: workers, threads: threads, connectionAge: connectionAge)
+    }
 
     deinit {
         engine.stop(timeout: 5)

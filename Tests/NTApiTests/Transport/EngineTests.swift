@@ -38,6 +38,20 @@ import Testing
         #expect(server.connectionCount == 1)
     }
 
+    /// libcurl counts these for the life of a handle, and gives up at the sixth.
+    @Test func survivesAnyNumberOfDeadConnections() async throws {
+        // Looks alive until the second request comes.
+        let server = try RawServer { connection in
+            if connection.readRequest() != nil { connection.send(okResponse("x")) }
+            _ = connection.readHead()
+        }
+        let engine = TestEngine()
+        for number in 0..<12 {
+            let result = await engine.get(server.url)
+            #expect(result.error == nil, "\(number): \(String(describing: result.error))")
+        }
+    }
+
     @Test func saysThatNobodyListens() async throws {
         let port = try RawServer.closedPort()
         let engine = TestEngine()

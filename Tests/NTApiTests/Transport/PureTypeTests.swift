@@ -315,8 +315,9 @@ import Testing
 @Suite struct StreamRefusalTests {
     private func verdict(_ lines: String...) -> Bool {
         var refusal = StreamRefusal()
-        for line in lines { Array(line.utf8).withUnsafeBytes { refusal.hear($0) } }
-        return refusal.isCertain
+        var lastStream: Int?
+        for line in lines { lastStream = Array(line.utf8).withUnsafeBytes { refusal.hear($0) } ?? lastStream }
+        return refusal.isCertain(after: lastStream)
     }
 
     @Test func believesOnlyWhatIsSafe() {

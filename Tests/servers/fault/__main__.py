@@ -49,6 +49,7 @@ async def listen_tls(server: FaultServer, certs: Path) -> None:
         old.minimum_version = ssl.TLSVersion.TLSv1
         old.maximum_version = ssl.TLSVersion.TLSv1_1
     await server.listen("tls_old", old, "localhost")
+    await server.listen_silent("h2_silent", server_context(certs, "server"))
 
 
 async def end_of_input() -> None:

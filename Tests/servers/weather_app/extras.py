@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import threading
 from collections.abc import Iterator
 from urllib.parse import parse_qsl
 
@@ -20,6 +21,22 @@ def slow(handler: Handler) -> None:
     seconds = max(0.0, min(3600, handler.number("seconds", 1)))
     stopped = handler.server.stopping.wait(seconds)
     handler.answer_json({"seconds": seconds, "interrupted": stopped})
+
+
+gates: dict[str, threading.Barrier] = {}
+
+
+@route("/gate", "GET")
+def gate(handler: Handler) -> None:
+    """Answers when `for` (1) requests with the same `name` are there, or after a minute."""
+    wanted = int(max(1, min(10_000, handler.number("for", 1))))
+    # The interpreter's own lock makes this one step.
+    barrier = gates.setdefault(handler.value("name", ""), threading.Barrier(wanted))
+    try:
+        barrier.wait(60)
+    except threading.BrokenBarrierError:
+        return handler.answer_json({"open": False}, 504)
+    handler.answer_json({"open": True})
 
 
 @route("/feedback", "POST", "PUT", "PATCH")

@@ -35,6 +35,14 @@ class AsyncCall:
             lambda client: client.begin("x", download_progress="y"),
             "the download progress handler has to be callable, not str",
         ),
+        (
+            lambda client: client.begin("x", data_handler=0),
+            "the data handler has to be callable, not int",
+        ),
+        (
+            lambda client: client.begin("x", data_handler=async_handler),
+            "handlers are plain functions, not async ones",
+        ),
         (lambda client: client.begin("x", (), async_handler), "handlers are plain functions"),
         (lambda client: client.begin("x", (), AsyncCall()), "handlers are plain functions"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from pathlib import Path
 from typing import Any, Optional
 
 from typing_extensions import assert_type
@@ -37,6 +38,8 @@ def blocking() -> None:
         assert_type(response.error, Optional[ntapi.ApiError])
         assert_type(response.headers.get_all("x"), list[str])
         assert_type(response.metrics.redirects, int)
+        assert_type(response.metrics.bytes_decoded, int)
+        assert_type(client.send("x", ntapi.download(Path("a"))).file, Optional[Path])
         assert_type(client.get_default("unit"), Any)
         client.set_default("unit", "metric")
         Service.set_default("unit", lambda key: key)
@@ -48,13 +51,19 @@ def blocking() -> None:
         def progress(count: int, total: Optional[int]) -> None: ...
 
         pool = concurrent.futures.ThreadPoolExecutor()
+        pieces: list[bytes] = []
         request = client.begin(
             "x",
-            [ntapi.response_thread(pool), ntapi.upload_progress_thread(ntapi.BACKGROUND)],
+            [ntapi.response_thread(pool), ntapi.data_thread(ntapi.BACKGROUND)],
             handler,
             upload_progress=progress,
+            data_handler=pieces.append,
         )
         assert_type(request, ntapi.Request)
+        assert_type(request.suspend(), bool)
+        assert_type(request.bytes_decoded, int)
+        assert_type(request.received_status, Optional[int])
+        assert_type(request.received_headers, ntapi.Headers)
         assert_type(request.wait(1), bool)
         assert_type(ntapi.run(1), bool)
 
@@ -63,4 +72,5 @@ async def asynchronous() -> None:
     async with ntapi.AsyncClient() as client:
         assert_type(client, ntapi.AsyncClient)
         assert_type(await client.send("x", ntapi.json({})), ntapi.Response)
+        assert_type(await client.send("x", data_handler=print), ntapi.Response)
         assert_type(await client.drain(1), int)

@@ -94,7 +94,7 @@ func curlIsAboutToSend(
     port: Int32, localPort: Int32
 ) -> Int32 {
     guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
-    return transfer.connectionIsReady() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    return transfer.connectionIsReady(localPort: Int(localPort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 /// What libcurl would write to a terminal. The only way to learn that the server refused a stream.
@@ -103,6 +103,6 @@ func curlSays(
     data: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard type == CURLINFO_TEXT else { return 0 }
-    transfer(data)?.refusal.hear(UnsafeRawBufferPointer(start: text, count: count))
+    transfer(data)?.hear(UnsafeRawBufferPointer(start: text, count: count))
     return 0
 }

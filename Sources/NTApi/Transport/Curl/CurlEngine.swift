@@ -16,13 +16,15 @@ final class CurlEngine: Sendable {
         weak var thread: NetworkThread?
     }
 
-    init(workers: WorkerPool, threads count: Int = 1) {
+    /// - Parameter connectionAge: seconds after which a connection that is always in use gets no more to do.
+    init(workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
         let connections = ConnectionCount()
         let count = max(1, min(count, 64))
         self.workers = workers
         threads = (0..<count).map { index in
             NetworkThread(
-                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count))
+                workers: workers, connections: connections, share: ConnectionShare(index: index, count: count),
+                connectionAge: connectionAge)
         }
         direct = DirectLoops(workers: workers, connections: connections)
     }

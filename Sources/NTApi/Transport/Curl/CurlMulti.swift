@@ -105,10 +105,13 @@ final class CurlMulti {
     }
 
     /// Lets the poller know of every socket of a connection, from the handle that opens it.
-    func follow(socketsOf easy: UnsafeMutableRawPointer) -> CURLcode {
-        let this = Unmanaged.passUnretained(poller).toOpaque()
-        let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, this)
-        return code == CURLE_OK ? ntapi_easy_set_close_socket(easy, curlClosesSocket, this) : code
+    func follow(socketsOf handle: EasyHandle) -> CURLcode {
+        handle.poller = poller
+        let opener = Unmanaged.passUnretained(handle).toOpaque()
+        let code = ntapi_easy_set_open_socket(handle.easy, curlOpensSocket, opener)
+        guard code == CURLE_OK else { return code }
+        // A connection outlives the handle that opened it.
+        return ntapi_easy_set_close_socket(handle.easy, curlClosesSocket, Unmanaged.passUnretained(poller).toOpaque())
     }
 }
 
@@ -134,6 +137,8 @@ private func curlOpensSocket(
     data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
     guard let data, let address = address?.pointee else { return CURL_SOCKET_BAD }
+    let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
+    guard let poller = handle.poller, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
     #if os(Linux)
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
     #else
@@ -144,7 +149,7 @@ private func curlOpensSocket(
     #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #endif
-    Unmanaged<SystemPoller>.fromOpaque(data).takeUnretainedValue().didOpen(descriptor)
+    poller.didOpen(descriptor)
     return descriptor
 }
 

@@ -21,6 +21,13 @@ final class CurlTransfer {
     @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
     @exclusivity(unchecked) var ticket: HostQueue<CurlTransfer>.Ticket?
+    /// Its place among the connections to its server.
+    @exclusivity(unchecked) var seat = HostConnections.Seat()
+    /// How many connections to its server may be open.
+    @exclusivity(unchecked) var connectionLimit = Int.max
+    /// Whether it was stopped because it may not open a connection now.
+    @exclusivity(unchecked) var mustWait = false
+    @exclusivity(unchecked) private var hasReportedStart = false
 
     /// Nil while it waits in the queue, and after its end.
     @exclusivity(unchecked) private(set) var handle: EasyHandle?
@@ -36,12 +43,12 @@ final class CurlTransfer {
     @exclusivity(unchecked) private var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
     @exclusivity(unchecked) var refusal = StreamRefusal()
-    @exclusivity(unchecked) private var assembler = HeaderAssembler()
+    @exclusivity(unchecked) var assembler = HeaderAssembler()
     @exclusivity(unchecked) private(set) var holds: Holds
     @exclusivity(unchecked) private var route = BodyRoute.memory
     private let body = Bytes()
     @exclusivity(unchecked) private var decodedBytes: Int64 = 0
-    @exclusivity(unchecked) private var connectionsUsed = 0
+    @exclusivity(unchecked) var connectionsUsed = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.
     @exclusivity(unchecked) private var challengesAnswered = 0
     @exclusivity(unchecked) private var progress = ProgressReporter()
@@ -76,48 +83,74 @@ final class CurlTransfer {
         if !(source is StreamSource) { source = nil }
     }
 
+    /// Whether its connection is told from others: where one may be shared.
+    var countsConnection: Bool {
+        origin.scheme == "https" || exchange.request.settings.httpVersion == .http2
+    }
+
+    /// Whether it may do with a part of a connection.
+    var sharesConnections: Bool {
+        let version = exchange.request.settings.httpVersion
+        if origin.scheme == "https" { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
+        return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
+    }
+
     /// Whether it matters if the server refuses the request unseen, and can be.
     var mayBeRefused: Bool {
         !exchange.request.isIdempotent
             && (origin.scheme == "https" || exchange.request.settings.httpVersion == .http2)
     }
 
+    /// Whether it may have to hear what libcurl says.
+    var mayListen: Bool { mayBeRefused || sharesConnections }
+
+    /// One line of libcurl's log.
+    func hear(_ line: UnsafeRawBufferPointer) {
+        guard let last = refusal.hear(line) else { return }
+        seat.connection?.lastStream = last
+        ticket?.leaveConnection(of: seat)
+    }
+
     // MARK: What libcurl reports
 
     /// A connection is ready and the request is about to be sent. False stops it.
-    ///
+    func connectionIsReady(localPort: Int) -> Bool {
+        guard beginsWithoutDoubt() else { return false }
+        connectionsUsed += 1
+        clocks.connected(turn.now)
+        if connectionsUsed > 1 {
+            guard maySendAgain() else { return false }
+            assembler.restart()
+        }
+        if countsConnection { join(localPort) }
+        // What the caller says himself is sent as it is, and nothing beside it.
+        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
+        return true
+    }
+
     /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
     /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
     /// a request that must not happen twice, the second connection is where we stop and say so.
     ///
     /// HTTP/2 knows one harmless case, `StreamRefusal`.
-    func connectionIsReady() -> Bool {
-        guard beginsWithoutDoubt() else { return false }
-        // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
-        connectionsUsed += 1
-        clocks.connected(turn.now)
-        guard connectionsUsed > 1 else {
-            if mayBeRefused { handle?.listen() }
-            return true
-        }
+    func maySendAgain() -> Bool {
+        handle?.wasSentAgain()
+        let lastStream = seat.connection?.lastStream
+        ticket?.lose(&seat)
         defer { refusal = StreamRefusal() }
-        guard exchange.request.isIdempotent || refusal.isCertain else {
-            failure = APIError(
-                domain: .network, code: .network,
-                message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
-                    + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
-                    + "not sent again")
-            return false
-        }
-        assembler.restart()
-        return true
+        if exchange.request.isIdempotent || refusal.isCertain(after: lastStream) { return true }
+        failure = APIError(
+            domain: .network, code: .network,
+            message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
+                + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
+                + "not sent again")
+        return false
     }
 
     /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
     /// no second attempt of the same, and counts anew.
     private func beginsWithoutDoubt() -> Bool {
-        guard exchange.request.digest != nil, assembler.head != nil else { return true }
+        guard isChallenged else { return true }
         challengesAnswered += 1
         guard challengesAnswered <= Self.maximumChallenges else {
             return stop(.network, "the server calls every nonce of its Digest challenge stale")
@@ -127,10 +160,13 @@ final class CurlTransfer {
         return true
     }
 
+    /// Whether the server has answered, and is to get the request once more because of that.
+    var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
+
     private static let maximumChallenges = 5
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        clocks.bytesMoved(turn.now)
+        bytesMoved()
         // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
         if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
@@ -145,7 +181,13 @@ final class CurlTransfer {
 
     private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
 
+    private func bytesMoved() {
+        clocks.bytesMoved(turn.now)
+        seat.connection?.lastActivity = turn.now
+    }
+
     private func receiveHead(_ head: ResponseHead) -> Bool {
+        if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
         if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
@@ -171,7 +213,7 @@ final class CurlTransfer {
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
-        clocks.bytesMoved(turn.now)
+        bytesMoved()
         guard holds.isEmpty else { return .paused }
         let count = decodedBytes + Int64(bytes.count)
         if let limit = exchange.request.settings.maximumResponseSize, count > limit {
@@ -234,7 +276,7 @@ final class CurlTransfer {
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
         guard progress.update(sent: withoutFraming(sent), received: received) else { return }
         clocks.bytesMoved(turn.now)
-        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, exchange.observer) }
+        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, decoded: decodedBytes, exchange.observer) }
     }
 
     private func stopped(_ code: ErrorCode, _ message: String) -> BodyAnswer {
@@ -250,6 +292,8 @@ final class CurlTransfer {
     // MARK: Beginning and end
 
     func reportStart() {
+        guard !hasReportedStart else { return }
+        hasReportedStart = true
         if exchange.reportsProgress { progress.start(total: bodyLength, exchange.observer) }
     }
 
@@ -281,9 +325,7 @@ final class CurlTransfer {
                 message: "\(origin.host):\(origin.port): the server did not answer with a final response",
                 isRetryable: exchange.request.isIdempotent)
         }
-        if result.error == nil, exchange.reportsProgress {
-            progress.finish(sent: result.metrics.bytesSent, result.metrics.bytesReceived, exchange.observer)
-        }
+        if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         result.error?.httpStatus = result.head?.status
         return result
     }

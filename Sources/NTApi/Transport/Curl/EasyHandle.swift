@@ -11,6 +11,8 @@ final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
     @exclusivity(unchecked) private(set) unowned(unsafe) var transfer: CurlTransfer?
+    /// That of the loop whose handle it is.
+    @exclusivity(unchecked) unowned(unsafe) var poller: SystemPoller?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     @exclusivity(unchecked) private var profile: HandleProfile?
     @exclusivity(unchecked) private var headers = HeaderLines()
@@ -67,6 +69,9 @@ final class EasyHandle {
         message = .unique
     }
 
+    /// libcurl sent the request once more. It counts that for the life of a handle, or until a reset, and after five gives up.
+    func wasSentAgain() { message = .unique }
+
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
         transfer = nil
@@ -100,7 +105,7 @@ final class EasyHandle {
         options.setConstants()
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
-        options.check(multi.follow(socketsOf: easy))
+        options.check(multi.follow(socketsOf: self))
         self.profile = profile
     }
 
@@ -159,7 +164,10 @@ struct HandleProfile {
     let decompresses: Bool
     /// For the idle clock a body's bytes are seen only by way of progress.
     let hasProgress: Bool
-    let mayBeRefused: Bool
+    /// Whether what libcurl says of the transfer may be of interest.
+    let mayListen: Bool
+    /// See `HostConnections.generation`.
+    let generation: UInt8
     /// Whether the body may have to wait for whoever takes it.
     let routesBody: Bool
 
@@ -169,15 +177,17 @@ struct HandleProfile {
         isSecure = transfer.origin.scheme == "https"
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
-        mayBeRefused = transfer.mayBeRefused
+        mayListen = transfer.mayListen
+        generation = transfer.ticket?.generation ?? 0
         routesBody = transfer.exchange.routesBody
     }
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
         return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(request) && mayBeRefused == transfer.mayBeRefused
-            && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
+            && decompresses == Self.decompresses(request) && mayListen == transfer.mayListen
+            && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
+            && settings.connectsAlike(request.settings)
     }
 
     private static func decompresses(_ request: HTTPRequest) -> Bool {

@@ -16,7 +16,7 @@ struct EasyOptions {
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
     /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
-    private static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
+    static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
 
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
@@ -106,6 +106,7 @@ struct EasyOptions {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
+        if profile.generation > 0 { setGeneration(profile.generation) }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_PROXY_CAINFO, file)
@@ -113,6 +114,14 @@ struct EasyOptions {
             set(CURLOPT_CAPATH, nil)
             set(CURLOPT_PROXY_CAPATH, nil)
         }
+    }
+
+    /// Keeps the transfer off the connections of other generations: libcurl shares one only among those that want the same
+    /// of TLS. These three wishes mean something with Windows' own TLS alone.
+    private mutating func setGeneration(_ generation: UInt8) {
+        let wishes = [CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT, CURLSSLOPT_AUTO_CLIENT_CERT]
+        let mask = wishes.enumerated().reduce(0) { generation & (1 << $1.offset) == 0 ? $0 : $0 | Int($1.element) }
+        set(CURLOPT_SSL_OPTIONS, mask)
     }
 
     private mutating func setIdentity(_ identity: ConnectionIdentity) {
@@ -133,7 +142,7 @@ struct EasyOptions {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
-        if profile.mayBeRefused { check(ntapi_easy_set_debug(easy, curlSays, data)) }
+        if profile.mayListen { check(ntapi_easy_set_debug(easy, curlSays, data)) }
         if profile.hasProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
     }
 

@@ -35,10 +35,12 @@ final class EngineLoop {
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
     ///
-    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    /// - Parameters:
+    ///   - limit: how many connections it may have to all servers together; nil is no limit.
+    ///   - connectionAge: seconds after which a connection that is always in use gets no more to do.
     init?(
         commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
-        limit: Int? = nil
+        limit: Int? = nil, connectionAge: Double = HostConnections.maximumAge
     ) {
         guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
         self.commands = commands
@@ -47,7 +49,7 @@ final class EngineLoop {
         self.share = share
         self.poller = poller
         self.multi = multi
-        hosts = HostQueue(total: limit)
+        hosts = HostQueue(total: limit, connectionAge: connectionAge)
         if let limit { multi.limitConnections(to: limit) }
     }
 
@@ -182,11 +184,11 @@ final class EngineLoop {
     }
 
     /// Lets a transfer wait for its turn.
-    func enqueue(_ transfer: CurlTransfer) {
-        let exchange = transfer.exchange
+    func enqueue(_ transfer: CurlTransfer, again: Bool = false) {
+        transfer.connectionLimit = share.part(of: transfer.exchange.request.settings.maximumConnectionsPerHost)
         transfer.ticket = hosts.enqueue(
-            transfer, to: transfer.origin, priority: exchange.priority,
-            limit: share.part(of: exchange.request.settings.maximumConnectionsPerHost))
+            transfer, to: transfer.origin, priority: transfer.exchange.priority, limit: transfer.connectionLimit,
+            sharesConnections: transfer.sharesConnections, again: again)
     }
 
     /// One that cannot be begun.
@@ -197,13 +199,17 @@ final class EngineLoop {
 
     /// Starts what the host queue lets go. After every batch of commands, so that a cancel in it comes in time.
     private func startReady() {
-        while let transfer = hosts.startNext(reserved: connections?.direct ?? 0) { start(transfer) }
+        let reserved = connections?.direct ?? 0
+        while let transfer = hosts.startNext(reserved: reserved) {
+            transfer.connectionLimit = max(1, transfer.connectionLimit - reserved)
+            start(transfer)
+        }
     }
 
     private func start(_ transfer: CurlTransfer) {
         transfer.clocks.started(current.now)
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
-        if case .stream(let stream) = transfer.exchange.request.body {
+        if transfer.source == nil, case .stream(let stream) = transfer.exchange.request.body {
             transfer.source = streamSource(stream, for: transfer.exchange)
         }
         guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
@@ -225,7 +231,20 @@ final class EngineLoop {
 
     // MARK: Ending
 
-    func end(_ transfer: CurlTransfer, _ code: CURLcode) { end(transfer, transfer.result(code)) }
+    func end(_ transfer: CurlTransfer, _ code: CURLcode) {
+        if transfer.mustWait, code != CURLE_OK { putBack(transfer) } else { end(transfer, transfer.result(code)) }
+    }
+
+    /// It may not open a connection now, and no other has room for it.
+    private func putBack(_ transfer: CurlTransfer) {
+        if let easy = transfer.handle?.easy { multi.remove(easy) }
+        transfer.release(to: &handles)
+        transfer.wait()
+        if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
+        if let ticket = transfer.ticket { hosts.remove(ticket) }
+        transfer.ticket = nil
+        if !transfer.holds.contains(.suspended) { enqueue(transfer, again: true) }
+    }
 
     private func end(_ transfer: CurlTransfer, _ reason: APIError) { end(transfer, transfer.result(CURLE_OK, reason)) }
 
@@ -235,7 +254,10 @@ final class EngineLoop {
         if let easy = transfer.handle?.easy { multi.remove(easy) }
         transfer.release(to: &handles)
         if let timer = transfer.timer { timers.remove(timer) }
-        if let ticket = transfer.ticket { hosts.remove(ticket) }
+        if let ticket = transfer.ticket {
+            ticket.leave(&transfer.seat)
+            hosts.remove(ticket)
+        }
         transferCount -= 1
         exchange.transfer = nil
         exchange.phase = .ended
@@ -277,7 +299,10 @@ final class EngineLoop {
     private func timeOut(_ transfer: CurlTransfer, _ expired: TimeoutClock) {
         // libcurl closes the connection of a transfer that is removed, unless others share it: HTTP/2 to a server that has
         // gone away. All later requests would then hang on it, too.
-        if transfer.wasConnected, expired != .queue { suspects.add(transfer.origin, current.now) }
+        if transfer.wasConnected, expired != .queue, !transfer.connectionIsAlive {
+            suspects.add(transfer.origin, current.now)
+            transfer.ticket?.replaceConnection(of: transfer.seat)
+        }
         end(transfer, transfer.timeoutError(expired))
     }
 

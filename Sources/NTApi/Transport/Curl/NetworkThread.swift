@@ -6,16 +6,21 @@ final class NetworkThread: Transport {
     private let connections: ConnectionCount
     private let share: ConnectionShare
     private let limit: Int?
+    private let connectionAge: Double
     private let commands = CommandQueue()
     private let ending = Ending()
     private let generation = Fork.generation
 
     /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
-    init(workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil) {
+    init(
+        workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil,
+        connectionAge: Double = HostConnections.maximumAge
+    ) {
         self.workers = workers
         self.connections = connections
         self.share = share
         self.limit = limit
+        self.connectionAge = connectionAge
     }
 
     deinit {
@@ -57,14 +62,14 @@ final class NetworkThread: Transport {
     }
 
     private func startThread() {
-        let (commands, ending, workers, connections, share) = (commands, ending, workers, connections, share)
-        let limit = limit
+        let (commands, ending, workers, connections) = (commands, ending, workers, connections)
+        let (share, limit, connectionAge) = (share, limit, connectionAge)
         ending.reset()
         let started = Thread.start(name: "ntapi-network") {
-            guard
-                let loop = EngineLoop(
-                    commands: commands, workers: workers, connections: connections, share: share, limit: limit)
-            else {
+            let loop = EngineLoop(
+                commands: commands, workers: workers, connections: connections, share: share, limit: limit,
+                connectionAge: connectionAge)
+            guard let loop else {
                 for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
                 return ending.signal()
             }

@@ -19,7 +19,7 @@ struct ProgressReporter {
         expected = total
         guard reportsReceived, let total, toldReceived < 0 else { return }
         toldReceived = 0
-        observer.exchangeDidReceive(0, of: total)
+        observer.exchangeDidReceive(0, decoded: 0, of: total)
     }
 
     /// - Returns: whether anything moved.
@@ -30,7 +30,7 @@ struct ProgressReporter {
         return true
     }
 
-    mutating func report(sendTotal: Int64, _ observer: any ExchangeObserver) {
+    mutating func report(sendTotal: Int64, decoded: Int64, _ observer: any ExchangeObserver) {
         if sent > toldSent, sent > 0 {
             toldSent = sent
             if sendTotal > 0 { self.sendTotal = sendTotal }
@@ -38,17 +38,18 @@ struct ProgressReporter {
         }
         if reportsReceived, received > toldReceived, received > 0 {
             toldReceived = received
-            observer.exchangeDidReceive(received, of: expected)
+            observer.exchangeDidReceive(received, decoded: decoded, of: expected)
         }
     }
 
     /// The response is whole: the totals are known now, if they were not before.
-    mutating func finish(sent: Int64, _ received: Int64, _ observer: any ExchangeObserver) {
+    mutating func finish(_ metrics: ExchangeMetrics, _ observer: any ExchangeObserver) {
+        let (sent, received) = (metrics.bytesSent, metrics.bytesReceived)
         // A server may answer before it has the whole body: then the last report is not the total.
         let isNews = sendTotal == nil ? sent > 0 : sent == sendTotal && sent > toldSent
         if isNews { observer.exchangeDidSend(sent, of: sent) }
         if reportsReceived, expected == nil || received > toldReceived {
-            observer.exchangeDidReceive(received, of: received)
+            observer.exchangeDidReceive(received, decoded: metrics.bytesDecoded, of: received)
         }
     }
 }

@@ -6,18 +6,31 @@
 /// which is on the safe side.
 struct StreamRefusal: Equatable {
     private var stream: Int?
-    private(set) var isCertain = false
+    private var isRefused = false
 
     /// Takes one line of the transfer's log.
-    mutating func hear(_ line: UnsafeRawBufferPointer) {
+    ///
+    /// - Returns: the last stream that the server looks at, when the line tells: it is so for all on the same connection, of
+    ///   which only one hears it.
+    mutating func hear(_ line: UnsafeRawBufferPointer) -> Int? {
         if line.starts(with: "REFUSED_STREAM".utf8) {
-            isCertain = true
+            isRefused = true
         } else if let number = Self.number(after: "Using Stream ID: ", in: line) {
             stream = number
-            isCertain = false
-        } else if let last = Self.number(after: " GOAWAY, error=", then: ", last_stream=", in: line), let stream {
-            isCertain = stream > last
+            isRefused = false
+        } else {
+            return Self.number(after: " GOAWAY, error=", then: ", last_stream=", in: line)
         }
+        return nil
+    }
+
+    /// Whether the server did nothing with the request.
+    ///
+    /// - Parameter lastStream: the last stream of the connection that it looks at.
+    func isCertain(after lastStream: Int?) -> Bool {
+        if isRefused { return true }
+        guard let stream, let lastStream else { return false }
+        return stream > lastStream
     }
 
     /// The decimal number that follows a text; with `then`, the one that follows that text after another number.

@@ -12,6 +12,7 @@ from fault.scenarios import (
     keepalive,
     plain,
     randomly,
+    ranges,
     redirects,
     slow,
 )
@@ -28,6 +29,7 @@ THEMES = [
     keepalive,
     plain,
     randomly,
+    ranges,
     redirects,
     slow,
 ]

@@ -36,7 +36,9 @@ from .arg import (
     bearer,
     cache_policy,
     data,
+    data_thread,
     digest_auth,
+    download,
     download_progress_thread,
     file,
     form,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, PlaceLike
     from ._async import AsyncClient
     from ._configuration import SessionConfiguration
+    from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
 
 BACKGROUND = Thread.BACKGROUND
@@ -79,6 +82,8 @@ __all__ = [
     "CachePolicy",
     "Client",
     "Clock",
+    "Cookie",
+    "Cookies",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
@@ -102,8 +107,10 @@ __all__ = [
     "cache_policy",
     "codes",
     "data",
+    "data_thread",
     "defaults",
     "digest_auth",
+    "download",
     "download_progress_thread",
     "drain",
     "drain_mailbox",
@@ -137,6 +144,8 @@ def library_version() -> str:
 
 # Imported when they are asked for: what they need takes longer to import than the rest.
 _LATER = {
+    "Cookie": "_cookies",
+    "Cookies": "_cookies",
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",

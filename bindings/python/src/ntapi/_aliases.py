@@ -26,6 +26,7 @@ loop.call_soon_threadsafe.
 
 ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]
+DataHandler = Callable[[bytes], object]
 
 Scalar = Union[str, int, float, bool]
 Path = Union[str, "os.PathLike[str]"]

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
-    from ._aliases import Args, PlaceLike, ProgressHandler
+    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
@@ -46,8 +46,8 @@ class AsyncClient(BaseClient):
         async with ntapi.AsyncClient("https://api.example.com") as client:
             print((await client.send("data/2.5/find", ntapi.url("q", "London"))).json)
 
-    Everything runs on the caller's loop: progress handlers, the handlers of `begin`, the hooks. One
-    client may be used from several loops.
+    Everything runs on the caller's loop: progress and data handlers, the handlers of `begin`, the
+    hooks. One client may be used from several loops.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class AsyncClient(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
@@ -77,7 +78,8 @@ class AsyncClient(BaseClient):
         is raised.
         """
         loop = asyncio.get_running_loop()
-        if self._may_be_short and upload_progress is None and download_progress is None:
+        has_none = upload_progress is None and download_progress is None and data_handler is None
+        if has_none and self._may_be_short:
             call = LoopCall(self, loop_mailbox(loop), loop.create_future())
             if call.begin(command, args):
                 try:
@@ -92,7 +94,9 @@ class AsyncClient(BaseClient):
                     # The coroutine is thrown away: there is no loop to wait on.
                     call.cancel()
                     raise
-        return await self._perform_long(command, args, upload_progress, download_progress)
+        return await self._perform_long(
+            command, args, upload_progress, download_progress, data_handler
+        )
 
     async def _perform_long(
         self,
@@ -100,6 +104,7 @@ class AsyncClient(BaseClient):
         args: tuple[Args, ...],
         upload_progress: Optional[ProgressHandler],
         download_progress: Optional[ProgressHandler],
+        data_handler: Optional[DataHandler],
     ) -> Response:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -120,6 +125,7 @@ class AsyncClient(BaseClient):
             handler=resolve,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         request.resume()
         try:
@@ -141,6 +147,7 @@ class AsyncClient(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = await self.perform(
@@ -148,6 +155,7 @@ class AsyncClient(BaseClient):
             *args,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         return response.raise_for_error()
 
@@ -161,6 +169,7 @@ class AsyncClient(BaseClient):
             await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)
         except asyncio.TimeoutError:
             pass
+        self._save_cookies()
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:

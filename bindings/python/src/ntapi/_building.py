@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
-    from ._aliases import Args, ProgressHandler, ResponseHandler
+    from ._aliases import Args, DataHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
 
@@ -27,6 +27,7 @@ _HANDLER_OF = {
     "response_thread": Handler.RESPONSE,
     "upload_progress_thread": Handler.UPLOAD_PROGRESS,
     "download_progress_thread": Handler.DOWNLOAD_PROGRESS,
+    "data_thread": Handler.DATA,
 }
 
 
@@ -44,15 +45,18 @@ def build(
     handler: Optional[ResponseHandler] = None,
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
+    data_handler: Optional[DataHandler] = None,
 ) -> Request:
     """A suspended request.
 
-    `response_place` rules over what args say, `usual_place` where they say nothing.
+    `response_place` rules over what args say, `usual_place` where they say nothing. The data
+    handler's place is the response handler's where they say nothing of it.
     """
     check_string(command, "the command")
     check_handler(handler)
     check_handler(upload_progress, "the upload progress handler")
     check_handler(download_progress, "the download progress handler")
+    check_handler(data_handler, "the data handler")
     flat = flatten(args)
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
@@ -63,6 +67,7 @@ def build(
             places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
     if response_place is not None:
         places[Handler.RESPONSE] = response_place
+    places.setdefault(Handler.DATA, places.get(Handler.RESPONSE, usual_place))
 
     handlers: dict[Handler, tuple[Place, Callable[..., object]]] = {}
 
@@ -73,6 +78,7 @@ def build(
     add(Handler.RESPONSE, handler or _nothing)
     add(Handler.UPLOAD_PROGRESS, upload_progress)
     add(Handler.DOWNLOAD_PROGRESS, download_progress)
+    add(Handler.DATA, data_handler)
     delivery = Delivery(client, handlers)
     try:
         _create_in_c(delivery, command, flat)

@@ -25,8 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, PlaceLike, ProgressHandler, ResponseHandler
+    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler, ResponseHandler
     from ._configuration import SessionConfiguration
+    from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
@@ -121,6 +122,16 @@ class BaseClient(Hooks):
         self._args = flat
 
     @property
+    def cookies(self) -> Optional[Cookies]:
+        """The cookies of the session; None for a client that was made without a configuration."""
+        pointer = lib.ntapi_client_cookies(self._handle.pointer)
+        if not pointer:
+            return None
+        from ._cookies import Cookies
+
+        return Cookies(self, pointer)
+
+    @property
     def log_flags(self) -> Optional[LogFlags]:
         """What is logged; None while the default "logFlags" rules, and without one warnings and
         errors.
@@ -140,12 +151,15 @@ class BaseClient(Hooks):
         *,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Request:
         """Begins a request and returns at once.
 
         `handler` gets the response, exactly once, also when it fails.
 
-        Progress handlers get bytes so far and bytes expected, None while unknown. The args
+        Progress handlers get bytes so far and bytes expected, None while unknown. `data_handler`
+        gets the body of a successful response as bytes, piece by piece, instead of the response:
+        while it is behind, the network waits, so that memory stays bounded. The args
         `response_thread` and the like say where handlers run.
         """
         request = self.create_request(
@@ -154,6 +168,7 @@ class BaseClient(Hooks):
             handler,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         request.resume()
         return request
@@ -166,16 +181,18 @@ class BaseClient(Hooks):
         *,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
         return build(
             self,
             command,
             (args,),
-            usual_place=self._usual_place(handler is not None),
+            usual_place=self._usual_place(handler is not None or data_handler is not None),
             handler=handler,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
 
     def _usual_place(self, has_handler: bool) -> Place:
@@ -221,6 +238,10 @@ class BaseClient(Hooks):
             for delivery in tuple(self._pending)
             if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
         ]
+
+    def _save_cookies(self) -> None:
+        """Writes to disk what has changed; nothing for a client that has no cookies there."""
+        lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer))
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""

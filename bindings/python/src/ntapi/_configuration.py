@@ -71,6 +71,17 @@ class SessionConfiguration:
     cache_policy = Setting[Union[CachePolicy, str]](
         "cachePolicy", "How a cache may be used, unless a request says so itself."
     )
+    cookie_accept_policy = Setting[str](
+        "cookieAcceptPolicy",
+        'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '
+        "site of the request's own URL, which is usual.",
+    )
+    sends_cookies = Setting[bool]("sendsCookies", "Whether stored cookies are sent.")
+    application_name = Setting[str](
+        "applicationName",
+        "The folder below the XDG data directory in which cookies are kept; the name of the "
+        "program's file, which is that of the interpreter, unless set.",
+    )
     request_timeout = Setting[float]("requestTimeout", "Seconds without a byte: the idle clock.")
     resource_timeout = Setting[float](
         "resourceTimeout", "Seconds for the whole request: the total clock."

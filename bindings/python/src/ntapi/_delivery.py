@@ -4,6 +4,7 @@ once and last.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
     from ._protocols import Place
 
 
+_CANCELLED = int(RequestState.CANCELLED.value)
+"""A plain number: an enum's members are found by a call."""
+
+
 class Outcome:
     """How a request ends, shared by the handles to it.
 
     It refers to no handler, so a kept handle keeps little.
     """
 
-    __slots__ = ("delivery", "is_done", "response", "runner")
+    __slots__ = ("delivery", "is_done", "is_suspended", "response", "runner")
 
     def __init__(
         self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
@@ -44,6 +49,8 @@ class Outcome:
         self.delivery = delivery
         self.response = response
         self.is_done = response is not None
+        self.is_suspended = False
+        """Whether it was suspended while it ran, and not resumed since."""
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
 
@@ -52,8 +59,9 @@ class Delivery:
     """Alive from the beginning of a request until its response handler has returned.
 
     Handlers of one request may have different places. They queue up here: one runs at a time,
-    progress that waits is replaced by newer progress, and the response comes last. So no progress
-    handler runs, or still runs, after the response.
+    progress that waits is replaced by newer progress, and the response comes last. So no other
+    handler runs, or still runs, after the response. Of a body at most one piece waits here: C hands
+    over the next when that is freed.
     """
 
     def __init__(
@@ -136,14 +144,23 @@ class Delivery:
         """An event from C, on the thread that took it."""
         function = self._handlers[handler][1]
         known = None if total < 0 else total
-        self._submit(handler, partial(self._call, function, count, known), is_start=count == 0)
+        # That it has begun is told even when more has come before the handler is called.
+        self._submit(handler, partial(self._call, function, count, known), yields=count != 0)
+
+    def take_data(self, event: Facts) -> None:
+        """A piece of the body from C, on the thread that took it."""
+        piece = Handle(event[5], lib.ntapi_data_free)
+        self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
 
     def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
         response = Response(event[2], event, self.handle)
-        self._submit(Handler.RESPONSE, partial(self._finish, response), is_start=False)
+        self._submit(Handler.RESPONSE, partial(self._finish, response))
 
-    def _submit(self, handler: Handler, job: Job, is_start: bool) -> None:
+    def _submit(self, handler: Handler, job: Job, yields: bool = False) -> None:
+        """Has a job run in the handler's place; one that `yields` is replaced by the next of the
+        same handler.
+        """
         place = self._handlers[handler][0]
         with self._lock:
             if self._is_over:
@@ -151,7 +168,7 @@ class Delivery:
             self._is_over = handler is Handler.RESPONSE
             if self._queue and self._queue[-1][0] is handler and self._queue[-1][3]:
                 self._queue.pop()
-            self._queue.append((handler, place, job, not is_start))
+            self._queue.append((handler, place, job, yields))
             if self._is_running:
                 return
             self._is_running = True
@@ -183,6 +200,13 @@ class Delivery:
             call_reporting(function, *arguments)
         finally:
             self.outcome.runner = None
+
+    def _call_with_data(self, piece: Handle, address: int, length: int) -> None:
+        content = None if self.is_cancelled else ctypes.string_at(address, length)
+        # The next one may come while the handler works.
+        piece.free()
+        if content is not None:
+            self._call(self._handlers[Handler.DATA][1], content)
 
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
@@ -221,6 +245,13 @@ class Delivery:
         """Streams are not read any more."""
         for token in self.source_tokens:
             forget_source(token)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether C calls it cancelled: whoever did that wants to hear the response only."""
+        if self.handle is None:
+            return False
+        return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED
 
     def cancel(self) -> None:
         """Cancels in C, which answers with "request cancelled". Too late is no error."""

@@ -21,8 +21,9 @@ Facts = tuple[int, ...]
 five.
 """
 
+# Plain numbers: an enum's operators are calls.
 RESPONSE = int(Handler.RESPONSE)
-"""A plain number: an enum's operators are calls."""
+DATA = int(Handler.DATA)
 
 _EVENT = Struct("@iPPqqPPPPNii")
 _WATCH = Struct("@diPPPPNii")

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ._enums import Handler
-from ._events import RESPONSE, Facts
+from ._events import DATA, RESPONSE, Facts
 from ._library import lib
 
 TYPE_CHECKING = False
@@ -38,6 +38,11 @@ def dispatch(event: Facts) -> None:
             lib.ntapi_response_free(event[2])
         else:
             owed.take_response(event)
+    elif event[0] == DATA:
+        if owed is None:
+            lib.ntapi_data_free(event[5])
+        else:
+            owed.take_data(event)
     elif owed is not None:
         owed.take_progress(Handler(event[0]), event[3], event[4])
 

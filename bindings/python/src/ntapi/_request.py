@@ -9,6 +9,7 @@ from ._checks import check_timeout
 from ._delivery import Outcome, state_of
 from ._enums import Handler, RequestState, Status
 from ._handles import Handle
+from ._headers import Headers
 from ._library import lib
 from ._loops import is_loop_mailbox_here
 from ._threads import current_mailbox
@@ -37,11 +38,32 @@ class Request:
         return self._handle.pointer if self._handle else None
 
     def resume(self) -> None:
-        """Starts a request that was created suspended."""
-        delivery = self._outcome.delivery
-        if delivery is None or delivery.token in _registry.pending:
+        """Starts a request that was created suspended, or lets one go on that was suspended since.
+
+        Of one that has ended while it was suspended, too late is no error.
+        """
+        outcome = self._outcome
+        delivery = outcome.delivery
+        if delivery is not None and delivery.token not in _registry.pending:
+            delivery.client._start(delivery, self)
+        elif outcome.is_suspended:
+            outcome.is_suspended = False
+            lib.ntapi_request_resume(self._pointer)
+        else:
             raise RuntimeError("the request has been resumed before")
-        delivery.client._start(delivery, self)
+
+    def suspend(self) -> bool:
+        """Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout
+        runs.
+
+        Handlers may still be called for what was received before. The connection is kept; a server
+        may lose patience with it, and then the request fails once it is resumed. False when it does
+        not run, or is suspended.
+        """
+        if lib.ntapi_request_suspend(self._pointer) != Status.OK:
+            return False
+        self._outcome.is_suspended = True
+        return True
 
     def cancel(self) -> None:
         """Cancels: the handler gets "request cancelled", once. Too late is no error."""
@@ -141,6 +163,36 @@ class Request:
     def bytes_expected_to_receive(self) -> Optional[int]:
         """Body bytes that the server announced; None while unknown."""
         return _known(lib.ntapi_request_bytes_expected_to_receive(self._pointer))
+
+    @property
+    def bytes_decoded(self) -> int:
+        """Body bytes received so far, after decompression."""
+        return int(lib.ntapi_request_bytes_decoded(self._pointer))
+
+    @property
+    def received_status(self) -> Optional[int]:
+        """The status of the response whose body is being received by the data handler or into a
+        file; None before.
+        """
+        return int(lib.ntapi_request_received_status(self._pointer)) or None
+
+    @property
+    def received_headers(self) -> Headers:
+        """The header lines of the response whose body is being received by the data handler or into
+        a file; none before.
+        """
+        pointer = self._pointer
+        lines: list[tuple[str, str]] = []
+        for index in range(lib.ntapi_request_received_header_count(pointer)):
+            name = lib.ntapi_request_received_header_name(pointer, index)
+            value = lib.ntapi_request_received_header_value(pointer, index)
+            lines.append(
+                (
+                    (name or b"").decode("utf-8", "replace"),
+                    (value or b"").decode("utf-8", "replace"),
+                )
+            )
+        return Headers(lines)
 
     @property
     def curl_command(self) -> Optional[str]:

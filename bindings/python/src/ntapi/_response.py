@@ -17,6 +17,7 @@ from ._values import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
     from typing import Any, Callable, Optional
 
     from ._metrics import Metrics
@@ -99,6 +100,18 @@ class Response:
             facts = self._facts
             self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
             return self._data
+
+    @property
+    def file(self) -> Optional[Path]:
+        """The file that the body was written to, with the arg `download`; None when it was not,
+        because of an error, say.
+        """
+        path = lib.ntapi_response_file(self._pointer)
+        if path is None:
+            return None
+        from pathlib import Path
+
+        return Path(path.decode())
 
     @property
     def text(self) -> str:

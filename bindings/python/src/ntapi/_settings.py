@@ -16,6 +16,9 @@ class Settings(TypedDict, total=False):
     maximum_response_size: int
     maximum_redirects: int
     cache_policy: Union[CachePolicy, str]
+    cookie_accept_policy: str
+    sends_cookies: bool
+    application_name: str
     request_timeout: float
     resource_timeout: float
     connect_timeout: float

@@ -146,6 +146,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
     "ntapi_args_json": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_download": (c_int, (c_void_p, c_char_p)),
+    "ntapi_args_resume": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_file": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_stream": (
         c_int,
@@ -186,6 +187,12 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
     "ntapi_configuration_identifier": (c_char_p, (c_void_p,)),
     "ntapi_configuration_defaults": (c_void_p, (c_void_p,)),
+    "ntapi_client_cookies": (c_void_p, (c_void_p,)),
+    "ntapi_cookie_storage_get": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_cookie_storage_set": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
+    "ntapi_cookie_storage_delete": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p)),
+    "ntapi_cookie_storage_clear": (c_int, (c_void_p,)),
+    "ntapi_cookie_storage_save": (c_int, (c_void_p,)),
     "ntapi_client_create": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_client_create_with_configuration": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_free": (None, (c_void_p,)),
@@ -263,14 +270,21 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
     "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
+    "ntapi_request_bytes_decoded": (c_int64, (c_void_p,)),
     "ntapi_request_received_status": (c_int, (c_void_p,)),
     "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_request_resume_data": (c_char_p, (c_void_p,)),
+    "ntapi_request_received_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_request_received_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_request_received_header_value": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
     "ntapi_response_free": (None, (c_void_p,)),
     "ntapi_response_error": (c_void_p, (c_void_p,)),
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_file": (c_char_p, (c_void_p,)),
+    "ntapi_response_resume_data": (c_char_p, (c_void_p,)),
+    "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
@@ -289,5 +303,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_client_create_with_configuration"
+LATEST = "ntapi_cookie_storage_save"
 """The function that was added last."""

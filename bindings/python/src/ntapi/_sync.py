@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Args, ProgressHandler
+    from ._aliases import Args, DataHandler, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
@@ -52,6 +52,7 @@ class Client(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """Performs a request and waits for its response, whose `error` says what went wrong.
 
@@ -59,7 +60,8 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
-        if self._may_be_short and upload_progress is None and download_progress is None:
+        has_none = upload_progress is None and download_progress is None and data_handler is None
+        if has_none and self._may_be_short:
             response = _thread_call.perform(self, command, args)
             if response is not None:
                 return response
@@ -72,6 +74,7 @@ class Client(BaseClient):
             response_place=mailbox,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         outcome = request._outcome
         try:
@@ -90,6 +93,7 @@ class Client(BaseClient):
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
+        data_handler: Optional[DataHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = self.perform(
@@ -97,6 +101,7 @@ class Client(BaseClient):
             *args,
             upload_progress=upload_progress,
             download_progress=download_progress,
+            data_handler=data_handler,
         )
         return response.raise_for_error()
 
@@ -110,6 +115,7 @@ class Client(BaseClient):
         mine = self._running_here()
         with _registry.observing(current_mailbox()):
             current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
+        self._save_cookies()
         return max(0, len(self._pending) - mine)
 
     def close(self) -> None:

@@ -30,7 +30,9 @@ __all__ = [
     "bearer",
     "cache_policy",
     "data",
+    "data_thread",
     "digest_auth",
+    "download",
     "download_progress_thread",
     "file",
     "form",
@@ -223,6 +225,16 @@ def stream(
     return _arg("stream", source, options=(-1 if length is None else length, content_type))
 
 
+def download(path: Optional[Path]) -> Arg:
+    """Writes the body of a successful response to a file, with constant memory, instead of keeping
+    it in memory.
+
+    The file appears under its name when it is whole, in the place of one that was there; until then
+    the data is in a temporary file beside it. The body of an error stays in the response.
+    """
+    return _arg("download", _file_path(path))
+
+
 def base_url(url: Optional[str]) -> Arg:
     """Replaces the whole URL before the query, command included, for this request."""
     return _arg("base_url", _string(url, "the base URL"))
@@ -311,6 +323,11 @@ def upload_progress_thread(place: Optional[PlaceLike]) -> Arg:
 def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the download progress handler runs."""
     return _arg("download_progress_thread", _place(place))
+
+
+def data_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the data handler runs; where the response handler does, unless said."""
+    return _arg("data_thread", _place(place))
 
 
 def _member(members: Any, name: str) -> Any:

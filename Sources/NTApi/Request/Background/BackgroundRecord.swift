@@ -1,0 +1,117 @@
+/// What is kept on disk of one transfer of a background session (SPEC 8): enough to make it, and to tell how it ended.
+struct BackgroundRecord: Sendable, Equatable {
+    /// What the transfer does with files. Paths are absolute: the next process may run elsewhere.
+    enum Work: Sendable, Equatable {
+        /// - Parameter resume: how to go on with the temporary file; nil as long as there is nothing to go on from.
+        case download(destination: String, temporaryFile: String, resume: ResumeData?)
+        case upload(file: String)
+    }
+
+    enum State: Sendable, Equatable {
+        case waiting
+        /// On the network, or it was when its process ended.
+        case running
+        case finished(BackgroundOutcome)
+        /// The handler has the outcome, or it had when its process ended: nobody knows whether it came to its end.
+        case delivering(BackgroundOutcome)
+    }
+
+    /// Unique in the session for ever, and in the order of creation.
+    let identifier: Int64
+    /// Higher ones go first; of the same, the older ones.
+    var priority = 0.5
+    var method: String
+    /// An absolute URL, its query included.
+    var url: String
+    /// As they are sent, credentials included: that is why the file is for the user alone.
+    var headers = HTTPHeaders()
+    var work: Work
+    /// The program's own words for it.
+    var description: String?
+    /// Whatever else its request was made with.
+    var settings: JSON = [:]
+    /// Seconds since 1970-01-01 00:00 UTC.
+    var created: Double
+    private(set) var state = State.waiting
+
+    init(identifier: Int64, method: String, url: String, work: Work, created: Double) {
+        self.identifier = identifier
+        self.method = method
+        self.url = url
+        self.work = work
+        self.created = created
+    }
+
+    init(
+        identifier: Int64, priority: Double, method: String, url: String, headers: HTTPHeaders, work: Work,
+        description: String?, settings: JSON, created: Double, state: State
+    ) {
+        self.init(identifier: identifier, method: method, url: url, work: work, created: created)
+        self.priority = priority
+        self.headers = headers
+        self.description = description
+        self.settings = settings
+        self.state = state
+    }
+
+    /// How it ended; nil when it has not.
+    var outcome: BackgroundOutcome? {
+        switch state {
+        case .waiting, .running: nil
+        case .finished(let outcome), .delivering(let outcome): outcome
+        }
+    }
+
+    /// The order in which transfers are begun and outcomes delivered.
+    static func isBefore(_ left: BackgroundRecord, _ right: BackgroundRecord) -> Bool {
+        (right.priority, left.identifier) < (left.priority, right.identifier)
+    }
+
+    // MARK: Its life: each step is kept before it is taken.
+
+    mutating func run() throws(APIError) {
+        guard outcome == nil else { throw ended("begin") }
+        state = .running
+    }
+
+    /// Back to the others that wait: it was suspended, or there is no network.
+    mutating func wait() throws(APIError) {
+        guard outcome == nil else { throw ended("wait") }
+        state = .waiting
+    }
+
+    mutating func finish(_ outcome: BackgroundOutcome) throws(APIError) {
+        guard self.outcome == nil else { throw ended("end") }
+        state = .finished(outcome)
+    }
+
+    /// - Returns: whether the outcome may have been delivered before.
+    mutating func deliver() throws(APIError) -> Bool {
+        switch state {
+        case .waiting, .running:
+            throw .invalidRequest("background transfer \(identifier) has no outcome to deliver yet")
+        case .delivering: return true
+        case .finished(let outcome):
+            state = .delivering(outcome)
+            return false
+        }
+    }
+
+    private func ended(_ verb: String) -> APIError {
+        .invalidRequest("background transfer \(identifier) cannot \(verb): it has ended")
+    }
+}
+
+/// How a background transfer ended, as far as its handler is told.
+struct BackgroundOutcome: Sendable, Equatable {
+    /// 0 when there was no answer.
+    var status = 0
+    var headers = HTTPHeaders()
+    /// The URL that answered.
+    var url = ""
+    var error: APIError?
+    /// The answer to an upload, or the body of an error. A download's body is its file.
+    var body: [UInt8] = []
+    /// Seconds since 1970-01-01 00:00 UTC.
+    var ended = 0.0
+}

@@ -1,0 +1,133 @@
+/// What a request is to make of the body of its response: a file, new or gone on with.
+struct DownloadTarget: Sendable {
+    /// An absolute path.
+    var destination: String
+    var resumeData: ResumeData?
+}
+
+/// The download of a request, over all its exchanges. A value of the request's, under its lock.
+struct Download: Sendable {
+    let destination: String
+    /// What it goes on from; nil when it begins, or begins anew.
+    private(set) var resumeData: ResumeData?
+    /// How many bytes of the temporary file are gone on from: what was asked for.
+    private(set) var offset: Int64 = 0
+    /// Of the response whose body is being received.
+    private(set) var head: ResponseHead?
+    private(set) var file: DownloadFile?
+    /// How long the file is at the end of this exchange, and in all.
+    private var end: Int64?
+    private var total: Int64?
+    /// The answer was that nothing is missing.
+    private(set) var isComplete = false
+    /// Why what is there is of no use.
+    private(set) var startsOver: String?
+
+    init(_ target: DownloadTarget) {
+        destination = target.destination
+        resumeData = target.resumeData
+    }
+
+    /// The request as it is sent: with the range that is missing, if there are bytes to go on from.
+    mutating func begin(_ http: HTTPRequest) -> HTTPRequest {
+        guard let resumeData else { return http }
+        offset = ResumeDecision.offset(of: resumeData, fileSize: DownloadFile.size(of: resumeData.temporaryFile))
+        var http = http
+        for (name, value) in ResumeDecision.headers(for: resumeData, offset: offset) { http.headers.set(name, value) }
+        return http
+    }
+
+    /// Where the body goes: on the transport's thread.
+    mutating func route(_ head: ResponseHead) throws(APIError) -> BodyRoute {
+        self.head = head
+        guard let resumeData, offset > 0 else {
+            // Where the temporary file is gone there may be a new one of its name.
+            let new: DownloadFile
+            if let resumeData {
+                new = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0)
+            } else {
+                new = try DownloadFile(for: destination)
+            }
+            file = new
+            return .sink(new)
+        }
+        switch ResumeDecision.decide(resumeData, offset: offset, head) {
+        case .append(let end, let total):
+            self.end = end
+            self.total = total
+            file = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: offset)
+        case .replace:
+            offset = 0
+            file = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0)
+        case .startOver(let reason):
+            startsOver = reason
+            throw DownloadFile.error(destination, "starts over: \(reason)")
+        case .complete:
+            isComplete = true
+            return .memory
+        case .fail: return .memory
+        }
+        return file.map { .sink($0) } ?? .memory
+    }
+
+    /// Whether the body of such a response is received as the file's, or tells that nothing is missing.
+    func concerns(_ status: Int) -> Bool { status < 300 || (status == 416 && offset > 0) }
+
+    /// What is sent next, when an exchange has ended and the file is not whole.
+    ///
+    /// - Parameter http: what was sent.
+    mutating func next(_ http: HTTPRequest, _ error: APIError?) -> HTTPRequest? {
+        if startsOver != nil {
+            var http = http
+            http.headers.remove("Range")
+            http.headers.remove("If-Range")
+            if let resumeData {
+                // Not locked by anybody else: this request had it open, or nobody has.
+                try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
+            }
+            self = Download(DownloadTarget(destination: destination))
+            return http
+        }
+        guard error == nil, let file, let end, let total, end < total, file.size == end, let resumeData,
+            let further = try? resumeData.advanced(to: end, of: total)
+        else { return nil }
+        file.keep()
+        self = Download(DownloadTarget(destination: destination, resumeData: further))
+        return begin(http)
+    }
+
+    /// The file is whole: it gets its name.
+    func finish() throws(APIError) {
+        if isComplete, let resumeData {
+            let whole = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: offset)
+            return try whole.finish(expected: offset)
+        }
+        try file?.finish(expected: end ?? announcedSize)
+    }
+
+    // With a content encoding the length is that of the encoded bytes, which libcurl has checked.
+    private var announcedSize: Int64? {
+        guard let head, head.hasIdentityEncoding, case .bytes(let count) = head.announcedLength else { return nil }
+        return count
+    }
+
+    /// What a later request can go on from; nil when there is nothing, or it could not be trusted.
+    func resumeData(_ http: HTTPRequest, _ journey: RequestJourney) -> ResumeData? {
+        guard let file, let head else { return resumeData }
+        // Another thread may be writing just now, so the file itself says how long it is.
+        let size = DownloadFile.size(of: file.temporary)
+        guard size > 0 else { return nil }
+        return try? ResumeData.make(
+            journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
+            temporaryFile: file.temporary, received: size, previous: offset > 0 ? resumeData : nil,
+            startTime: resumeData?.startTime ?? journey.startTime)
+    }
+}
+
+extension ResumeData {
+    /// Removes the temporary file: nobody will go on with the download.
+    public func discard() {
+        // One that is being written is not taken away from under its writer.
+        try? DownloadFile(for: destination, continuing: temporaryFile, at: 0).discard()
+    }
+}

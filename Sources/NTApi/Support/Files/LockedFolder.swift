@@ -1,0 +1,157 @@
+import CNTApiSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A folder that belongs to one process at a time, whose files are whole or not there.
+///
+/// It and its files are for the user alone (0700 and 0600). Every call waits for the disk, and may be made from any thread;
+/// of two calls for one name at once, either may be the last.
+final class LockedFolder: Sendable {
+    let path: String
+    private let descriptor: Int32
+    private let lock: FolderLock
+
+    /// Opens a folder, which is made when it is missing, and locks it.
+    ///
+    /// - Throws: `invalid request` that names the process when another one has it, or this one a second time; `generic` that
+    ///   names the path when the system refuses something.
+    init(_ path: String) throws(APIError) {
+        try Self.make(path)
+        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .file("open the folder", path, errno) }
+        do throws(APIError) {
+            lock = try FolderLock(path + "/lock")
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.path = path
+        for name in try names() where name.hasSuffix(Self.unfinished) { unlinkat(descriptor, name, 0) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Lets another have the folder, now.
+    func unlock() { lock.unlock() }
+
+    /// The names of all files.
+    func names() throws(APIError) -> [String] {
+        guard let stream = opendir(path) else { throw .file("read the folder", path, errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// The content of a file.
+    ///
+    /// - Returns: nil when there is none of this name.
+    func content(of name: String) throws(APIError) -> [UInt8]? {
+        // Should it be a pipe, nobody waits for a writer.
+        let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard file >= 0 else {
+            if errno == ENOENT { return nil }
+            throw problem("open", name)
+        }
+        defer { close(file) }
+        var content: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = read(file, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw problem("read", name) }
+            guard count > 0 else { return content }
+            content += piece[..<count]
+        }
+    }
+
+    /// Writes a file, in the place of one of the same name: durable when this returns, and never half there.
+    func store(_ content: [UInt8], as name: String) throws(APIError) {
+        try checkLock()
+        let temporary = name + Self.unfinished
+        let file = openat(descriptor, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw problem("make", temporary) }
+        do throws(APIError) {
+            defer { close(file) }
+            try fill(file, content, temporary)
+            let status = ntapi_system_sync(file)
+            guard status == 0 else { throw problem("write", temporary, status) }
+        } catch {
+            unlinkat(descriptor, temporary, 0)
+            throw error
+        }
+        try rename(temporary, to: name)
+    }
+
+    /// Durable when this returns.
+    func rename(_ name: String, to new: String) throws(APIError) {
+        try checkLock()
+        guard renameat(descriptor, name, descriptor, new) == 0 else { throw problem("rename", name) }
+        try sync()
+    }
+
+    /// Durable when this returns. One that is not there is removed already.
+    func remove(_ name: String) throws(APIError) {
+        try checkLock()
+        guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw problem("remove", name) }
+        try sync()
+    }
+
+    /// Whoever does not have the folder changes nothing in it: it may be another's by now.
+    private func checkLock() throws(APIError) {
+        guard !lock.isHeld else { return }
+        throw .invalidRequest("the folder \(path) was closed, or belongs to the process that this one was forked from")
+    }
+
+    private func sync() throws(APIError) {
+        let status = ntapi_system_sync(descriptor)
+        guard status == 0 else { throw .file("write the folder", path, status) }
+    }
+
+    private func fill(_ file: Int32, _ content: [UInt8], _ name: String) throws(APIError) {
+        var rest = content[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw problem("write", name, count == 0 ? EIO : errno) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    private func problem(_ what: String, _ name: String, _ number: Int32 = errno) -> APIError {
+        .file(what, "\(path)/\(name)", number)
+    }
+
+    private static let unfinished = ".new"
+
+    /// Makes the folder and those above it.
+    private static func make(_ path: String) throws(APIError) {
+        guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
+            throw .invalidRequest("\(quoted(path)) is no absolute path of a folder")
+        }
+        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
+            throw .file("make the folder", path, errno)
+        }
+        try make(String(path[..<slash]))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .file("make the folder", path, errno) }
+    }
+}
+
+extension APIError {
+    /// The system refused something that has to do with a file.
+    static func file(_ what: String, _ path: String, _ number: Int32) -> APIError {
+        APIError(domain: .request, code: .generic, message: "cannot \(what) \(path): \(systemErrorText(number))")
+    }
+}

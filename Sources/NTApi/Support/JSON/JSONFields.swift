@@ -1,0 +1,58 @@
+/// Reads the fields of a JSON object that the library wrote itself, maybe long ago: each is checked, each mistake named.
+struct JSONFields {
+    let json: JSON
+    /// Makes the error for a field and what is wrong with it.
+    let error: (_ field: String, _ reason: String) -> APIError
+
+    func string(_ name: String) throws(APIError) -> String {
+        try present(name, try optionalString(name))
+    }
+
+    func optionalString(_ name: String) throws(APIError) -> String? {
+        try value(name, "a string") { $0.string }
+    }
+
+    func integer(_ name: String) throws(APIError) -> Int64 {
+        try present(name, try optionalInteger(name))
+    }
+
+    func optionalInteger(_ name: String) throws(APIError) -> Int64? {
+        try value(name, "an integer") { $0.int64 }
+    }
+
+    func number(_ name: String) throws(APIError) -> Double {
+        try present(name, try optionalNumber(name))
+    }
+
+    func optionalNumber(_ name: String) throws(APIError) -> Double? {
+        try value(name, "a number") { $0.double }
+    }
+
+    func bool(_ name: String) throws(APIError) -> Bool {
+        try present(name, try value(name, "true or false") { $0.bool })
+    }
+
+    func object(_ name: String) throws(APIError) -> JSON {
+        try present(name, try optionalObject(name))
+    }
+
+    func optionalObject(_ name: String) throws(APIError) -> JSON? {
+        try value(name, "an object") { $0.kind == .object ? $0 : nil }
+    }
+
+    func array(_ name: String) throws(APIError) -> [JSON] {
+        try present(name, try value(name, "an array") { $0.array })
+    }
+
+    private func present<Value>(_ name: String, _ value: Value?) throws(APIError) -> Value {
+        guard let value else { throw error(name, "it is missing") }
+        return value
+    }
+
+    /// - Returns: nil when there is none, or null.
+    private func value<Value>(_ name: String, _ kind: String, _ read: (JSON) -> Value?) throws(APIError) -> Value? {
+        guard let found = json[name], !found.isNull else { return nil }
+        guard let value = read(found) else { throw error(name, "it is not \(kind)") }
+        return value
+    }
+}

@@ -1,0 +1,191 @@
+/// One connection that exchanges use now.
+final class SharedConnection {
+    /// Our end of it: what tells it from the others to the same server.
+    let port: Int
+    /// When an exchange first went over it, of those that use it now.
+    let since: MonotonicTime
+    fileprivate(set) var streams = 0
+    /// When a byte last came over it.
+    var lastActivity: MonotonicTime
+    /// The last stream that the server looks at, once it has said good-bye (RFC 9113, 6.8).
+    var lastStream: Int?
+    /// Whether no further exchange goes over it.
+    fileprivate(set) var isLeft = false
+    /// Whether its exchanges listen for that, because one of them must not happen twice.
+    var isListening = false
+
+    fileprivate init(port: Int, _ now: MonotonicTime) {
+        self.port = port
+        since = now
+        lastActivity = now
+    }
+}
+
+/// The connections to one server, as far as they decide how many exchanges may run: over HTTP/2 many share one.
+///
+/// A pure value. libcurl keeps the connections and says little of them, but enough: from which local port an exchange
+/// goes, so that two with the same port share a connection; and when it is about to open another one, which can be refused.
+/// Of an exchange that starts nobody knows in advance whether it finds room on a connection that is open: a server allows
+/// as many streams as it likes, and leaves a connection when it likes. So room is assumed, and where it is not there, one
+/// exchange at a time opens a connection while the others wait. libcurl alone would open one for each of them.
+struct HostConnections {
+    /// An exchange's place among the connections.
+    struct Seat {
+        fileprivate(set) var connection: SharedConnection?
+        fileprivate var isOpening = false
+    }
+
+    /// Seconds after which a connection that is always in use is not used for more. An idle one is closed after as long.
+    static let maximumAge = 600.0
+
+    private enum Sharing {
+        case unknown
+        /// HTTP/1.1, as far as was seen.
+        case never
+        case always
+    }
+
+    /// How many libcurl puts on one connection, when the server allows it.
+    static let maximumStreams = 100
+
+    private let maximumAge: Double
+    private var sharing = Sharing.unknown
+    private var connections: [Int: SharedConnection] = [:]
+    /// Exchanges that have a connection.
+    private var connected = 0
+    /// Exchanges that open one.
+    private var opening = 0
+    /// Connections that no further exchange goes over, and their exchanges.
+    private var left = (connections: 0, streams: 0)
+    /// What the connections that are to be used have in common, and those that are to be left have not. From 0 to 7.
+    private(set) var generation: UInt8 = 0
+    /// How many exchanges one connection has room for, by what was seen.
+    private var streams = maximumStreams
+    /// A connection that the server would not have an exchange on.
+    private var refusing: SharedConnection?
+    /// Whether one that looked for room beyond `streams` was refused; until a connection more or less may change that.
+    private var isFull = false
+
+    init(maximumAge: Double = Self.maximumAge) { self.maximumAge = maximumAge }
+
+    /// How many connections are in use.
+    var count: Int { connections.count }
+
+    /// How many exchanges the connections that are not to be left have room for.
+    private var room: Int { (count - left.connections) * streams }
+
+    /// Whether one more exchange may start.
+    ///
+    /// - Parameters:
+    ///   - running: how many have started and not ended.
+    ///   - limit: how many connections may be open at once.
+    ///   - shares: whether it can do with a part of a connection.
+    func mayStart(running: Int, limit: Int, shares: Bool) -> Bool {
+        guard running > 0 else { return true }
+        let connecting = running - connected
+        guard sharing == .always else {
+            // When there are as many as may be, one of those that wait finds out whether there is still room.
+            return running < limit || (shares && sharing == .unknown && connecting == 0)
+        }
+        guard shares else { return count + connecting < limit }
+        if hasRoom(running: running) { return true }
+        return connecting == 0 && (count < limit || (streams < Self.maximumStreams && !isFull))
+    }
+
+    /// Whether one more needs no further connection, as far as is known.
+    func hasRoom(running: Int) -> Bool { sharing == .always && running - left.streams < room }
+
+    /// How many connections there may be when all that run have got theirs.
+    func needed(running: Int) -> Int {
+        guard sharing == .always, running > 0 else { return running }
+        return max(1, count + (running > connected && (opening > 0 || running - left.streams > room) ? 1 : 0))
+    }
+
+    /// Whether an exchange that found no room may open a connection. When not, it has to wait for its turn once more.
+    mutating func mayOpen(_ seat: inout Seat, limit: Int, shares: Bool) -> Bool {
+        // More than one address may be tried.
+        if seat.isOpening { return true }
+        let isShared = sharing == .always && shares
+        let staying = (streams: connected - left.streams, connections: count - left.connections)
+        if isShared, staying.streams < room { streams = max(1, staying.streams / staying.connections) }
+        if isShared, opening > 0 { return false }
+        guard count + opening < limit else {
+            isFull = true
+            if sharing == .unknown { sharing = .never }
+            return false
+        }
+        seat.isOpening = true
+        opening += 1
+        return true
+    }
+
+    /// An exchange has a connection and is about to be sent.
+    mutating func join(_ seat: inout Seat, port: Int, _ now: MonotonicTime) {
+        let wasOpening = seat.isOpening
+        leave(&seat)
+        let connection = connections[port] ?? SharedConnection(port: port, now)
+        connections[port] = connection
+        connection.streams += 1
+        connected += 1
+        if connection.isLeft { left.streams += 1 }
+        seat.connection = connection
+        if connection.streams > 1 { sharing = .always }
+        if wasOpening, let left = refusing?.streams {
+            // A server tells how many streams it allows after the first of them are on their way. Those that it refused have
+            // all left by now.
+            streams = max(1, min(streams, left))
+            refusing = nil
+        }
+        if connected - left.streams > room { streams = min(2 * streams, Self.maximumStreams) }
+        if now.seconds(since: connection.since) > maximumAge { replace(connection) }
+    }
+
+    /// Lets no further exchange go over a connection: libcurl will not, or `generation` sees to it.
+    mutating func leave(_ connection: SharedConnection) {
+        guard !connection.isLeft, connection.streams > 0 else { return }
+        connection.isLeft = true
+        left.connections += 1
+        left.streams += connection.streams
+    }
+
+    /// Leaves a connection of which libcurl does not know that it is too old, or dead.
+    mutating func replace(_ connection: SharedConnection) {
+        guard sharing == .always, !connection.isLeft else { return }
+        leave(connection)
+        generation = (generation + 1) & 7
+    }
+
+    /// The connection of an exchange broke, or the server refused it there.
+    mutating func lose(_ seat: inout Seat) {
+        refusing = seat.connection
+        if let connection = seat.connection { leave(connection) }
+        leave(&seat)
+    }
+
+    /// An exchange is over.
+    mutating func leave(_ seat: inout Seat) {
+        if seat.isOpening {
+            seat.isOpening = false
+            opening -= 1
+            isFull = false
+        }
+        guard let connection = seat.connection else { return }
+        seat.connection = nil
+        connection.streams -= 1
+        connected -= 1
+        if connection.isLeft { left.streams -= 1 }
+        guard connection.streams == 0 else { return }
+        if connection.isLeft { left.connections -= 1 }
+        if refusing === connection { refusing = nil }
+        connections[connection.port] = nil
+        isFull = false
+    }
+
+    /// The server has answered one that would share, with this version of HTTP.
+    mutating func hear(httpVersion: Double) {
+        let heard = httpVersion < 2 ? Sharing.never : .always
+        guard heard != sharing else { return }
+        sharing = heard
+        streams = Self.maximumStreams
+    }
+}

@@ -1,0 +1,141 @@
+import Testing
+
+@testable import NTApi
+
+/// The connections to one server, driven as libcurl would: with a server whose rules the value has to find out.
+@Suite struct HostConnectionsTests {
+    /// A server and libcurl's pool of connections to it.
+    private struct Model {
+        /// What the server allows on one connection; 1 is HTTP/1.1.
+        var streams: Int
+        /// How many requests until it says good-bye.
+        var requests = Int.max
+        var connections: [Int: (streams: Int, requests: Int)] = [:]
+        private var lastPort = 0
+
+        init(streams: Int, requests: Int = .max) {
+            self.streams = streams
+            self.requests = requests
+        }
+
+        /// The port of a connection with room.
+        mutating func join() -> Int? {
+            guard
+                let (port, _) = connections.first(where: { $0.value.streams < streams && $0.value.requests < requests })
+            else { return nil }
+            connections[port]?.streams += 1
+            connections[port]?.requests += 1
+            return port
+        }
+
+        mutating func open() -> Int {
+            lastPort += 1
+            connections[lastPort] = (1, 1)
+            return lastPort
+        }
+
+        mutating func leave(_ port: Int) {
+            connections[port]?.streams -= 1
+            // The one that is done with closes; an idle one stays for the next.
+            if let connection = connections[port], connection.streams == 0, connection.requests >= requests {
+                connections[port] = nil
+            }
+        }
+    }
+
+    private enum Step {
+        case connecting
+        case running(Int)
+    }
+
+    /// Never more connections than allowed, everybody gets through, and as many at once as there is room for.
+    @Test(arguments: [1, 3, 8, 100], [1, 2, 6])
+    func keepsTheLimitAndUsesTheRoom(streams: Int, limit: Int) {
+        for requests in [Int.max, 10] {
+            let seed = SeededGenerator.ofThisRun
+            var random = SeededGenerator(seed)
+            var model = Model(streams: streams, requests: requests)
+            var host = HostConnections()
+            var seats: [Int: HostConnections.Seat] = [:]
+            var steps: [Int: Step] = [:]
+            var waiting = Array(0..<1200)
+            var most = 0
+            var refusals = 0
+            var rounds = 0
+            while !waiting.isEmpty || !steps.isEmpty {
+                rounds += 1
+                guard rounds < 100_000 else {
+                    Issue.record("stuck: seed \(seed)")
+                    return
+                }
+                while let next = waiting.last, host.mayStart(running: steps.count, limit: limit, shares: true) {
+                    waiting.removeLast()
+                    steps[next] = .connecting
+                    seats[next] = HostConnections.Seat()
+                }
+                guard let number = steps.keys.randomElement(using: &random), let step = steps[number],
+                    var seat = seats[number]
+                else { break }
+                switch step {
+                case .connecting:
+                    if let port = model.join() ?? (host.mayOpen(&seat, limit: limit, shares: true) ? model.open() : nil)
+                    {
+                        host.join(&seat, port: port, .now())
+                        steps[number] = .running(port)
+                        seats[number] = seat
+                    } else {
+                        refusals += 1
+                        host.leave(&seat)
+                        steps[number] = nil
+                        waiting.append(number)
+                    }
+                case .running(let port):
+                    // Most of the time the server takes its time.
+                    guard Int.random(in: 0..<4, using: &random) == 0 else { continue }
+                    host.leave(&seat)
+                    model.leave(port)
+                    steps[number] = nil
+                    if streams == 1 { host.hear(httpVersion: 1.1) }
+                }
+                let open = model.connections.values.count { $0.streams > 0 }
+                #expect(open <= limit && open == host.count, "seed \(seed)")
+                most = max(most, steps.count)
+            }
+            // As many as have room at once have run, unless so many would have meant to wait for good-byes.
+            if requests == .max { #expect(most >= min(streams * limit, 100), "\(most), seed \(seed)") }
+            #expect(refusals < 1200, "seed \(seed)")
+        }
+    }
+
+    /// A connection that is too old, or dead, has room that does not count.
+    @Test func replacesAConnectionOnce() {
+        var host = HostConnections(maximumAge: 10)
+        var seats = (0..<4).map { _ in HostConnections.Seat() }
+        let start = MonotonicTime.now()
+        #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
+        host.join(&seats[0], port: 7, start)
+        host.join(&seats[1], port: 7, start)
+        #expect(host.generation == 0)
+        host.join(&seats[2], port: 7, start.advanced(bySeconds: 11))
+        host.join(&seats[3], port: 7, start.advanced(bySeconds: 12))
+        #expect(host.generation == 1)
+        // One opens the next, the others wait for it.
+        #expect(host.mayStart(running: 4, limit: 2, shares: true))
+        #expect(!host.mayStart(running: 5, limit: 2, shares: true))
+        #expect(!host.mayStart(running: 4, limit: 1, shares: true), "the old one still counts")
+    }
+
+    /// Those that cannot share need a connection each.
+    @Test func countsThoseThatDoNotShare() {
+        var host = HostConnections()
+        host.hear(httpVersion: 2)
+        var seats = (0..<3).map { _ in HostConnections.Seat() }
+        #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
+        host.join(&seats[0], port: 1, .now())
+        #expect(host.mayStart(running: 1, limit: 2, shares: false))
+        #expect(host.mayOpen(&seats[1], limit: 2, shares: false))
+        #expect(!host.mayStart(running: 2, limit: 2, shares: false))
+        #expect(host.mayStart(running: 2, limit: 2, shares: true), "on the first")
+        #expect(!host.mayOpen(&seats[2], limit: 2, shares: false))
+    }
+}

@@ -1,0 +1,97 @@
+// Fuzzes what is read back from disk or from a program's own keeping: resume data and the records of background sessions; and
+// the headers that decide about both. Finds traps, memory errors, what does not survive being written, and what would send
+// or write something that nobody asked for.
+//
+// Build and run, from the root of the package:
+//
+//     mkdir -p build/fuzz/records
+//     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
+//         -module-name FuzzRecords -enable-upcoming-feature InternalImportsByDefault \
+//         -enable-upcoming-feature ExistentialAny \
+//         -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem \
+//         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzRecords.swift -lcurl -o build/fuzz/FuzzRecords
+//     ASAN_OPTIONS=detect_leaks=0 build/fuzz/FuzzRecords -max_total_time=30 -max_len=4096 build/fuzz/records
+//
+// Leaks are not looked for: weak references look like some.
+
+/// Called by libFuzzer with each input. A line feed parts headers of an answer, in front, from the text.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = UnsafeRawBufferPointer(start: start, count: count)
+    let line = input.prefix { $0 != UInt8(ascii: "\n") }
+    let rest = input[min(line.endIndex + 1, count)...]
+    let (header, text) = (String(decoding: line, as: UTF8.self), String(decoding: rest, as: UTF8.self))
+    checkHeaders(header)
+    for text in [text, resumeData(header, text)] { check(text, header) }
+    for text in [Array(rest), record(header, text), record(text, header)] { check(text) }
+    return 0
+}
+
+/// Resume data that is well-formed JSON, with these texts where texts are.
+private func resumeData(_ first: String, _ second: String) -> String {
+    let json: JSON = [
+        "ntapiResumeData": 1, "url": JSON("http://h/" + first), "destination": JSON("/" + first),
+        "temporaryFile": JSON("/" + second), "etag": JSON("\"\(second)\""), "totalLength": 9,
+    ]
+    return json.text
+}
+
+private func record(_ first: String, _ second: String) -> [UInt8] {
+    let json: JSON = [
+        "version": 1, "identifier": 1, "priority": 0.5, "method": "GET", "url": JSON("http://h/" + first),
+        "headers": [[JSON(first), JSON(second)]], "created": 1, "kind": "upload", "file": JSON("/" + second),
+        "settings": [:], "state": "finished",
+        "outcome": [
+            "status": 200, "headers": [[JSON(second), JSON(first), true]], "url": "", "body": JSON(first), "ended": 1,
+        ],
+    ]
+    return json.utf8()
+}
+
+private func check(_ text: String, _ header: String) {
+    guard let data = try? ResumeData(text) else { return }
+    precondition((try? ResumeData(data.text)) == data, data.text)
+    precondition(data.destination.hasPrefix("/") && data.temporaryFile.hasPrefix("/"))
+    for offset in [0, 1, Int64.max] {
+        for field in ResumeDecision.headers(for: data, offset: offset) {
+            precondition(!field.value.utf8.contains { $0 < 0x20 || $0 >= 0x7F }, field.value)
+        }
+        let sure = ResumeDecision.offset(of: data, fileSize: offset)
+        precondition((0...offset).contains(sure) && sure <= data.totalLength ?? .max)
+        for (status, name) in [(206, "Content-Range"), (416, "Content-Range"), (206, "ETag"), (200, "ETag")] {
+            var head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: 1.1)
+            head.headers.add(name, header)
+            decide(data, sure, head, header)
+        }
+    }
+}
+
+private func decide(_ data: ResumeData, _ offset: Int64, _ head: ResponseHead, _ header: String) {
+    switch ResumeDecision.decide(data, offset: offset, head) {
+    case .append(let end, let total):
+        precondition(head.status == 206 && end > offset && end <= total ?? .max)
+        precondition(total == nil || data.totalLength == nil || total == data.totalLength)
+    case .complete: precondition(head.status == 416 && header.contains("*/\(offset)"))
+    case .replace: precondition(head.status == 200)
+    case .startOver: precondition(head.status != 200)
+    case .fail: preconditionFailure()
+    }
+}
+
+private func check(_ content: [UInt8]) {
+    guard let record = try? BackgroundRecord(parsing: content) else { return }
+    let written = record.json.utf8()
+    guard let again = try? BackgroundRecord(parsing: written) else { preconditionFailure("\(record.json)") }
+    precondition(again == record && again.json.utf8() == written)
+    for field in record.headers { precondition(!field.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }) }
+}
+
+private func checkHeaders(_ text: String) {
+    if let seconds = HTTPDate.seconds(text) { precondition((-62_200_000_000...253_500_000_000).contains(seconds)) }
+    if case .part(let first, let last, let total) = ContentRange(text) {
+        precondition(0 <= first && first <= last && last < total ?? .max)
+    }
+    if let name = try? FileName.encode(text, "x") {
+        precondition(!name.contains("/") && !name.hasPrefix(".") && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F })
+    }
+}

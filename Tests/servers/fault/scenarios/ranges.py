@@ -1,0 +1,81 @@
+"""A file that is fetched in parts, and every way in which a server gets that wrong."""
+
+from __future__ import annotations
+
+import re
+from email.utils import formatdate
+
+from fault.exchange import Exchange
+from fault.registry import scenario
+
+LAST_MODIFIED = 1_700_000_000
+Tags = list[tuple[str, str]]
+
+
+def content(version: int, size: int) -> bytes:
+    """A file in which every four bytes tell their place, and all of them the version."""
+    words = (size + 3) // 4
+    return b"".join((at * 16 + version % 16).to_bytes(4, "big") for at in range(words))[:size]
+
+
+def validators(how: str, version: int) -> Tags:
+    """The headers by which a client tells whether it is still the same file."""
+    modified = formatdate(LAST_MODIFIED + version, usegmt=True)
+    both = [("ETag", f'"v{version}"'), ("Last-Modified", modified)]
+    sets: dict[str, Tags] = {
+        "weak": [("ETag", f'W/"v{version}"')],
+        "date": [("Last-Modified", modified), ("Date", formatdate(usegmt=True))],
+        "fresh-date": [("Last-Modified", modified), ("Date", modified)],
+        "none": [],
+    }
+    return sets.get(how, both)
+
+
+async def send_part(exchange: Exchange, how: str, body: bytes, first: int, tags: Tags) -> None:
+    """A 206, true or false."""
+    total = len(body)
+    last = min(total, first + max(1, exchange.number("part", total))) - 1
+    shown = first + 1 if how == "shifted" else first
+    told = total + 1 if how == "other-total" else total
+    headers = [*tags, ("Content-Range", f"bytes {shown}-{last}/{told}")]
+    if how == "no-range":
+        headers = tags
+    if how == "encoded":
+        headers.append(("Content-Encoding", "gzip"))
+    await exchange.respond(body[shown : last + 1], 206, headers)
+
+
+@scenario("range")
+async def range_(exchange: Exchange) -> None:
+    """A file of ?size= bytes in ?version=; the first answer breaks after ?cut=, those to a request with
+    X-Again do not. /range/HOW: weak, date, fresh-date, none, no-ranges; ignored, shifted, other-total,
+    no-range, encoded, error; ?part= bytes in a 206 at most. Recorded under ?token=.
+    """
+    how = exchange.rest
+    version, size = exchange.number("version", 1), exchange.number("size", 100_000)
+    if token := exchange.text("token"):
+        seen = exchange.request.shown()
+        exchange.state.seen[token].append(seen)
+        # What changes between one request and the next: nobody can change the URL of a download.
+        version += exchange.number("changes", 0) * (len(exchange.state.seen[token]) - 1)
+    body = content(version, size)
+    tags: Tags = validators(how, version)
+    headers = [*tags, ("Accept-Ranges", "none" if how == "no-ranges" else "bytes")]
+    asked = re.fullmatch(r"bytes=(\d+)-", exchange.request.header("Range"))
+    condition = exchange.request.header("If-Range")
+    is_same = condition in [value for _, value in tags] or not condition
+    if asked and how == "error":
+        await exchange.respond_json({"error": "later"}, 503)
+    elif asked and is_same and how != "ignored":
+        first = int(asked[1])
+        if first >= size:
+            await exchange.respond("", 416, [*tags, ("Content-Range", f"bytes */{size}")])
+        else:
+            await send_part(exchange, how, body, first, tags)
+    else:
+        is_first = not exchange.request.header("X-Again")
+        cut = exchange.number("cut", size) if is_first else size
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        await exchange.send(f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n{head}\r\n")
+        await exchange.send(body[:cut])
+        exchange.keep = cut >= size

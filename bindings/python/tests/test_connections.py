@@ -1,0 +1,55 @@
+"""The limit of connections per host, as nginx sees it: with HTTP/2 and without."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from uuid import uuid4
+
+import ntapi
+from conftest import PATIENCE
+
+COUNT = 100
+
+
+def connections(log: str, name: str) -> list[str]:
+    """The connection of each request with that name, from nginx's log."""
+    lines = Path(log).read_text(encoding="utf-8").splitlines()
+    return [line.split()[0] for line in lines if name in line]
+
+
+def limited(client: ntapi.Client | ntapi.AsyncClient, servers: dict[str, str], limit: int) -> None:
+    client.set_default("caFile", servers["ca"])
+    client.set_default("maximumConnectionsPerHost", limit)
+
+
+def test_a_hundred_share_one_connection(servers: dict[str, str]) -> None:
+    name = f"py-{uuid4()}"
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["nginx_tls"]) as client:
+            limited(client, servers, 1)
+            # The server answers none before all hundred are there.
+            args = [ntapi.url("name", name), ntapi.url("for", COUNT)]
+            responses = await asyncio.gather(*(client.send("gate", args) for _ in range(COUNT)))
+            assert {response.metrics.http_version for response in responses} == {2.0}
+            assert len({response.headers["X-Connection"] for response in responses}) == 1
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    seen = connections(servers["nginx_log"], name)
+    assert len(seen) == COUNT
+    assert len(set(seen)) == 1
+
+
+def test_without_http2_the_limit_holds(servers: dict[str, str]) -> None:
+    name = f"py-{uuid4()}"
+    with ntapi.Client(servers["nginx_tls1"]) as client:
+        limited(client, servers, 4)
+        args = [ntapi.url("name", name), ntapi.response_thread(ntapi.BACKGROUND)]
+        requests = [client.begin("ping", args, lambda response: None) for _ in range(COUNT)]
+        for request in requests:
+            assert request.wait(PATIENCE)
+        assert client.perform("ping", args).status == 200
+    seen = connections(servers["nginx_log"], name)
+    assert len(seen) == COUNT + 1
+    assert len(set(seen)) <= 4
