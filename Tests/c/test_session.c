@@ -1,6 +1,10 @@
 /* Sessions: configurations, and that each of their settings takes effect. */
 #include "support.h"
 
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 /** A client of one of the servers' table: no proxy of the environment, and it trusts the test CA. */
 static ntapi_client *session_of(const char *name, ntapi_configuration *configuration) {
     ntapi_defaults *settings = ntapi_configuration_defaults(configuration);
@@ -219,6 +223,140 @@ static void settings_that_cannot_be_used(void **state) {
     assert_null(code_with(configuration, "fault", "ok"));
 }
 
+/** The Cookie header that the server is sent, in a buffer of the caller; "(none)" without one. */
+static const char *cookies_sent(ntapi_client *client, char text[static 128]) {
+    ntapi_json *seen = fetch(client, "echo", NULL);
+    const char *sent = ntapi_json_string(seen, "header.cookie");
+    snprintf(text, 128, "%s", sent != NULL ? sent : "(none)");
+    ntapi_json_free(seen);
+    return text;
+}
+
+static void set_by_server(ntapi_client *client, const char *line) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "set", line));
+    ntapi_json_free(fetch(client, "set-cookie", args));
+    ntapi_args_free(args);
+}
+
+static ntapi_status set_cookie(ntapi_cookie_storage *storage, const char *text, ntapi_error **error) {
+    ntapi_json *cookie = ntapi_json_parse(text, strlen(text), NULL);
+    assert_non_null(cookie);
+    ntapi_status status = ntapi_cookie_storage_set(storage, cookie, error);
+    ntapi_json_free(cookie);
+    return status;
+}
+
+static void cookies_are_taken_sent_set_and_deleted(void **state) {
+    (void)state;
+    char text[128];
+    ntapi_configuration *configuration = ephemeral();
+    ntapi_client *client = session_of("fault", configuration), *other = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_cookie_storage *storage = ntapi_client_cookies(client);
+    assert_non_null(storage);
+    set_by_server(client, "a=1; Path=/; Max-Age=1000; HttpOnly");
+    assert_string_equal(cookies_sent(client, text), "a=1");
+    assert_string_equal(cookies_sent(other, text), "(none)");
+    check_ok(set_cookie(storage,
+                        "{\"name\":\"b\",\"value\":\"2\",\"domain\":\".example.test\",\"path\":\"/x\",\"secure\":true}",
+                        NULL));
+
+    ntapi_json *all = ntapi_cookie_storage_get(storage, NULL);
+    assert_int_equal(ntapi_json_count(all, NULL), 2);
+    check_string(all, "[0].name", "a");
+    assert_true(ntapi_json_bool(all, "[0].httpOnly", false));
+    assert_true(ntapi_json_double(all, "[0].expires", 0) > 1e9);
+    assert_int_equal(ntapi_json_get_type(all, "[1].expires"), NTAPI_JSON_TYPE_ABSENT);
+    assert_true(ntapi_json_bool(all, "[1].includesSubdomains", false));
+    ntapi_json_free(all);
+    ntapi_json *some = ntapi_cookie_storage_get(storage, "https://www.example.test/x/y");
+    assert_int_equal(ntapi_json_count(some, NULL), 1);
+    ntapi_json_free(some);
+    assert_null(ntapi_cookie_storage_get(storage, "nonsense"));
+
+    const char *const wrong[] = {"5", "{}", "{\"name\":\"a\",\"value\":\"x;y\",\"domain\":\"h\"}",
+                                 "{\"name\":\"a\",\"value\":\"1\",\"domain\":\"h\",\"secure\":1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_error *error = NULL;
+        check_invalid(set_cookie(storage, wrong[i], &error));
+        assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
+    }
+    check_ok(ntapi_cookie_storage_delete(storage, "a", "elsewhere", NULL));
+    assert_string_equal(cookies_sent(client, text), "a=1");
+    check_ok(ntapi_cookie_storage_delete(storage, "a", "127.0.0.1", "/"));
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    check_ok(ntapi_cookie_storage_clear(storage));
+    check_ok(ntapi_cookie_storage_save(storage));
+    ntapi_client_free(client);
+    check_invalid(ntapi_cookie_storage_clear(storage));
+    ntapi_client_free(other);
+    client = client_of("fault");
+    assert_null(ntapi_client_cookies(client));
+    ntapi_client_free(client);
+}
+
+static void cookie_settings(void **state) {
+    (void)state;
+    char text[128];
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY, "never");
+    ntapi_client *client = session_of("fault", configuration);
+    set_by_server(client, "a=1; Path=/");
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    ntapi_client_free(client);
+    set_string(configuration, NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY, "always");
+    check_ok(ntapi_defaults_set_bool(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_SENDS_COOKIES, false));
+    client = session_of("fault", configuration);
+    set_by_server(client, "a=1; Path=/");
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    ntapi_json *all = ntapi_cookie_storage_get(ntapi_client_cookies(client), NULL);
+    assert_int_equal(ntapi_json_count(all, NULL), 1);
+    ntapi_json_free(all);
+    ntapi_client_free(client);
+    set_string(configuration, NTAPI_DEFAULT_APPLICATION_NAME, "../elsewhere");
+    assert_ptr_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
+}
+
+/** A process of its own with that folder as its user's, in which a session is asked for its cookies. */
+static void in_a_process(const char *folder, ntapi_session_kind kind, const char *set, const char *expected) {
+    pid_t child = fork();
+    if (child == 0) {
+        char text[128];
+        setenv("HOME", folder, 1);
+        setenv("XDG_DATA_HOME", folder, 1);
+        ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
+        ntapi_client *client = session_of("fault", configuration);
+        if (set != NULL)
+            set_by_server(client, set);
+        int result = strcmp(cookies_sent(client, text), expected);
+        ntapi_configuration_free(configuration);
+        ntapi_client_free(client);
+        exit(result == 0 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void cookies_outlive_the_process(void **state) {
+    (void)state;
+    char folder[] = "/tmp/ntapi-cookies-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "a=1; Path=/; Max-Age=1000", "a=1");
+    /* Nothing was written: it can be removed. */
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=1; Path=/; Max-Age=1000", "a=1");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "a=1");
+    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, NULL, "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=; Path=/; Max-Age=0", "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "(none)");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds),
@@ -229,6 +367,9 @@ int main(void) {
         cmocka_unit_test(proxies),
         cmocka_unit_test(certificates),
         cmocka_unit_test(settings_that_cannot_be_used),
+        cmocka_unit_test(cookies_are_taken_sent_set_and_deleted),
+        cmocka_unit_test(cookie_settings),
+        cmocka_unit_test(cookies_outlive_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
