@@ -182,7 +182,19 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
+    "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
+    "ntapi_configuration_free": (None, (c_void_p,)),
+    "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
+    "ntapi_configuration_identifier": (c_char_p, (c_void_p,)),
+    "ntapi_configuration_defaults": (c_void_p, (c_void_p,)),
+    "ntapi_client_cookies": (c_void_p, (c_void_p,)),
+    "ntapi_cookie_storage_get": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_cookie_storage_set": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
+    "ntapi_cookie_storage_delete": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p)),
+    "ntapi_cookie_storage_clear": (c_int, (c_void_p,)),
+    "ntapi_cookie_storage_save": (c_int, (c_void_p,)),
     "ntapi_client_create": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_client_create_with_configuration": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_free": (None, (c_void_p,)),
     "ntapi_client_close": (c_int, (c_void_p,)),
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
@@ -291,5 +303,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_request_bytes_decoded"
+LATEST = "ntapi_cookie_storage_save"
 """The function that was added last."""
