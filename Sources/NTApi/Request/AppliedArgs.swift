@@ -28,7 +28,7 @@ struct AppliedArgs {
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
     /// In the place of an Authorization header.
-    private(set) var digest: Credentials?
+    private(set) var digest: UserCredential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     /// Nil leaves it to the client.
@@ -67,7 +67,7 @@ struct AppliedArgs {
         case .basicAuth(let user, let password): try setBasicAuth(user, password)
         case .digestAuth(let user, let password):
             try Self.checkAuth("digest", user, password)
-            digest = Credentials(user: user, password: password)
+            digest = UserCredential(user: user, password: password)
             headers.remove("Authorization")
         case .bearer(let token):
             try HeaderSyntax.check(name: "Authorization", value: token)

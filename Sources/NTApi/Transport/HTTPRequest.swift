@@ -33,11 +33,11 @@ public struct HTTPRequest: Sendable {
         @exclusivity(unchecked) var body: Body
         @exclusivity(unchecked) var settings: TransferSettings
         @exclusivity(unchecked) var hasSecretBody: Bool
-        @exclusivity(unchecked) var digest: Credentials?
+        @exclusivity(unchecked) var digest: UserCredential?
 
         init(
             _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
-            _ hasSecretBody: Bool, _ digest: Credentials? = nil
+            _ hasSecretBody: Bool, _ digest: UserCredential? = nil
         ) {
             self.method = method
             self.url = url
@@ -87,7 +87,7 @@ public struct HTTPRequest: Sendable {
     }
 
     /// What answers a Digest challenge of the server (RFC 7616); never sent on to another origin.
-    var digest: Credentials? {
+    var digest: UserCredential? {
         get { storage.digest }
         set { changed.digest = newValue }
     }
