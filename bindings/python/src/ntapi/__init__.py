@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from . import arg, codes
 from ._arg import Arg
+from ._authenticator import Authenticator, Refresh, Token
 from ._defaults import defaults
 from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, SessionKind, Thread
 from ._errors import ApiError
@@ -79,6 +80,7 @@ __all__ = [
     "Arg",
     "Args",
     "AsyncClient",
+    "Authenticator",
     "CachePolicy",
     "Client",
     "Clock",
@@ -92,12 +94,14 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "PlaceLike",
+    "Refresh",
     "Request",
     "RequestState",
     "Response",
     "SessionConfiguration",
     "SessionKind",
     "Thread",
+    "Token",
     "__version__",
     "add_header",
     "arg",
