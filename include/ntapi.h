@@ -71,6 +71,8 @@ typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_decision ntapi_decision;
+typedef struct ntapi_authenticator ntapi_authenticator;
+typedef struct ntapi_refresh ntapi_refresh;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -120,6 +122,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
+#define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
 #define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
 #define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
 #define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
@@ -498,6 +501,7 @@ typedef enum ntapi_cache_policy {
                                                                     */
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_BYPASS_AUTHENTICATION "bypass_authentication" /* go without the client's authenticator */
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
 /** Makes an empty list of args.
@@ -1458,6 +1462,154 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @threads the hook's own.
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
+
+/* ---- Credentials that expire
+ * ------------------------------------------------------------------------------------------ */
+/*
+ * An authenticator gives a client's requests their token, and asks for another one once for all requests that wait for
+ * it. A request that is rejected because its token has expired waits for the refresh, and is then sent once more; what
+ * it gets then is delivered. A failed refresh fails all that wait, with one error (NTAPI_CODE_AUTHENTICATION), and
+ * answers for a second for those that come next. While it waits, a request's idle and total timeouts run, and it may be
+ * cancelled; the refresh goes on.
+ *
+ * The token goes to the origin of the client's base URL and to those of ntapi_authenticator_add_origin. A request with
+ * that header of its own, or with NTAPI_OPTION_BYPASS_AUTHENTICATION, goes without; so does what the refresh callback
+ * begins before it returns.
+ */
+
+/** Makes another token. May block, and may make requests and wait for them.
+ *  @param user_data as registered.
+ *  @param refresh the wish, new: answer it with ntapi_refresh_succeed, _fail or _decline, at once or later, on any
+ *  thread. */
+typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
+
+/** Makes an authenticator. It may serve several clients.
+ *  @param refresh called when a token is needed, on a background worker or where ntapi_authenticator_set_mailbox says.
+ *  @param user_data given to refresh.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns the authenticator, new; NULL when refresh is NULL (destroy has then been called).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_authenticator *ntapi_authenticator_create(ntapi_refresh_fn refresh, void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees a handle to an authenticator; its clients keep it.
+ *  @param authenticator takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_authenticator_free(ntapi_authenticator *authenticator);
+
+/** Uses a token from now on, also for the requests that wait.
+ *  @param authenticator the authenticator.
+ *  @param token the token, copied; NULL makes the next request ask for one.
+ *  @param lifetime seconds for which it is good; negative when unknown. It is refreshed ahead of its end.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
+
+/** The token that requests carry now, good or not.
+ *  @param authenticator the authenticator.
+ *  @returns text, borrowed until the next call of this function with the handle or until it is freed; NULL when there
+ *  is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
+
+/** Says which header carries the token; "Authorization" and "Bearer" until then.
+ *  @param authenticator the authenticator.
+ *  @param header the header's name, copied.
+ *  @param scheme what stands before the token, copied; "" is nothing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_header(ntapi_authenticator *authenticator, const char *header, const char *scheme);
+
+/** Says by which statuses a server says that the token has expired; 401 until then.
+ *  A challenge that gives another reason (RFC 6750, 3.1: insufficient_scope, invalid_request) is believed.
+ *  @param authenticator the authenticator.
+ *  @param statuses the statuses, copied; each from 100 to 999.
+ *  @param count how many; at least 1.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_statuses(ntapi_authenticator *authenticator, const int *statuses, size_t count);
+
+/** Names another server that may see the token, too.
+ *  @param authenticator the authenticator.
+ *  @param url an http or https URL, copied; its path does not matter.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_add_origin(ntapi_authenticator *authenticator, const char *url);
+
+/** Says how long a refresh may take; 30 s until then.
+ *  @param authenticator the authenticator.
+ *  @param seconds above 0. A token that comes later is still used.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_timeout(ntapi_authenticator *authenticator, double seconds);
+
+/** Says that the refresh callback runs when a mailbox is drained.
+ *  @param authenticator the authenticator.
+ *  @param mailbox the mailbox, not kept: see ntapi_mailbox_free. NULL goes back to a background worker.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
+
+/** Gives the client's requests credentials that expire. For requests begun from now on.
+ *  @param client the client.
+ *  @param authenticator the authenticator, kept by the client; NULL removes it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
+
+/** The token that has expired, or will soon.
+ *  @param refresh the wish.
+ *  @returns text, borrowed until refresh is answered or freed; NULL when there was none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_refresh_token(const ntapi_refresh *refresh);
+
+/** The server's answer that says so.
+ *  @param refresh the wish.
+ *  @returns the response, new; NULL when nobody was asked yet: there is no token, or its time is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
+
+/** Sends every request that waits, once more or for the first time, with this token.
+ *  @param refresh takes.
+ *  @param token the token, copied. One that cannot stand in a header fails the refresh.
+ *  @param lifetime seconds for which it is good; negative when unknown.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT: the refresh has then failed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_succeed(ntapi_refresh *refresh, const char *token, double lifetime);
+
+/** Ends every request that waits with an error that tells of this one.
+ *  @param refresh takes.
+ *  @param error the reason, borrowed for the call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_fail(ntapi_refresh *refresh, const ntapi_error *error);
+
+/** Says that the response does not mean that the token has expired: it is delivered as it is.
+ *  Without a response: there is no token to be had, and the requests that wait for one fail.
+ *  @param refresh takes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_decline(ntapi_refresh *refresh);
+
+/** Frees a wish that was not answered: the refresh has failed.
+ *  @param refresh takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_refresh_free(ntapi_refresh *refresh);
 
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */

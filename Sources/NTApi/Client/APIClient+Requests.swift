@@ -96,6 +96,7 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
+        authenticatorIfAny?.clientIsClosed()
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
     }
 

@@ -16,6 +16,8 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let maximumResponseSize = APIOption("maximum_response_size")
     /// How many redirects are followed; 0 follows none.
     public static let maximumRedirects = APIOption("maximum_redirects")
+    /// Go without the client's authenticator: for the requests that get it its credentials.
+    public static let bypassAuthentication = APIOption("bypass_authentication")
     /// "1.0", "1.1" or "2"; negotiated by default.
     public static let httpVersion = APIOption("http_version")
 }

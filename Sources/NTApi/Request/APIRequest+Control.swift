@@ -79,7 +79,9 @@ extension APIRequest {
         let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
         switch action {
         case .tooLate: return false
-        case .nothing: dismissDecision()
+        case .nothing:
+            dismissDecision()
+            dismissCredentialWait()
         case .cancelExchange:
             if let exchange { transport?.cancel(exchange) }
             dismissDecision()

@@ -72,6 +72,9 @@ public final class APIRequest: Sendable {
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
+        /// What the request waits for now, and what ends that.
+        var credentialWait: CredentialWait?
+        var credentialTimer: EngineTimer?
         var decisionTimer: EngineTimer?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
