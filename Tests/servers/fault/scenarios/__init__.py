@@ -14,6 +14,7 @@ from fault.scenarios import (
     ranges,
     redirects,
     slow,
+    streams,
 )
 
 THEMES = [
@@ -30,4 +31,5 @@ THEMES = [
     ranges,
     redirects,
     slow,
+    streams,
 ]
