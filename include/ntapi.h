@@ -434,6 +434,44 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
+/** What the pieces of a body are read as, by a request that delivers events (ntapi_request_set_data_format). */
+typedef enum ntapi_data_format {
+    NTAPI_DATA_FORMAT_BYTES = 0,
+    NTAPI_DATA_FORMAT_JSON_LINES = 1,   /* a JSON value in each line */
+    NTAPI_DATA_FORMAT_SERVER_EVENTS = 2 /* server-sent events (WHATWG HTML, 9.2) */
+} ntapi_data_format;
+
+/** An event of a stream of server-sent events. Texts are NUL-terminated UTF-8. */
+typedef struct ntapi_server_event {
+    const char *type;          /* "message" where the server did not say */
+    const char *data;          /* its lines of data, joined by line feeds */
+    size_t length;             /* of data, in bytes: it may contain NUL */
+    const char *last_event_id; /* the identifier of the last event that had one, this or an earlier one; or "" */
+} ntapi_server_event;
+
+/** The next JSON value that ends in a piece of a body, of a request with NTAPI_DATA_FORMAT_JSON_LINES.
+ *  @param data the piece.
+ *  @returns the value, borrowed until the next such call with data or until it is freed; NULL when there are no more.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_json *ntapi_data_next_json(ntapi_data *data);
+
+/** The next JSON value that ends in a piece of a body, as ntapi_response_json_pickle has it.
+ *  @param data the piece, of a request with NTAPI_DATA_FORMAT_JSON_LINES.
+ *  @param length where to put its bytes; may be NULL.
+ *  @returns the bytes, borrowed until the next such call with data or until it is freed; NULL when there are no more.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_data_next_json_pickle(ntapi_data *data, size_t *length);
+
+/** The next event that ends in a piece of a body, of a request with NTAPI_DATA_FORMAT_SERVER_EVENTS.
+ *  @param data the piece.
+ *  @param event where to put it. Its texts are borrowed until the next such call with data or until that is freed.
+ *  @returns whether there was one; false when there are no more, and for a wrong handle or event NULL.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
+
 /** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
@@ -502,6 +540,10 @@ typedef enum ntapi_cache_policy {
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
 #define NTAPI_OPTION_BYPASS_AUTHENTICATION "bypass_authentication" /* go without the client's authenticator */
+/* whether a stream of server-sent events is gone on with when its connection ends: of a GET yes, of a POST no */
+#define NTAPI_OPTION_RECONNECT "reconnect"
+/* after how many connections in a row that brought nothing such a stream fails; never by default */
+#define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
 /** Makes an empty list of args.
@@ -1636,6 +1678,16 @@ typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total)
  *  @param length how many bytes it has; at least 1. */
 typedef void (*ntapi_data_fn)(void *user_data, const char *bytes, size_t length);
 
+/** Receives a JSON value of a body that has one in each line.
+ *  @param user_data as registered.
+ *  @param value the value, borrowed for the call. */
+typedef void (*ntapi_json_fn)(void *user_data, const ntapi_json *value);
+
+/** Receives an event of a stream of server-sent events.
+ *  @param user_data as registered.
+ *  @param event the event, borrowed for the call with its texts. */
+typedef void (*ntapi_server_event_fn)(void *user_data, const ntapi_server_event *event);
+
 /** Begins a request.
  *  @param client the client; the request keeps it alive.
  *  @param command the path below the base URL, copied; may contain {name}; NULL is "".
@@ -1769,6 +1821,49 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
  *  @since 0.1 */
 ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
                                             ntapi_destroy_fn destroy);
+
+/** Sets the handler for the values of a body that has one in each line (JSON Lines, NDJSON, RFC 7464).
+ *  It is called as the lines arrive, with one after the other; otherwise as that of ntapi_request_set_data_handler, in
+ *  whose place it comes. A line that is no JSON ends the request with "invalid JSON", one that is longer than
+ *  NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, or 16 MiB, with "response too large".
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_json_lines_handler(ntapi_request *request, ntapi_json_fn handler, void *user_data,
+                                                  ntapi_destroy_fn destroy);
+
+/** Sets the handler for the events of a stream of server-sent events (WHATWG HTML, 9.2).
+ *  It is called as the events arrive, with one after the other; otherwise as that of ntapi_request_set_data_handler, in
+ *  whose place it comes. When the connection ends, the request connects again, with Last-Event-ID, after the time that
+ *  the server asks for, and after ever longer pauses while it fails: until the server answers with 204, with an HTTP
+ *  error other than 5xx or with something that is no stream of events, or the request is cancelled. What a POST began
+ *  is not gone on with unless NTAPI_OPTION_RECONNECT says so. To go on from an event of an earlier time, send the
+ * header Last-Event-ID.
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntapi_server_event_fn handler,
+                                                    void *user_data, ntapi_destroy_fn destroy);
+
+/** Says what the pieces of the body are read as that a request delivers as events (ntapi_request_set_events).
+ *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. As with a handler of that
+ *  format, the request connects again, and ends with an error when the body makes no sense.
+ *  @param request the request, created suspended.
+ *  @param format what its body is.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
 
 /** Sets the handler that is asked, in place of the client's hook, what the request is to do next.
  *  @param request the request, created suspended.

@@ -12,7 +12,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
-        guard let target = built.download else { return built.http }
+        guard let target = built.download else { return startReading(built) }
         return shared.withLock { shared in
             var download = Download(target)
             defer { shared.download = download }
@@ -32,8 +32,8 @@ extension APIRequest: ExchangeObserver {
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.journey.quietStatuses,
-                holds: shared.machine.isSuspended ? .suspended : [], observer: self)
+                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(for: http.settings)
@@ -89,6 +89,7 @@ extension APIRequest: ExchangeObserver {
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
+                shared.stream == nil,
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             shared.exchange = nil
@@ -107,12 +108,17 @@ extension APIRequest: ExchangeObserver {
 
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        let (journey, isCancelled) = shared.withLock { shared in
+        shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
-            return (shared.journey, shared.machine.isCancelled)
         }
+        if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
+    }
+
+    /// On a worker, or on the thread of a caller that waits.
+    func goOn(after result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
         if let next = shared.withLock({ $0.download?.next(http, result.error) }) {
             if !beginExchange(next) { finishCancelled(deliveries) }
@@ -129,6 +135,7 @@ extension APIRequest: ExchangeObserver {
             }
         }
         if refusal == nil, waitsForCredentials(result, http, deliveries) { return }
+        if refusal == nil, connectsAgain(after: result, deliveries) { return }
         complete(result, refusal: refusal, deliveries)
     }
 
@@ -160,7 +167,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
-    private func leaveTransport() { shared.withLock { $0.transport = nil } }
+    func leaveTransport() { shared.withLock { $0.transport = nil } }
 
     /// The exchange was the last.
     func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
@@ -268,7 +275,7 @@ extension APIRequest.Shared {
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
 
-    var wantsData: Bool { data != nil || eventKinds.contains(.data) }
+    var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

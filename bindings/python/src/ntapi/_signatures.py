@@ -42,6 +42,8 @@ MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 
 
 class Summary(Structure):
@@ -53,6 +55,17 @@ class Summary(Structure):
         ("length", c_size_t),
         ("status", c_int),
         ("contents", c_int),
+    )
+
+
+class ServerEvent(Structure):
+    """ntapi_server_event."""
+
+    _fields_ = (
+        ("type", c_void_p),
+        ("data", c_void_p),
+        ("length", c_size_t),
+        ("last_event_id", c_void_p),
     )
 
 
@@ -119,6 +132,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
     "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_next_json": (c_void_p, (c_void_p,)),
+    "ntapi_data_next_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
     "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_executor_free": (None, (c_void_p,)),
@@ -254,6 +270,15 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, c_int, DecideFunction, c_void_p, DestroyFunction),
     ),
     "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
+    "ntapi_request_set_json_lines_handler": (
+        c_int,
+        (c_void_p, JsonFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_server_event_handler": (
+        c_int,
+        (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_data_format": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
     "ntapi_request_suspend": (c_int, (c_void_p,)),
