@@ -14,8 +14,18 @@ from __future__ import annotations
 
 from . import arg, codes
 from ._arg import Arg
+from ._decision import Decision
 from ._defaults import defaults
-from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, SessionKind, Thread
+from ._enums import (
+    CachePolicy,
+    Clock,
+    DecisionKind,
+    ErrorDomain,
+    LogFlags,
+    RequestState,
+    SessionKind,
+    Thread,
+)
 from ._errors import ApiError
 from ._headers import Headers
 from ._hooks import HTTPRequest
@@ -37,6 +47,7 @@ from .arg import (
     cache_policy,
     data,
     data_thread,
+    decision_thread,
     digest_auth,
     download,
     download_progress_thread,
@@ -84,6 +95,8 @@ __all__ = [
     "Clock",
     "Cookie",
     "Cookies",
+    "Decision",
+    "DecisionKind",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
@@ -108,6 +121,7 @@ __all__ = [
     "codes",
     "data",
     "data_thread",
+    "decision_thread",
     "defaults",
     "digest_auth",
     "download",

@@ -31,6 +31,7 @@ __all__ = [
     "cache_policy",
     "data",
     "data_thread",
+    "decision_thread",
     "digest_auth",
     "download",
     "download_progress_thread",
@@ -328,6 +329,11 @@ def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
 def data_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the data handler runs; where the response handler does, unless said."""
     return _arg("data_thread", _place(place))
+
+
+def decision_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the decision handler runs; where the response handler does, unless said."""
+    return _arg("decision_thread", _place(place))
 
 
 def _member(members: Any, name: str) -> Any:
