@@ -15,6 +15,7 @@ from __future__ import annotations
 from . import arg, codes
 from ._arg import Arg
 from ._decision import Decision
+from ._authenticator import Authenticator, Refresh, Token
 from ._defaults import defaults
 from ._enums import (
     CachePolicy,
@@ -90,6 +91,7 @@ __all__ = [
     "Arg",
     "Args",
     "AsyncClient",
+    "Authenticator",
     "CachePolicy",
     "Client",
     "Clock",
@@ -105,12 +107,14 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "PlaceLike",
+    "Refresh",
     "Request",
     "RequestState",
     "Response",
     "SessionConfiguration",
     "SessionKind",
     "Thread",
+    "Token",
     "__version__",
     "add_header",
     "arg",

@@ -60,6 +60,8 @@ def build(
     check_handler(download_progress, "the download progress handler")
     check_handler(data_handler, "the data handler")
     check_handler(decision_handler, "the decision handler")
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(tuple(args))
     flat = flatten(args)
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)

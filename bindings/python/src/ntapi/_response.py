@@ -70,6 +70,17 @@ class Response:
         error.response = response
         return response
 
+    @classmethod
+    def _owning(cls, pointer: int) -> Response:
+        """A C response that came alone."""
+        length = ctypes.c_size_t()
+        data = lib.ntapi_response_data(pointer, ctypes.byref(length))
+        contents = 1 if lib.ntapi_response_json(pointer) else 0
+        contents |= 2 if lib.ntapi_response_prefix_text(pointer) else 0
+        error = lib.ntapi_response_error(pointer)
+        status = lib.ntapi_response_status(pointer)
+        return cls(pointer, (error or 0, data or 0, length.value, status, contents))
+
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         if self._pointer and not _is_over:
             _free(self._pointer)
