@@ -66,7 +66,7 @@ def test_weather_download_has_its_hash(servers: Table) -> None:
 
 def test_weather_download_goes_on(servers: Table) -> None:
     whole = fetch(servers["weather"], "/download?size=200000")
-    etag = whole.header("ETag")
+    etag = whole.header("ETag") or "none"
     for condition, status, first in ((etag, 206, 150_000), ('"other"', 200, 0)):
         headers = {"Range": "bytes=150000-", "If-Range": condition}
         answer = fetch(servers["weather"], "/download?size=200000", headers=headers)
