@@ -36,7 +36,7 @@ from ._lifecycle import install as _install
 from ._logging import use_python_logging
 from ._mailbox import Mailbox
 from ._request import Request
-from ._response import Response
+from ._response import Response, discard_resume_data
 from ._sync import Client
 from ._threads import drain_mailbox, mailbox, run, stop
 from ._version import __version__
@@ -62,6 +62,7 @@ from .arg import (
     option,
     path,
     response_thread,
+    resume,
     stream,
     timeout,
     upload_progress_thread,
@@ -128,6 +129,7 @@ __all__ = [
     "decision_thread",
     "defaults",
     "digest_auth",
+    "discard_resume_data",
     "download",
     "download_progress_thread",
     "drain",
@@ -145,6 +147,7 @@ __all__ = [
     "path",
     "register_code",
     "response_thread",
+    "resume",
     "run",
     "stop",
     "stream",

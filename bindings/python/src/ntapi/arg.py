@@ -45,6 +45,7 @@ __all__ = [
     "option",
     "path",
     "response_thread",
+    "resume",
     "stream",
     "timeout",
     "upload_progress_thread",
@@ -234,6 +235,17 @@ def download(path: Optional[Path]) -> Arg:
     the data is in a temporary file beside it. The body of an error stays in the response.
     """
     return _arg("download", _file_path(path))
+
+
+def resume(resume_data: Optional[str]) -> Arg:
+    """Goes on with a download that was cancelled or failed, in this process or another, of any
+    language.
+
+    The text is `Response.resume_data`, or `Request.resume_data`. The URL and the file are those of
+    the first time; headers and credentials are to be given again. The server's copy is asked for by
+    its validator: if it has changed, the download starts over.
+    """
+    return _arg("resume", _string(resume_data, "resume data"))
 
 
 def base_url(url: Optional[str]) -> Arg:
