@@ -7,7 +7,7 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterator
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote, unquote
 
 from weather_app import body
 from weather_app.handler import Handler, route
@@ -123,6 +123,21 @@ def download(handler: Handler) -> None:
         handler.wfile.write(piece)
         if rate > 0:
             handler.wfile.flush()
+
+
+@route("/login", "GET", "POST")
+def login(handler: Handler) -> None:
+    """Remembers `user` (ann) in a cookie that lasts an hour."""
+    cookie = f"login={quote(handler.value('user', 'ann'))}; Path=/; Max-Age=3600; HttpOnly"
+    handler.answer(b'{"cod": 200}', "application/json", more={"Set-Cookie": cookie})
+
+
+@route("/whoami", "GET")
+def whoami(handler: Handler) -> None:
+    """The user of the cookie that /login set; null without one."""
+    pairs = (pair.strip().partition("=") for pair in handler.headers.get("Cookie", "").split(";"))
+    users = [unquote(value) for name, _, value in pairs if name == "login"]
+    handler.answer_json({"user": users[0] if users else None})
 
 
 @route("/php", "GET")
