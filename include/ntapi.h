@@ -63,6 +63,8 @@ typedef struct ntapi_args ntapi_args;
 typedef struct ntapi_class ntapi_class;
 typedef struct ntapi_defaults ntapi_defaults;
 typedef struct ntapi_hooks ntapi_hooks;
+typedef struct ntapi_configuration ntapi_configuration;
+typedef struct ntapi_cookie_storage ntapi_cookie_storage;
 typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
@@ -928,9 +930,26 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
-#define NTAPI_DEFAULT_PROXY "proxy"                 /* URL; "" for none; from the environment */
-#define NTAPI_DEFAULT_CA_FILE "caFile"              /* PEM file instead of the system's store */
-#define NTAPI_DEFAULT_DECOMPRESSION "decompression" /* boolean; true */
+#define NTAPI_DEFAULT_PROXY "proxy"                             /* URL; "" for none; from the environment */
+#define NTAPI_DEFAULT_CA_FILE "caFile"                          /* PEM file instead of the system's store */
+#define NTAPI_DEFAULT_DECOMPRESSION "decompression"             /* boolean; true */
+#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"    /* object: names and strings, or lists of these */
+#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                /* "protocol", "reload_ignoring_cache", ... */
+#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"  /* count, to all hosts together; none */
+#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"      /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
+#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                    /* string */
+#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"            /* string */
+#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"        /* host names: a list, or with commas in between */
+#define NTAPI_DEFAULT_USER "user"                               /* string, for when the server asks */
+#define NTAPI_DEFAULT_PASSWORD "password"                       /* string */
+#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"   /* "1.2", "1.3"; "1.2" */
+#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"    /* PEM file */
+#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                    /* PEM file; that of the certificate */
+#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"   /* string */
+#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"     /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy" /* "always", "never", "only_from_main_document" */
+#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"              /* boolean; true */
+#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"        /* names the folder of cookies; the program's file */
 
 /** A provider of dynamic defaults, asked at each look-up: returns the value, new (the library takes it), or NULL. */
 typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
@@ -1146,6 +1165,121 @@ ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
  *  @since 0.1 */
 ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path);
 
+/* ---- Sessions: configurations
+ * -------------------------------------------------------------------------------------------- */
+/*
+ * A client that is made with a configuration is a session. The configuration has a kind, and settings: defaults by the
+ * names above, set with ntapi_defaults_set_... in ntapi_configuration_defaults(configuration). The client has a copy
+ * of them, which is looked up after the client's own defaults and before those of its class.
+ */
+
+/** What a session keeps, and how long. */
+typedef enum ntapi_session_kind {
+    NTAPI_SESSION_KIND_NONE = 0,      /* no session: a client without a configuration */
+    NTAPI_SESSION_KIND_DEFAULT = 1,   /* cookies are kept on disk, below the XDG data directory */
+    NTAPI_SESSION_KIND_EPHEMERAL = 2, /* nothing is ever written */
+    NTAPI_SESSION_KIND_BACKGROUND = 3 /* transfers survive the process */
+} ntapi_session_kind;
+
+/** Makes a configuration.
+ *  @param kind its kind; not NTAPI_SESSION_KIND_NONE.
+ *  @param identifier names a background session in the program, copied; NULL for the other kinds.
+ *  @returns the configuration, new; NULL when kind or identifier is wrong.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_configuration *ntapi_configuration_create(ntapi_session_kind kind, const char *identifier);
+
+/** Frees a configuration. Clients that were made with it have their copies.
+ *  @param configuration takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_configuration_free(ntapi_configuration *configuration);
+
+/** The kind of a configuration.
+ *  @param configuration the configuration.
+ *  @returns its kind; NTAPI_SESSION_KIND_NONE for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_session_kind ntapi_configuration_get_kind(const ntapi_configuration *configuration);
+
+/** The identifier of a background session's configuration.
+ *  @param configuration the configuration.
+ *  @returns text, borrowed until the configuration is freed; NULL when it has none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_configuration_identifier(const ntapi_configuration *configuration);
+
+/** The settings of a configuration: defaults that inherit nothing.
+ *  @param configuration the configuration.
+ *  @returns the defaults, borrowed until the configuration is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_defaults *ntapi_configuration_defaults(const ntapi_configuration *configuration);
+
+/* ---- Sessions: cookies
+ * --------------------------------------------------------------------------------------------------- */
+/*
+ * A session keeps the cookies that servers set and sends them, by the rules of RFC 6265 and with the public suffix
+ * list. Default and background sessions share the storage of the program, which is kept on disk; each ephemeral session
+ * has its own in memory. A cookie that a request sets itself, in a Cookie header, is sent as it is, and no other beside
+ * it.
+ *
+ * A cookie in JSON is an object: name, value, domain, path ("/"), expires (seconds since 1970; absent until the session
+ * ends, and then it is not written to disk), secure, httpOnly, includesSubdomains (false). A domain with a dot before
+ * it includes its subdomains.
+ */
+
+/** The cookies of a client.
+ *  @param client the client.
+ *  @returns the storage, borrowed until the client is freed; NULL for a client without a configuration, and for a wrong
+ *           handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_cookie_storage *ntapi_client_cookies(const ntapi_client *client);
+
+/** The cookies that have not expired.
+ *  @param storage the storage.
+ *  @param url those that would be sent with a request for this URL, borrowed for the call; NULL is all.
+ *  @returns an array of cookies, new; NULL when the handle or the URL is wrong.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_cookie_storage_get(const ntapi_cookie_storage *storage, const char *url);
+
+/** Sets a cookie, in the place of one with the same name, domain and path. One that has expired deletes that.
+ *  @param storage the storage.
+ *  @param cookie the cookie, with its name, value and domain at least; copied.
+ *  @param error where to put the error, new, when it cannot be set; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_set(ntapi_cookie_storage *storage, const ntapi_json *cookie, ntapi_error **error);
+
+/** Deletes cookies; that there are none is no error.
+ *  @param storage the storage.
+ *  @param name their name, borrowed for the call.
+ *  @param domain their domain, borrowed for the call; NULL is all.
+ *  @param path their path, borrowed for the call; NULL is all.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_delete(ntapi_cookie_storage *storage, const char *name, const char *domain,
+                                         const char *path);
+
+/** Deletes every cookie.
+ *  @param storage the storage.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
+
+/** Writes what has changed to disk now. It is done anyway: half a second later, when a client is drained or closed, and
+ *  when the process exits.
+ *  @param storage the storage.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage);
+
 /* ---- Client and hooks
  * ------------------------------------------------------------------------------------------------ */
 
@@ -1156,6 +1290,17 @@ ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path)
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_client *ntapi_client_create(ntapi_class *class_handle, const char *base_url);
+
+/** Makes a client that is a session.
+ *  @param class_handle its class; NULL is the base class. Kept alive by the client.
+ *  @param base_url the base URL, copied; NULL looks up the default baseUrl at each request.
+ *  @param configuration its kind and settings, copied: what is set later changes nothing; NULL is none, as in
+ *         ntapi_client_create.
+ *  @returns the client, new; NULL when a handle or text is wrong.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, const char *base_url,
+                                                     const ntapi_configuration *configuration);
 
 /** Frees a handle to a client. Requests that run go on and call their handlers.
  *  @param client takes; NULL does nothing.

@@ -36,6 +36,8 @@ struct export {
 
 #include "robustness_calls.h"
 
+/** Of whom the cookie storage is lent. */
+static ntapi_client *sessions;
 static void *live[KINDS], *freed[KINDS];
 static int destroys;
 static int calls;
@@ -114,6 +116,9 @@ static void make(void **handles) {
     handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);
     handles[KIND_ntapi_hooks] = ntapi_hooks_create(NULL, NULL);
     handles[KIND_ntapi_client] = client;
+    handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    sessions = ntapi_client_create_with_configuration(NULL, nobody(), handles[KIND_ntapi_configuration]);
+    handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
@@ -133,6 +138,8 @@ static void end(void **handles) {
     ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
     ntapi_hooks_free(handles[KIND_ntapi_hooks]);
     ntapi_client_free(handles[KIND_ntapi_client]);
+    ntapi_configuration_free(handles[KIND_ntapi_configuration]);
+    ntapi_client_free(sessions); /* and its cookies */
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);

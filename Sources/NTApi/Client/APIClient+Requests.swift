@@ -96,6 +96,7 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
+        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
     }
 
     /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
@@ -103,7 +104,8 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
-        Self.drain(timeout: timeout) { $0.client === self }
+        defer { cookies?.save() }
+        return Self.drain(timeout: timeout) { $0.client === self }
     }
 
     /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
@@ -111,7 +113,8 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
-        drain(timeout: timeout) { _ in true }
+        defer { CookieStorage.saveAll() }
+        return drain(timeout: timeout) { _ in true }
     }
 
     private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {

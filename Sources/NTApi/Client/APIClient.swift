@@ -48,6 +48,8 @@ open class APIClient: @unchecked Sendable {
     public let defaults: Defaults
     /// What the client was made with; nil when it was made without.
     public let sessionKind: SessionConfiguration.Kind?
+    /// The cookies of the session; nil when the client was made without a configuration.
+    public let cookies: CookieStorage?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -64,6 +66,7 @@ open class APIClient: @unchecked Sendable {
         sessionKind = configuration?.kind
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
+        cookies = Self.cookies(of: configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
 
@@ -76,6 +79,7 @@ open class APIClient: @unchecked Sendable {
         sessionKind = configuration?.kind
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
+        cookies = Self.cookies(of: configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
 
@@ -86,6 +90,17 @@ open class APIClient: @unchecked Sendable {
         let defaults = Defaults(name: "client", parent: parent)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
         return defaults
+    }
+
+    private static func cookies(of kind: SessionConfiguration.Kind?, _ defaults: Defaults) -> CookieStorage? {
+        switch kind {
+        case nil: return nil
+        case .ephemeral: return CookieStorage()
+        case .default, .background:
+            let name = defaults["applicationName"]?.string
+            // One that no folder can have is told of when a request is made.
+            return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
+        }
     }
 
     /// The client's own args, which come before those of each request.
@@ -168,7 +183,8 @@ open class APIClient: @unchecked Sendable {
         let known = state.withLock { $0.settings }
         if let known, let version, known.version == version { return known.value }
         let value = ResolvedSettings(
-            defaults, environment: environment, isSession: sessionKind != nil, previous: known?.value)
+            defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies,
+            previous: known?.value)
         state.withLock { $0.settings = (version, value) }
         return value
     }

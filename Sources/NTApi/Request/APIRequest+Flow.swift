@@ -68,7 +68,8 @@ extension APIRequest: ExchangeObserver {
             case .upload: shared.sent = progress
             case .download:
                 if shared.receivedBefore > 0 { progress.add(shared.receivedBefore) }
-                (shared.received, shared.decoded) = (progress, decoded)
+                shared.received = progress
+                shared.decoded = decoded + shared.receivedBefore
             }
             return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
         }

@@ -123,6 +123,8 @@ final class CurlTransfer {
             assembler.restart()
         }
         if countsConnection { join(localPort) }
+        // What the caller says himself is sent as it is, and nothing beside it.
+        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
         return true
     }
 
@@ -165,6 +167,8 @@ final class CurlTransfer {
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
+        // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
+        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -175,6 +179,8 @@ final class CurlTransfer {
         }
     }
 
+    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
+
     private func bytesMoved() {
         clocks.bytesMoved(turn.now)
         seat.connection?.lastActivity = turn.now
@@ -182,6 +188,7 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
+        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break

@@ -18,6 +18,8 @@ final class EasyHandle {
     @exclusivity(unchecked) private var headers = HeaderLines()
     @exclusivity(unchecked) private var message = HandleMessage.get
     @exclusivity(unchecked) private var customMethod: String?
+    /// Of the transfer's session, and whether the handle has them at the moment.
+    @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -41,6 +43,10 @@ final class EasyHandle {
             reset()
             setUp(transfer, in: multi, &options)
         }
+        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+            engine.attach(easy)
+            cookies = (engine, true)
+        }
         options.set(CURLOPT_URL, transfer.url)
         try setMessage(of: transfer, &options)
         if let freshness {
@@ -48,6 +54,13 @@ final class EasyHandle {
             message = .unique
         }
         try options.finish()
+    }
+
+    /// Says whether the session's cookies are sent, before the request, or taken, before the response.
+    func shareCookies(_ isShared: Bool) {
+        guard let (engine, areShared) = cookies, areShared != isShared else { return }
+        engine.setShared(isShared, easy)
+        cookies = (engine, isShared)
     }
 
     /// Makes libcurl say what it does, for the rest of the transfer.
@@ -62,7 +75,11 @@ final class EasyHandle {
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
         transfer = nil
-        // A reset keeps cookies; the engine never switches libcurl's cookie engine on, so that there are none to keep.
+        // A reset would keep the cookies, for a request of somebody else.
+        if cookies != nil {
+            CookieEngine.detach(easy)
+            cookies = nil
+        }
         switch message {
         case .get: break
         case .copiedBody:
@@ -115,6 +132,7 @@ final class EasyHandle {
             options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
+            if request.hasBody { options.setOwnConnection() }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from fault.scenarios import (
     auth,
+    cookies,
     cuts,
     encodings,
     framing,
@@ -19,6 +20,7 @@ from fault.scenarios import (
 
 THEMES = [
     auth,
+    cookies,
     cuts,
     encodings,
     framing,
