@@ -95,7 +95,11 @@ CLIENTS = {
 
 def environment(library: Path) -> dict[str, str]:
     """Where our clients find the library: that of the folder, whichever it is."""
-    return os.environ | {
+    # Compiled Python is kept, as it is of what is installed, whatever this machine does as a rule.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return usual | {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"),
         "LD_LIBRARY_PATH": str(library),
         "NTAPI_LIBRARY": str(library / "libntapi.so.0"),
         "PYTHONPATH": str(ROOT / "bindings/python/src"),
