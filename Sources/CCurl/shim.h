@@ -122,6 +122,22 @@ static inline CURLMcode ntapi_multi_set_timer(CURLM *multi, curl_multi_timer_cal
     return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERDATA, data);
 }
 
+static inline CURLSHcode ntapi_share_set_data(CURLSH *share, CURLSHoption option, curl_lock_data data) {
+    return curl_share_setopt(share, option, data);
+}
+
+static inline CURLSHcode ntapi_share_set_locks(CURLSH *share, curl_lock_function lock, curl_unlock_function unlock,
+                                               void *data) {
+    CURLSHcode code = curl_share_setopt(share, CURLSHOPT_LOCKFUNC, lock);
+    if (!code)
+        code = curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, unlock);
+    return code ? code : curl_share_setopt(share, CURLSHOPT_USERDATA, data);
+}
+
+static inline CURLcode ntapi_easy_get_list(CURL *easy, CURLINFO info, struct curl_slist **value) {
+    return curl_easy_getinfo(easy, info, value);
+}
+
 /* What the installed libcurl is. CURLVERSION_NOW is a macro that Swift does not see. */
 static inline const curl_version_info_data *ntapi_version(void) {
     return curl_version_info(CURLVERSION_NOW);

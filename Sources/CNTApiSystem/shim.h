@@ -2,6 +2,7 @@
 #ifndef NTAPI_CNTAPISYSTEM_SHIM_H
 #define NTAPI_CNTAPISYSTEM_SHIM_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -97,6 +98,22 @@ static inline void ntapi_system_futex_wake(uint32_t *counter) {
     syscall(SYS_futex, counter, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 #endif
+
+/* Whether a host may set cookies for a domain that is a part of its name: 1, 0, or -1 when there is no list of public
+   suffixes. It is the one that libcurl uses: what libcurl has not loaded is not loaded. */
+static inline int ntapi_system_may_set_cookies(const char *host, const char *domain) {
+    void *library = dlopen("libpsl.so.5", RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        return -1;
+    }
+    const void *(*builtin)(void) = (const void *(*)(void))dlsym(library, "psl_builtin");
+    int (*acceptable)(const void *, const char *, const char *) =
+        (int (*)(const void *, const char *, const char *))dlsym(library, "psl_is_cookie_domain_acceptable");
+    const void *list = builtin != NULL && acceptable != NULL ? builtin() : NULL;
+    int answer = list != NULL ? acceptable(list, host, domain) : -1;
+    dlclose(library);
+    return answer;
+}
 
 /* Locks a file for this process, not for its children: 0, or an errno. *holder is then the process that has it; 0 when
  * unknown. */

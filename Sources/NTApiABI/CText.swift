@@ -62,8 +62,8 @@ class TextLender: @unchecked Sendable {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case version, description, curlCommand, option, message, jsonText, method, url, prefixText, file, resumeData,
-        noBytes
+    case token, version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
+    case resumeData, noBytes
     case header(String)
     case headerName(Int)
     case headerValue(Int)

@@ -5,10 +5,12 @@ import NTApi
 final class ClientBox: Sendable {
     let client: CClient
     let defaults: HandleOwner<DefaultsBox>
+    let cookies: HandleOwner<CookieStorageBox>?
 
     init(_ client: CClient) {
         self.client = client
         defaults = HandleOwner(DefaultsBox(client.defaults))
+        cookies = client.cookies.map { HandleOwner(CookieStorageBox($0)) }
     }
 }
 
@@ -20,6 +22,20 @@ public func ntapi_client_create(_ class_handle: OpaquePointer!, _ base_url: Unsa
     return Handles.get(class_handle, ClassBox.self).flatMap {
         Handles.make(ClientBox(CClient(inheriting: $0.place, baseURL: url)))
     }
+}
+
+@_cdecl("ntapi_client_create_with_configuration") @implementation
+public func ntapi_client_create_with_configuration(
+    _ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!, _ configuration: OpaquePointer!
+) -> OpaquePointer! {
+    let url = String(c: base_url)
+    let place = Handles.get(class_handle, ClassBox.self)?.place
+    let box = Handles.get(configuration, ConfigurationBox.self)
+    guard base_url == nil || url != nil, class_handle == nil || place != nil, configuration == nil || box != nil else {
+        return nil
+    }
+    return Handles.make(
+        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings) })))
 }
 
 @_cdecl("ntapi_client_free") @implementation

@@ -36,6 +36,8 @@ struct export {
 
 #include "robustness_calls.h"
 
+/** Of whom the cookie storage is lent. */
+static ntapi_client *sessions;
 static void *live[KINDS], *freed[KINDS];
 static int destroys;
 static int calls;
@@ -83,6 +85,40 @@ static ntapi_job *new_job(void) {
     return kept.job;
 }
 
+struct kept_refresh {
+    sem_t there;
+    ntapi_refresh *refresh;
+};
+
+static void keep_refresh(void *user_data, ntapi_refresh *refresh) {
+    struct kept_refresh *kept = user_data;
+    kept->refresh = refresh;
+    sem_post(&kept->there);
+}
+
+/** A wish for a token of a request that waits for it. */
+static ntapi_refresh *new_refresh(void) {
+    struct kept_refresh kept;
+    sem_init(&kept.there, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_authenticator *authenticator = ntapi_authenticator_create(keep_refresh, &kept, NULL);
+    check_ok(ntapi_client_set_authenticator(client, authenticator));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_request_free(ntapi_client_begin(client, "", args, ignore, NULL, NULL));
+    ntapi_args_free(args);
+    ntapi_authenticator_free(authenticator);
+    ntapi_client_free(client);
+    sem_wait(&kept.there);
+    sem_destroy(&kept.there);
+    return kept.refresh;
+}
+
+static void never_refresh(void *user_data, ntapi_refresh *refresh) {
+    (void)user_data;
+    ntapi_refresh_free(refresh);
+}
+
 /** The first event of a kind of a request, taken from a mailbox; the request goes its way. */
 static ntapi_event first_event(ntapi_handler kind) {
     ntapi_client *client = client_of("fault");
@@ -114,10 +150,15 @@ static void make(void **handles) {
     handles[KIND_ntapi_defaults] = ntapi_class_defaults(class);
     handles[KIND_ntapi_hooks] = ntapi_hooks_create(NULL, NULL);
     handles[KIND_ntapi_client] = client;
+    handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    sessions = ntapi_client_create_with_configuration(NULL, nobody(), handles[KIND_ntapi_configuration]);
+    handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
+    handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
+    handles[KIND_ntapi_refresh] = new_refresh();
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_job] = NULL;
@@ -133,10 +174,14 @@ static void end(void **handles) {
     ntapi_class_free(handles[KIND_ntapi_class]); /* and its defaults */
     ntapi_hooks_free(handles[KIND_ntapi_hooks]);
     ntapi_client_free(handles[KIND_ntapi_client]);
+    ntapi_configuration_free(handles[KIND_ntapi_configuration]);
+    ntapi_client_free(sessions); /* and its cookies */
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
+    ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
+    ntapi_refresh_free(handles[KIND_ntapi_refresh]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
 }

@@ -612,6 +612,10 @@ static void a_file_is_replaced_only_when_the_new_one_is_whole(void **state) {
     check_ok(ntapi_request_cancel(request));
     witness_wait(&seen, 1);
     assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    assert_null(ntapi_response_file(seen.response));
+    /* What has come is kept to go on from. */
+    assert_int_equal(entries(folder), 2);
+    check_ok(ntapi_resume_data_discard(ntapi_response_resume_data(seen.response)));
     assert_int_equal(entries(folder), 1);
     check_file(folder, "a.bin", "old");
     witness_free(&seen);

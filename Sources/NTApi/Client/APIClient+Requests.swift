@@ -8,7 +8,7 @@ extension APIClient {
         request(command, defaultArgs: [], args: args)
     }
 
-    private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
+    func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
         let (identifier, isClosed) = countRequest()
@@ -96,6 +96,8 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
+        authenticatorIfAny?.clientIsClosed()
+        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
     }
 
     /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
@@ -103,7 +105,8 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
-        Self.drain(timeout: timeout) { $0.client === self }
+        defer { cookies?.save() }
+        return Self.drain(timeout: timeout) { $0.client === self }
     }
 
     /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
@@ -111,7 +114,8 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
-        drain(timeout: timeout) { _ in true }
+        defer { CookieStorage.saveAll() }
+        return drain(timeout: timeout) { _ in true }
     }
 
     private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {

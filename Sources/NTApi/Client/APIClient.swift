@@ -15,6 +15,7 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
+        var authenticator: Authenticator?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
     }
@@ -36,6 +37,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     private let ownHooks: Atomic<Int>
+    private let hasAuthenticator = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
@@ -48,6 +50,8 @@ open class APIClient: @unchecked Sendable {
     public let defaults: Defaults
     /// What the client was made with; nil when it was made without.
     public let sessionKind: SessionConfiguration.Kind?
+    /// The cookies of the session; nil when the client was made without a configuration.
+    public let cookies: CookieStorage?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -64,6 +68,7 @@ open class APIClient: @unchecked Sendable {
         sessionKind = configuration?.kind
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
+        cookies = Self.cookies(of: configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
 
@@ -76,6 +81,7 @@ open class APIClient: @unchecked Sendable {
         sessionKind = configuration?.kind
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
+        cookies = Self.cookies(of: configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
 
@@ -86,6 +92,17 @@ open class APIClient: @unchecked Sendable {
         let defaults = Defaults(name: "client", parent: parent)
         if let baseURL { defaults["baseUrl"] = JSON(baseURL) }
         return defaults
+    }
+
+    private static func cookies(of kind: SessionConfiguration.Kind?, _ defaults: Defaults) -> CookieStorage? {
+        switch kind {
+        case nil: return nil
+        case .ephemeral: return CookieStorage()
+        case .default, .background:
+            let name = defaults["applicationName"]?.string
+            // One that no folder can have is told of when a request is made.
+            return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
+        }
     }
 
     /// The client's own args, which come before those of each request.
@@ -106,6 +123,20 @@ open class APIClient: @unchecked Sendable {
         get { settings.logFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
+
+    /// Gives the client's requests credentials that expire; nil, as at first, does not. For requests begun from now on.
+    public var authenticator: Authenticator? {
+        get { state.withLock { $0.authenticator } }
+        set {
+            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
+            hasAuthenticator.store(newValue != nil, ordering: .releasing)
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// The same, without a lock for those who have none.
+    var authenticatorIfAny: Authenticator? { hasAuthenticator.load(ordering: .acquiring) ? authenticator : nil }
 
     /// Whether `close` was called.
     public var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -168,7 +199,8 @@ open class APIClient: @unchecked Sendable {
         let known = state.withLock { $0.settings }
         if let known, let version, known.version == version { return known.value }
         let value = ResolvedSettings(
-            defaults, environment: environment, isSession: sessionKind != nil, previous: known?.value)
+            defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies,
+            previous: known?.value)
         state.withLock { $0.settings = (version, value) }
         return value
     }

@@ -13,8 +13,12 @@ final class ResolvedSettings: Sendable {
     /// - Parameters:
     ///   - environment: the proxies that the environment named when the client was made.
     ///   - isSession: whether the client was made with a configuration.
+    ///   - cookies: where the client's cookies are; nil when it has none.
     ///   - previous: what they were before, so that what is still the same is not looked at again.
-    init(_ defaults: Defaults, environment: ProxySettings, isSession: Bool = false, previous: ResolvedSettings?) {
+    init(
+        _ defaults: Defaults, environment: ProxySettings, isSession: Bool = false, cookies: CookieStorage? = nil,
+        previous: ResolvedSettings?
+    ) {
         baseURL = defaults["baseUrl"]?.string.map { text in
             if let known = previous?.baseURL, known.text.utf8.elementsEqual(text.utf8) { return known }
             return BaseURL(text)
@@ -34,16 +38,21 @@ final class ResolvedSettings: Sendable {
             let connections = try reader.connections(
                 isSession: isSession, transfer.session?.identity ?? ConnectionIdentity(),
                 previous: previous?.transfer.context?.connections)
-            if let connections { context = SessionContext(connections: connections) }
+            let cookies = try reader.cookies(in: cookies)
+            if connections != nil || cookies != nil {
+                context = SessionContext(connections: connections, cookies: cookies)
+            }
         } catch {
             problem = error
         }
         self.transfer = TransferSettings(transfer, context)
         self.problem = problem
         self.headers = headers
-        headers.setIfAbsent("Accept", "application/json, */*;q=0.5")
+        headers.setIfAbsent("Accept", Self.acceptsJSON)
         headersForJSON = headers
     }
+
+    static let acceptsJSON = "application/json, */*;q=0.5"
 
     static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
         guard let version = HTTPVersion(rawValue: text) else {

@@ -45,6 +45,26 @@ extension SessionConfiguration {
         set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
     }
 
+    // MARK: Cookies
+
+    /// Which cookies are taken; those from the site of the request's own URL unless set.
+    public var cookieAcceptPolicy: CookieAcceptPolicy? {
+        get { text("cookieAcceptPolicy").flatMap(CookieAcceptPolicy.init) }
+        set { self["cookieAcceptPolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// Whether stored cookies are sent; true unless set.
+    public var sendsCookies: Bool? {
+        get { self["sendsCookies"]?.bool }
+        set { self["sendsCookies"] = newValue.map { JSON($0) } }
+    }
+
+    /// The folder below the XDG data directory in which cookies are kept; the name of the program's file unless set.
+    public var applicationName: String? {
+        get { text("applicationName") }
+        set { self["applicationName"] = newValue.map { JSON($0) } }
+    }
+
     // MARK: Times, in seconds
 
     /// Without a byte: the idle clock.

@@ -3,9 +3,9 @@ extension SettingsReader {
     /// What a client says beyond what nearly every client says; nil when it says nothing of it.
     func session() throws(APIError) -> SessionSettings? {
         let identity = try identity()
-        let credentials = try credentials("user", "password")
-        guard identity != ConnectionIdentity() || credentials != nil else { return nil }
-        return SessionSettings(identity: identity, credentials: credentials)
+        let credential = try credential("user", "password")
+        guard identity != ConnectionIdentity() || credential != nil else { return nil }
+        return SessionSettings(identity: identity, credential: credential)
     }
 
     /// The connections that a client needs for itself; nil when it may use those of all.
@@ -27,6 +27,17 @@ extension SettingsReader {
         return identity.needsOwnConnections ? .of(identity) : nil
     }
 
+    /// How the cookies of a session are used; nil when it has none, or they would be neither sent nor taken.
+    func cookies(in storage: CookieStorage?) throws(APIError) -> CookieUse? {
+        let policy = try choice("cookieAcceptPolicy", CookieAcceptPolicy.self) ?? .onlyFromMainDocument
+        let sends = try isOn("sendsCookies") ?? true
+        if let name = try text("applicationName"), !DataFolder.isName(name) {
+            throw problem("applicationName", JSON(name), "the name of a folder, without a slash,")
+        }
+        guard let storage, sends || policy != .never else { return nil }
+        return CookieUse(storage.engine, policy: policy, sends: sends) { storage.changed() }
+    }
+
     /// The environment's proxies, or those that the settings name.
     func proxy(_ environment: ProxySettings) throws(APIError) -> ProxySettings {
         var proxy = environment
@@ -39,8 +50,9 @@ extension SettingsReader {
 
     private func proxyURL() throws(APIError) -> String? {
         guard let url = try text("proxy", "a URL, or \"\" for none") else { return nil }
-        let scheme = url.firstRange(of: "://").map { String(url[..<$0.lowerBound]).lowercasedASCII() }
-        if let scheme, !ProxySettings.schemes.contains(scheme) {
+        let scheme = url.utf8.prefix { $0 != UInt8(ascii: ":") }
+        let hasScheme = url.utf8.dropFirst(scheme.count).starts(with: "://".utf8)
+        if hasScheme, !ProxySettings.schemes.contains(String(Substring(scheme)).lowercasedASCII()) {
             throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
         }
         return url
@@ -57,7 +69,7 @@ extension SettingsReader {
         }
         identity.pinnedKeys = try pins()
         identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
-        identity.proxy = try credentials("proxyUser", "proxyPassword")
+        identity.proxy = try credential("proxyUser", "proxyPassword")
         // The environment's is the same for all.
         if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {
             identity.proxyURL = url
@@ -72,12 +84,12 @@ extension SettingsReader {
         throw .invalidRequest("the default \(key): the file \(quoted(path)) cannot be read: \(reason)")
     }
 
-    private func credentials(_ userKey: String, _ passwordKey: String) throws(APIError) -> Credentials? {
+    private func credential(_ userKey: String, _ passwordKey: String) throws(APIError) -> UserCredential? {
         let user = try text(userKey)
         let password = try text(passwordKey)
         guard user != nil || password != nil else { return nil }
         guard let user else { throw .invalidRequest("the default \(passwordKey) is set, but \(userKey) is not") }
-        return Credentials(user: user, password: password ?? "")
+        return UserCredential(user: user, password: password ?? "")
     }
 
     private func pins() throws(APIError) -> String? {

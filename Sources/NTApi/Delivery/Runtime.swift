@@ -67,7 +67,13 @@ final class Runtime: Sendable {
         }
         engine.stop(timeout: 2)
         workers.stop()
+        for job in Self.exitJobs.withLock({ $0 }) { job() }
     }
+
+    private static let exitJobs = Lock<[@Sendable () -> Void]>([], survivesFork: true)
+
+    /// Runs a job as the last thing, when the process exits.
+    static func atExit(_ job: @escaping @Sendable () -> Void) { exitJobs.withLock { $0.append(job) } }
 }
 
 /// Ends the library's threads before libcurl's and OpenSSL's own exit handlers free what they use.

@@ -36,6 +36,9 @@ enum RedirectPolicy {
     ) -> Decision {
         var next = request
         next.url = to.text
+        if from.host != to.host, let context = request.settings.context {
+            next.settings.context = context.following(from: from.host, to: to.host)
+        }
         if changesToGET(request.method, head.status) {
             next.method = "GET"
             next.body = .none

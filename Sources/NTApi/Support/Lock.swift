@@ -52,7 +52,8 @@ package struct Lock<State>: @unchecked Sendable {
     }
 }
 
-/// A mutex for the life of the process that `fork` finds free. A leaf: no other lock is taken under it.
+/// A mutex for the life of the process that `fork` finds free. A leaf: no other lock is taken under it, but for one that was
+/// made after it.
 package struct SharedMutex: @unchecked Sendable {
     // Safe to share: a mutex.
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -70,6 +71,14 @@ package struct SharedMutex: @unchecked Sendable {
     package func unlock() { pthread_mutex_unlock(mutex) }
 
     static let clients = SharedMutex()
+    // These are taken one under the other, so they are made in the same order.
+    private static let ofCookies = (SharedMutex(), SharedMutex(), SharedMutex(), SharedMutex())
+    /// Held while cookies are read from disk or written: never by a network thread.
+    static var cookieFiles: SharedMutex { ofCookies.0 }
+    /// The others are libcurl's.
+    static var curlShares: SharedMutex { ofCookies.1 }
+    static var cookies: SharedMutex { ofCookies.2 }
+    static var publicSuffixes: SharedMutex { ofCookies.3 }
     static let streams = SharedMutex()
     package static let args = SharedMutex()
     package static let texts = SharedMutex()

@@ -4,10 +4,99 @@
     import Darwin
 #endif
 
-/// Files, by way of the system's own calls.
+/// What the system said when it refused.
+struct SystemError: Error, CustomStringConvertible {
+    let what: String
+    let number: Int32
+
+    var description: String { "\(what): \(String(cString: strerror(number)))" }
+}
+
+/// Files, by way of the system's own calls. All of them may block: never on the network thread.
 enum SystemFile {
     /// Why a file cannot be read; nil when it can.
     static func reasonUnreadable(_ path: String) -> String? {
         access(path, R_OK) == 0 ? nil : String(cString: strerror(errno))
+    }
+
+    /// The bytes of a file; nil when there is none.
+    static func read(_ path: String) throws(SystemError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw SystemError(what: "cannot read \(path)", number: errno)
+        }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = systemRead(descriptor, &chunk, chunk.count)
+            if count == 0 { return bytes }
+            if count > 0 {
+                bytes += chunk[..<count]
+            } else if errno != EINTR {
+                throw SystemError(what: "cannot read \(path)", number: errno)
+            }
+        }
+    }
+
+    /// Puts new bytes in the place of a file, so that it is never seen half-written, for nobody but its owner to read.
+    ///
+    /// They are on the disk before the name is theirs: after a power cut, too, it is the old file or the new one.
+    static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
+        let temporary = "\(path).new"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemError(what: "cannot write \(temporary)", number: errno) }
+        var problem: Int32 = fchmod(descriptor, 0o600) == 0 ? 0 : errno
+        var sent = 0
+        while problem == 0, sent < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent)
+            }
+            if count >= 0 { sent += count } else if errno != EINTR { problem = errno }
+        }
+        if problem == 0, fsync(descriptor) != 0 { problem = errno }
+        close(descriptor)
+        if problem == 0, rename(temporary, path) != 0 { problem = errno }
+        guard problem != 0 else { return }
+        unlink(temporary)
+        throw SystemError(what: "cannot write \(path)", number: problem)
+    }
+
+    /// Makes a folder and those above it, for nobody but their owner.
+    static func makeFolder(_ path: String) throws(SystemError) {
+        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        let above = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        guard errno == ENOENT, !above.isEmpty else { throw SystemError(what: "cannot make \(path)", number: errno) }
+        try makeFolder(above)
+        guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
+        throw SystemError(what: "cannot make \(path)", number: errno)
+    }
+
+    /// Calls the body while no other process is in a body with the same file. The lock ends with the process, however it does.
+    ///
+    /// - Parameter patience: how many seconds to wait for others, who need milliseconds unless they were stopped.
+    static func withLock(
+        _ path: String, patience: Double, _ body: () throws(SystemError) -> Void
+    ) throws(SystemError) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemError(what: "cannot make \(path)", number: errno) }
+        defer { close(descriptor) }
+        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR, MonotonicTime.now() < deadline else {
+                throw SystemError(what: "cannot lock \(path)", number: errno)
+            }
+            usleep(2000)
+        }
+        try body()
+    }
+
+    private static func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
+        #if canImport(Glibc)
+            Glibc.read(descriptor, buffer, count)
+        #else
+            Darwin.read(descriptor, buffer, count)
+        #endif
     }
 }

@@ -92,7 +92,7 @@ struct HeaderAssembler {
     // No more is kept than came in, and a space for each line: `maximumBytes` bounds it.
     private var end: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
-    private static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
+    static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
         line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")
             && line[3] == UInt8(ascii: "P") && line[4] == UInt8(ascii: "/")
     }

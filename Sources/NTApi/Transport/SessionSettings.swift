@@ -3,16 +3,16 @@
 /// One reference, so that settings are copied and compared as quickly as without it.
 final class SessionSettings: Sendable, Equatable {
     let identity: ConnectionIdentity
-    /// For the server, when it asks for them.
-    let credentials: Credentials?
+    /// For the server, when it asks for one.
+    let credential: UserCredential?
 
-    init(identity: ConnectionIdentity, credentials: Credentials?) {
+    init(identity: ConnectionIdentity, credential: UserCredential?) {
         self.identity = identity
-        self.credentials = credentials
+        self.credential = credential
     }
 
     static func == (left: SessionSettings, right: SessionSettings) -> Bool {
-        left === right || left.identity == right.identity && left.credentials == right.credentials
+        left === right || left.identity == right.identity && left.credential == right.credential
     }
 }
 
@@ -20,16 +20,18 @@ final class SessionSettings: Sendable, Equatable {
 final class SessionContext: Sendable {
     /// Connections that are this client's alone, or shared with those that identify themselves in the same way.
     let connections: OwnConnections?
+    let cookies: CookieUse?
 
-    init(connections: OwnConnections?) { self.connections = connections }
-}
+    init(connections: OwnConnections?, cookies: CookieUse?) {
+        self.connections = connections
+        self.cookies = cookies
+    }
 
-/// A user and a password. Prints itself without the latter.
-struct Credentials: Sendable, Hashable, CustomStringConvertible {
-    var user: String
-    var password: String
-
-    var description: String { "\(user):\(Secrets.redacted)" }
+    /// The context of the next exchange, which a redirect leads to another host.
+    func following(from host: String, to next: String) -> SessionContext {
+        guard let cookies else { return self }
+        return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next))
+    }
 }
 
 /// By what a connection is told from others to the same server: who it was opened as, and what it was checked against.
@@ -43,7 +45,7 @@ struct ConnectionIdentity: Sendable, Hashable {
     var pinnedKeys: String?
     /// A name, an address, or `host!address`.
     var networkInterface: String?
-    var proxy: Credentials?
+    var proxy: UserCredential?
     /// The proxy, where it has credentials, its own or in the URL.
     var proxyURL: String?
 

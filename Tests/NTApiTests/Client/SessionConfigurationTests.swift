@@ -67,6 +67,9 @@ import Testing
         check(\.httpVersion, .http11)
         check(\.tlsMinimumVersion, .tls13)
         check(\.cachePolicy, .returnCachedDontLoad)
+        check(\.cookieAcceptPolicy, .never)
+        check(\.sendsCookies, false)
+        check(\.applicationName, "program")
         check(\.proxyExceptions, ["a", "b"])
         check(\.pinnedPublicKeys, ["sha256//x", "sha256//y"])
         #expect(one.description.hasPrefix("default, additionalHeaders: "), "\(one)")
@@ -81,6 +84,7 @@ import Testing
         ("clientKey", #""/dev/null""#), ("pinnedPublicKeys", #""sha256//AAAA""#), ("pinnedPublicKeys", "[1]"),
         ("networkInterface", "5"), ("proxy", #""ftp://h""#), ("proxyExceptions", #"["a", 1]"#),
         ("proxyPassword", #""x""#), ("password", #""x""#), ("password", "1"), ("httpVersion", #""7""#),
+        ("cookieAcceptPolicy", #""sometimes""#), ("sendsCookies", "1"), ("applicationName", #""a/b""#),
         ("caFile", #""a\u0000b""#),
     ]) func aSettingThatCannotBeUsedFailsTheRequest(_ key: String, _ text: String) throws {
         let value = try JSON(parsing: text)
@@ -181,8 +185,8 @@ import Testing
         }
         let settings = try #require(client.request("x").httpRequest?.settings)
         #expect(settings.cachePolicy == .reloadIgnoringCache)
-        #expect(settings.session?.credentials == Credentials(user: "ann", password: "p:w"))
-        #expect(settings.context == nil)
+        #expect(settings.session?.credential == UserCredential(user: "ann", password: "p:w"))
+        #expect(settings.context?.connections == nil)
         let own = client.request("x", args: [.cachePolicy(.protocol)]).httpRequest?.settings
         #expect(own?.cachePolicy == .protocol)
     }

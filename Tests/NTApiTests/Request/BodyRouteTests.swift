@@ -92,7 +92,7 @@ import Testing
         #expect(response.error == nil)
         #expect(try pieces.isSame(as: "big-100k.json"))
         #expect(response.metrics.bytesReceived < response.metrics.bytesDecoded)
-        #expect(response.request.bytesDecoded == Int64(expected.count))
+        #expect(response.request.bytesDecoded == 100 * 1024)
     }
 
     @Test func progressIsInWireAndInDecodedBytes() async throws {
@@ -204,8 +204,14 @@ import Testing
     // MARK: Suspend
 
     @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
-        let client = try TestClient.of("nginx")
-        let request = client.request("slow/pattern-8M.bin", args: [.responseThread(.background), .timeout(2)])
+        // Not nginx: what its limit of the rate holds back after a pause, it holds back for seconds.
+        let client = try TestClient.of("fault")
+        let request = client.request(
+            "drip",
+            args: [
+                .url("size", 4_000_000), .url("bytes", 20_000), .url("ms", 10), .responseThread(.background),
+                .timeout(2),
+            ])
         let (pieces, moved, responses) = (Sink(in: try temporaryFolder()), Signal(), Log<APIResponse>())
         request.setDataHandler {
             pieces.append($0)
@@ -226,7 +232,7 @@ import Testing
         #expect(!request.resume())
         let response = await responses.first(1)[0]
         #expect(response.error == nil)
-        #expect(try pieces.isSame(as: "pattern-8M.bin"))
+        #expect(pieces.sizes.all.reduce(0, +) == 4_000_000)
         #expect(!request.suspend() && !request.resume())
     }
 

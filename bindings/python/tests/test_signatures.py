@@ -136,6 +136,7 @@ def test_same_structures(structure: Any, layout: Any) -> None:
         ("NTAPI_CACHE_POLICY_", _enums.CachePolicy),
         ("NTAPI_ERROR_DOMAIN_", _enums.ErrorDomain),
         ("NTAPI_REQUEST_STATE_", _enums.RequestState),
+        ("NTAPI_SESSION_KIND_", _enums.SessionKind),
         ("NTAPI_LOG_", _enums.LogFlags),
         ("NTAPI_STATUS_", _enums.Status),
         ("NTAPI_HANDLER_", _enums.Handler),

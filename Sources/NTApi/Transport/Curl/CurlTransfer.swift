@@ -123,6 +123,8 @@ final class CurlTransfer {
             assembler.restart()
         }
         if countsConnection { join(localPort) }
+        // What the caller says himself is sent as it is, and nothing beside it.
+        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
         return true
     }
 
@@ -165,6 +167,8 @@ final class CurlTransfer {
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
+        // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
+        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -175,6 +179,8 @@ final class CurlTransfer {
         }
     }
 
+    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
+
     private func bytesMoved() {
         clocks.bytesMoved(turn.now)
         seat.connection?.lastActivity = turn.now
@@ -182,23 +188,27 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
+        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
-        if exchange.routesBody, !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries)) {
+        // What comes with a challenge, or answers a body that was not sent yet, is not what was asked for.
+        let isChallenge =
+            exchange.quietStatuses.contains(head.status)
+            || (exchange.request.digest != nil
+                && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody)))
+        if exchange.routesBody, !isChallenge,
+            !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
+        {
             return false
         }
         // A server may announce what it likes: no more than a megabyte is set aside on its word.
         if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
-        // What a redirect says in its body is not what was asked for.
+        // No more is what a redirect says in its body.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        // No more is what comes with a challenge, nor what answers a body that was not sent yet.
-        let isChallenge =
-            exchange.request.digest != nil
-            && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody))
         progress.reportsReceived = !isFollowed && !isChallenge
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody

@@ -18,6 +18,8 @@ final class EasyHandle {
     @exclusivity(unchecked) private var headers = HeaderLines()
     @exclusivity(unchecked) private var message = HandleMessage.get
     @exclusivity(unchecked) private var customMethod: String?
+    /// Of the transfer's session, and whether the handle has them at the moment.
+    @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -37,9 +39,15 @@ final class EasyHandle {
         self.transfer = transfer
         errorText[0] = 0
         var options = EasyOptions(easy)
-        if profile?.fits(transfer) != true {
+        // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
+        // this server what is meant for another, or for nobody.
+        if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, in: multi, &options)
+        }
+        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+            engine.attach(easy)
+            cookies = (engine, true)
         }
         options.set(CURLOPT_URL, transfer.url)
         try setMessage(of: transfer, &options)
@@ -48,6 +56,13 @@ final class EasyHandle {
             message = .unique
         }
         try options.finish()
+    }
+
+    /// Says whether the session's cookies are sent, before the request, or taken, before the response.
+    func shareCookies(_ isShared: Bool) {
+        guard let (engine, areShared) = cookies, areShared != isShared else { return }
+        engine.setShared(isShared, easy)
+        cookies = (engine, isShared)
     }
 
     /// Makes libcurl say what it does, for the rest of the transfer.
@@ -62,7 +77,11 @@ final class EasyHandle {
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
         transfer = nil
-        // A reset keeps cookies; the engine never switches libcurl's cookie engine on, so that there are none to keep.
+        // A reset would keep the cookies, for a request of somebody else.
+        if cookies != nil {
+            CookieEngine.detach(easy)
+            cookies = nil
+        }
         switch message {
         case .get: break
         case .copiedBody:
@@ -112,9 +131,10 @@ final class EasyHandle {
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
-            options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
+            options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
+            if request.hasBody { options.setOwnConnection() }
         }
     }
 }

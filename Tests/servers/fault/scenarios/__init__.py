@@ -2,6 +2,7 @@
 
 from fault.scenarios import (
     auth,
+    cookies,
     cuts,
     encodings,
     framing,
@@ -14,10 +15,12 @@ from fault.scenarios import (
     ranges,
     redirects,
     slow,
+    streams,
 )
 
 THEMES = [
     auth,
+    cookies,
     cuts,
     encodings,
     framing,
@@ -30,4 +33,5 @@ THEMES = [
     ranges,
     redirects,
     slow,
+    streams,
 ]

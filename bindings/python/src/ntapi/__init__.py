@@ -15,7 +15,7 @@ from __future__ import annotations
 from . import arg, codes
 from ._arg import Arg
 from ._defaults import defaults
-from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, Thread
+from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, SessionKind, Thread
 from ._errors import ApiError
 from ._headers import Headers
 from ._hooks import HTTPRequest
@@ -63,6 +63,8 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, PlaceLike
     from ._async import AsyncClient
+    from ._configuration import SessionConfiguration
+    from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
 
 BACKGROUND = Thread.BACKGROUND
@@ -80,6 +82,8 @@ __all__ = [
     "CachePolicy",
     "Client",
     "Clock",
+    "Cookie",
+    "Cookies",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
@@ -91,6 +95,8 @@ __all__ = [
     "Request",
     "RequestState",
     "Response",
+    "SessionConfiguration",
+    "SessionKind",
     "Thread",
     "__version__",
     "add_header",
@@ -138,10 +144,13 @@ def library_version() -> str:
 
 # Imported when they are asked for: what they need takes longer to import than the rest.
 _LATER = {
+    "Cookie": "_cookies",
+    "Cookies": "_cookies",
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
     "PlaceLike": "_aliases",
+    "SessionConfiguration": "_configuration",
 }
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Callable, Optional
 
     from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler
+    from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
 
@@ -53,11 +54,15 @@ class AsyncClient(BaseClient):
         self,
         base_url: Optional[str] = None,
         *,
+        configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
     ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
-        super().__init__(base_url, args=args, log_flags=log_flags)
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
+
+        A `configuration`, which is copied, makes it a session.
+        """
+        super().__init__(base_url, configuration=configuration, args=args, log_flags=log_flags)
 
     async def perform(
         self,
@@ -164,6 +169,7 @@ class AsyncClient(BaseClient):
             await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)
         except asyncio.TimeoutError:
             pass
+        self._save_cookies()
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:

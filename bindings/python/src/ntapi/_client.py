@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler, ResponseHandler
+    from ._configuration import SessionConfiguration
+    from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
@@ -49,14 +51,24 @@ class BaseClient(Hooks):
         self,
         base_url: Optional[str] = None,
         *,
+        configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
     ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
+
+        A `configuration`, which is copied, makes it a session.
+        """
         if base_url is not None:
             check_string(base_url, "base_url")
         text = None if base_url is None else base_url.encode()
-        pointer = lib.ntapi_client_create(class_handle(type(self), BaseClient).pointer, text)
+        settings = None if configuration is None else configuration._make()
+        try:
+            pointer = lib.ntapi_client_create_with_configuration(
+                class_handle(type(self), BaseClient).pointer, text, settings
+            )
+        finally:
+            lib.ntapi_configuration_free(settings)
         if not pointer:
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
@@ -108,6 +120,16 @@ class BaseClient(Hooks):
         finally:
             lib.ntapi_args_free(pointer)
         self._args = flat
+
+    @property
+    def cookies(self) -> Optional[Cookies]:
+        """The cookies of the session; None for a client that was made without a configuration."""
+        pointer = lib.ntapi_client_cookies(self._handle.pointer)
+        if not pointer:
+            return None
+        from ._cookies import Cookies
+
+        return Cookies(self, pointer)
 
     @property
     def log_flags(self) -> Optional[LogFlags]:
@@ -216,6 +238,10 @@ class BaseClient(Hooks):
             for delivery in tuple(self._pending)
             if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
         ]
+
+    def _save_cookies(self) -> None:
+        """Writes to disk what has changed; nothing for a client that has no cookies there."""
+        lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer))
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""

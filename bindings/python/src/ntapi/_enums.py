@@ -80,6 +80,19 @@ class CachePolicy(enum.Enum):
     RELOAD_REVALIDATING = 4
 
 
+class SessionKind(enum.Enum):
+    """What a session keeps, and how long."""
+
+    NONE = 0
+    """No session: a client without a configuration."""
+    DEFAULT = 1
+    """Cookies are kept on disk, below the XDG data directory."""
+    EPHEMERAL = 2
+    """Nothing is ever written."""
+    BACKGROUND = 3
+    """Transfers survive the process."""
+
+
 class LogFlags(enum.IntFlag):
     """Levels of a log line; combined with | they say what a client logs."""
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._aliases import Args, DataHandler, ProgressHandler
+    from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
 
@@ -35,11 +36,15 @@ class Client(BaseClient):
         self,
         base_url: Optional[str] = None,
         *,
+        configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
     ) -> None:
-        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request."""
-        super().__init__(base_url, args=args, log_flags=log_flags)
+        """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
+
+        A `configuration`, which is copied, makes it a session.
+        """
+        super().__init__(base_url, configuration=configuration, args=args, log_flags=log_flags)
 
     def perform(
         self,
@@ -110,6 +115,7 @@ class Client(BaseClient):
         mine = self._running_here()
         with _registry.observing(current_mailbox()):
             current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
+        self._save_cookies()
         return max(0, len(self._pending) - mine)
 
     def close(self) -> None:

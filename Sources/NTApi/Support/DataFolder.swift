@@ -1,0 +1,45 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Where the data of a program is kept: below XDG_DATA_HOME, in a folder with the program's name.
+enum DataFolder {
+    /// - Parameter name: the program's; nil is that of its file.
+    /// - Returns: nil when the user has no home.
+    static func path(of name: String?) -> String? {
+        home.map { "\($0)/ntapi/\(name ?? programName)" }
+    }
+
+    /// Whether a folder can have this name.
+    static func isName(_ name: String) -> Bool {
+        !name.isEmpty && name != "." && name != ".." && name.utf8.count <= 200
+            && !name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }
+    }
+
+    /// Relative paths are to be ignored, by the XDG Base Directory Specification.
+    private static var home: String? {
+        if let path = variable("XDG_DATA_HOME"), path.hasPrefix("/") { return path }
+        if let path = variable("HOME"), path.hasPrefix("/") { return "\(path)/.local/share" }
+        guard let user = getpwuid(getuid())?.pointee.pw_dir else { return nil }
+        let path = String(cString: user)
+        return path.hasPrefix("/") ? "\(path)/.local/share" : nil
+    }
+
+    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+    private static let programName: String = {
+        #if os(Linux)
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/exe", &buffer, buffer.count)
+            var path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+            // What the system adds when the file was replaced while the program runs.
+            if path.hasSuffix(" (deleted)") { path = String(path.dropLast(10)) }
+        #else
+            let path = getprogname().map { String(cString: $0) } ?? ""
+        #endif
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
+        return isName(name) ? name : "program"
+    }()
+}

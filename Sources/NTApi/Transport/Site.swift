@@ -1,0 +1,29 @@
+import CNTApiSystem
+
+/// Whether hosts belong to one site: what somebody has registered, `example.com` of `www.example.com`.
+enum Site {
+    /// By the list of public suffixes that libcurl uses; without one, a host and those below it are a site.
+    static func isSame(_ one: String, _ other: String) -> Bool {
+        if one == other { return true }
+        guard let shared = sharedDomain(one, other) else { return false }
+        switch ntapi_system_may_set_cookies(one, shared) {
+        case 1: return ntapi_system_may_set_cookies(other, shared) == 1
+        case 0: return false
+        default: return shared == one || shared == other
+        }
+    }
+
+    /// The labels that both end with; nil when they have none, or are addresses.
+    private static func sharedDomain(_ one: String, _ other: String) -> String? {
+        guard !isAddress(one), !isAddress(other) else { return nil }
+        let labels = zip(
+            one.split(separator: ".", omittingEmptySubsequences: false).reversed(),
+            other.split(separator: ".", omittingEmptySubsequences: false).reversed()
+        ).prefix { $0 == $1 }.map(\.0)
+        return labels.isEmpty ? nil : labels.reversed().joined(separator: ".")
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+        host.hasPrefix("[") || host.split(separator: ".").last?.utf8.allSatisfy(\.isASCIIDigit) == true
+    }
+}

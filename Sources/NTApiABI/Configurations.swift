@@ -1,0 +1,61 @@
+public import CNTApi
+import NTApi
+
+/// What an `ntapi_configuration` stands for.
+final class ConfigurationBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
+    let kind: SessionConfiguration.Kind
+    let settings = Defaults.configuration()
+    let defaults: HandleOwner<DefaultsBox>
+
+    init(_ kind: SessionConfiguration.Kind) {
+        self.kind = kind
+        defaults = HandleOwner(DefaultsBox(settings))
+    }
+}
+
+extension SessionConfiguration.Kind {
+    fileprivate init?(_ kind: ntapi_session_kind, _ identifier: String?) {
+        switch (kind, identifier) {
+        case (NTAPI_SESSION_KIND_DEFAULT, nil): self = .default
+        case (NTAPI_SESSION_KIND_EPHEMERAL, nil): self = .ephemeral
+        case (NTAPI_SESSION_KIND_BACKGROUND, let identifier?): self = .background(identifier: identifier)
+        default: return nil
+        }
+    }
+}
+
+@_cdecl("ntapi_configuration_create") @implementation
+public func ntapi_configuration_create(
+    _ kind: ntapi_session_kind, _ identifier: UnsafePointer<CChar>!
+) -> OpaquePointer! {
+    let text = String(c: identifier)
+    guard identifier == nil || text != nil else { return nil }
+    return SessionConfiguration.Kind(kind, text).flatMap { Handles.make(ConfigurationBox($0)) }
+}
+
+@_cdecl("ntapi_configuration_free") @implementation
+public func ntapi_configuration_free(_ configuration: OpaquePointer!) {
+    Handles.free(configuration, ConfigurationBox.self)
+}
+
+@_cdecl("ntapi_configuration_get_kind") @implementation
+public func ntapi_configuration_get_kind(_ configuration: OpaquePointer!) -> ntapi_session_kind {
+    switch Handles.get(configuration, ConfigurationBox.self)?.kind {
+    case nil: NTAPI_SESSION_KIND_NONE
+    case .default: NTAPI_SESSION_KIND_DEFAULT
+    case .ephemeral: NTAPI_SESSION_KIND_EPHEMERAL
+    case .background: NTAPI_SESSION_KIND_BACKGROUND
+    }
+}
+
+@_cdecl("ntapi_configuration_identifier") @implementation
+public func ntapi_configuration_identifier(_ configuration: OpaquePointer!) -> UnsafePointer<CChar>! {
+    guard let box = Handles.get(configuration, ConfigurationBox.self) else { return nil }
+    return box.text(.identifier) { if case .background(let identifier) = box.kind { identifier } else { nil } }
+}
+
+@_cdecl("ntapi_configuration_defaults") @implementation
+public func ntapi_configuration_defaults(_ configuration: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(configuration, ConfigurationBox.self)?.defaults.handle
+}

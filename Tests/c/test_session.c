@@ -1,0 +1,375 @@
+/* Sessions: configurations, and that each of their settings takes effect. */
+#include "support.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/** A client of one of the servers' table: no proxy of the environment, and it trusts the test CA. */
+static ntapi_client *session_of(const char *name, ntapi_configuration *configuration) {
+    ntapi_defaults *settings = ntapi_configuration_defaults(configuration);
+    check_ok(ntapi_defaults_set_string(settings, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    ntapi_json *proxy = ntapi_defaults_get(settings, NTAPI_DEFAULT_PROXY);
+    if (proxy == NULL)
+        check_ok(ntapi_defaults_set_string(settings, NTAPI_DEFAULT_PROXY, ""));
+    ntapi_json_free(proxy);
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
+    assert_non_null(client);
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    return client;
+}
+
+static ntapi_configuration *ephemeral(void) {
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    assert_non_null(configuration);
+    return configuration;
+}
+
+static void set_string(ntapi_configuration *configuration, const char *key, const char *value) {
+    check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), key, value));
+}
+
+static void set_number(ntapi_configuration *configuration, const char *key, double value) {
+    check_ok(ntapi_defaults_set_number(ntapi_configuration_defaults(configuration), key, value));
+}
+
+static void set_json(ntapi_configuration *configuration, const char *key, const char *text) {
+    ntapi_json *value = ntapi_json_parse(text, strlen(text), NULL);
+    assert_non_null(value);
+    check_ok(ntapi_defaults_set(ntapi_configuration_defaults(configuration), key, value));
+    ntapi_json_free(value);
+}
+
+/** Performs a command with that configuration, which is freed; the code of its error, or NULL. */
+static const char *code_with(ntapi_configuration *configuration, const char *name, const char *command) {
+    ntapi_client *client = session_of(name, configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_response *response = perform(client, command, NULL);
+    const char *code = code_of(response);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+    return code;
+}
+
+static void kinds(void **state) {
+    (void)state;
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_BACKGROUND, "uploads");
+    assert_int_equal(ntapi_configuration_get_kind(configuration), NTAPI_SESSION_KIND_BACKGROUND);
+    assert_string_equal(ntapi_configuration_identifier(configuration), "uploads");
+    ntapi_configuration_free(configuration);
+    assert_int_equal(ntapi_configuration_get_kind(configuration), NTAPI_SESSION_KIND_NONE);
+    configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_DEFAULT, NULL);
+    assert_int_equal(ntapi_configuration_get_kind(configuration), NTAPI_SESSION_KIND_DEFAULT);
+    assert_null(ntapi_configuration_identifier(configuration));
+    ntapi_configuration_free(configuration);
+    assert_null(ntapi_configuration_create(NTAPI_SESSION_KIND_NONE, NULL));
+    assert_null(ntapi_configuration_create(NTAPI_SESSION_KIND_BACKGROUND, NULL));
+    assert_null(ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, "named"));
+    assert_null(ntapi_configuration_create((ntapi_session_kind)77, NULL));
+    assert_null(ntapi_configuration_defaults(NULL));
+}
+
+static void is_copied_and_looked_up_before_the_class(void **state) {
+    (void)state;
+    ntapi_class *class = ntapi_class_create("Sessions", NULL);
+    check_ok(ntapi_defaults_set_string(ntapi_class_defaults(class), "unit", "class"));
+    check_ok(ntapi_defaults_set_string(ntapi_class_defaults(class), "other", "class"));
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, "unit", "configuration");
+    ntapi_client *client = ntapi_client_create_with_configuration(class, "http://h", configuration);
+    set_string(configuration, "unit", "later");
+    set_string(configuration, "other", "later");
+    ntapi_configuration_free(configuration);
+    const char *const expected[][2] = {{"unit", "configuration"}, {"other", "class"}};
+    for (size_t i = 0; i < 2; i++) {
+        ntapi_json *value = ntapi_defaults_get(ntapi_client_defaults(client), expected[i][0]);
+        assert_string_equal(ntapi_json_string(value, NULL), expected[i][1]);
+        ntapi_json_free(value);
+    }
+    ntapi_client_free(client);
+    ntapi_class_free(class);
+}
+
+static void what_is_sent(void **state) {
+    (void)state;
+    ntapi_configuration *configuration = ephemeral();
+    set_json(configuration, NTAPI_DEFAULT_ADDITIONAL_HEADERS, "{\"X-One\": \"1\", \"X-Two\": [\"a\", \"b\"]}");
+    set_string(configuration, NTAPI_DEFAULT_USER_AGENT, "session/1");
+    set_string(configuration, NTAPI_DEFAULT_NETWORK_INTERFACE, "host!127.0.0.2");
+    check_ok(ntapi_defaults_set_bool(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_DECOMPRESSION, false));
+    ntapi_client *client = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_json *seen = fetch(client, "echo", NULL);
+    check_string(seen, "header[\"x-one\"]", "1");
+    check_string(seen, "header[\"x-two\"]", "a, b");
+    check_string(seen, "header[\"user-agent\"]", "session/1");
+    check_string(seen, "peer", "127.0.0.2");
+    assert_null(ntapi_json_string(seen, "header[\"accept-encoding\"]"));
+    ntapi_json_free(seen);
+    ntapi_client_free(client);
+}
+
+static void limits(void **state) {
+    (void)state;
+    const struct {
+        const char *key, *command, *server, *code;
+        double value;
+    } cases[] = {
+        {NTAPI_DEFAULT_REQUEST_TIMEOUT, "hold", "fault", NTAPI_CODE_TIMEOUT, 0.1},
+        {NTAPI_DEFAULT_RESOURCE_TIMEOUT, "hold", "fault", NTAPI_CODE_TIMEOUT, 0.1},
+        {NTAPI_DEFAULT_ATTEMPT_TIMEOUT, "hold", "fault", NTAPI_CODE_TIMEOUT, 0.1},
+        {NTAPI_DEFAULT_CONNECT_TIMEOUT, "", "blackhole", NTAPI_CODE_TIMEOUT, 0.1},
+        {NTAPI_DEFAULT_MAXIMUM_REDIRECTS, "chain/2", "fault", NTAPI_CODE_TOO_MANY_REDIRECTS, 1},
+        {NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE, "ok?size=1000", "fault", NTAPI_CODE_RESPONSE_TOO_LARGE, 100},
+        {NTAPI_DEFAULT_MAXIMUM_CONNECTIONS, "ok", "fault", NTAPI_CODE_INVALID_REQUEST, 0},
+        {NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, "ok", "fault", NTAPI_CODE_INVALID_REQUEST, 0},
+        {NTAPI_DEFAULT_MAXIMUM_CONNECTIONS, "ok", "fault", NULL, 1},
+        {NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, "ok", "fault", NULL, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ntapi_configuration *configuration = ephemeral();
+        set_number(configuration, cases[i].key, cases[i].value);
+        assert_ptr_equal(code_with(configuration, cases[i].server, cases[i].command), cases[i].code);
+    }
+}
+
+static void one_connection_is_shared_by_all(void **state) {
+    (void)state;
+    ntapi_configuration *configuration = ephemeral();
+    set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS, 1);
+    set_number(configuration, NTAPI_DEFAULT_QUEUE_TIMEOUT, 0.1);
+    ntapi_client *client = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_base_url(args, server("nginx")));
+    ntapi_request *first = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL);
+    ntapi_response *response = ntapi_client_perform(client, "", args);
+    assert_ptr_equal(code_of(response), NTAPI_CODE_TIMEOUT);
+    ntapi_response_free(response);
+    check_ok(ntapi_request_cancel(first));
+    ntapi_request_free(first);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+static void proxies(void **state) {
+    (void)state;
+    char user[64];
+    snprintf(user, sizeof user, "%s", server("proxy_credentials"));
+    char *password = strchr(user, ':');
+    *password++ = '\0';
+    for (int right = 0; right < 2; right++) {
+        ntapi_configuration *configuration = ephemeral();
+        set_string(configuration, NTAPI_DEFAULT_PROXY, server("proxy_auth"));
+        set_string(configuration, NTAPI_DEFAULT_PROXY_USER, user);
+        set_string(configuration, NTAPI_DEFAULT_PROXY_PASSWORD, right ? password : "wrong");
+        assert_ptr_equal(code_with(configuration, "fault", "ok"), right ? NULL : NTAPI_CODE_HTTP_ERROR);
+    }
+    for (int excepted = 0; excepted < 2; excepted++) {
+        ntapi_configuration *configuration = ephemeral();
+        set_string(configuration, NTAPI_DEFAULT_PROXY, nobody());
+        if (excepted)
+            set_json(configuration, NTAPI_DEFAULT_PROXY_EXCEPTIONS, "[\"example.test\", \"127.0.0.1\"]");
+        assert_ptr_equal(code_with(configuration, "fault", "ok"), excepted ? NULL : NTAPI_CODE_NETWORK);
+    }
+}
+
+static void certificates(void **state) {
+    (void)state;
+    for (int with = 0; with < 3; with++) {
+        ntapi_configuration *configuration = ephemeral();
+        if (with)
+            set_string(configuration, NTAPI_DEFAULT_CLIENT_CERTIFICATE, server("client_cert"));
+        if (with)
+            set_string(configuration, NTAPI_DEFAULT_CLIENT_KEY, server(with == 1 ? "client_key" : "ca"));
+        set_string(configuration, NTAPI_DEFAULT_CLIENT_KEY_PASSWORD, with ? "" : NULL);
+        const char *code = code_with(configuration, "tls_client", "ok");
+        if (with == 1)
+            assert_null(code);
+        else
+            assert_non_null(code);
+    }
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_PINNED_PUBLIC_KEYS, server("pin"));
+    set_string(configuration, NTAPI_DEFAULT_TLS_MINIMUM_VERSION, "1.3");
+    assert_null(code_with(configuration, "fault_tls", "ok"));
+    configuration = ephemeral();
+    set_json(configuration, NTAPI_DEFAULT_PINNED_PUBLIC_KEYS,
+             "[\"sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"]");
+    assert_ptr_equal(code_with(configuration, "fault_tls", "ok"), NTAPI_CODE_TLS);
+    configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_TLS_MINIMUM_VERSION, "1.3");
+    assert_ptr_equal(code_with(configuration, "tls_client", "ok"), NTAPI_CODE_TLS);
+}
+
+static void settings_that_cannot_be_used(void **state) {
+    (void)state;
+    const char *const wrong[][2] = {
+        {NTAPI_DEFAULT_CACHE_POLICY, "never"},
+        {NTAPI_DEFAULT_HTTP_VERSION, "7"},
+        {NTAPI_DEFAULT_PASSWORD, "without a user"},
+        {NTAPI_DEFAULT_CLIENT_KEY, "/dev/null"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_configuration *configuration = ephemeral();
+        set_string(configuration, wrong[i][0], wrong[i][1]);
+        assert_ptr_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
+    }
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_USER, "ann");
+    set_string(configuration, NTAPI_DEFAULT_PASSWORD, "pw");
+    set_string(configuration, NTAPI_DEFAULT_CACHE_POLICY, "reload_revalidating");
+    set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, "1.1");
+    assert_null(code_with(configuration, "fault", "ok"));
+}
+
+/** The Cookie header that the server is sent, in a buffer of the caller; "(none)" without one. */
+static const char *cookies_sent(ntapi_client *client, char text[static 128]) {
+    ntapi_json *seen = fetch(client, "echo", NULL);
+    const char *sent = ntapi_json_string(seen, "header.cookie");
+    snprintf(text, 128, "%s", sent != NULL ? sent : "(none)");
+    ntapi_json_free(seen);
+    return text;
+}
+
+static void set_by_server(ntapi_client *client, const char *line) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "set", line));
+    ntapi_json_free(fetch(client, "set-cookie", args));
+    ntapi_args_free(args);
+}
+
+static ntapi_status set_cookie(ntapi_cookie_storage *storage, const char *text, ntapi_error **error) {
+    ntapi_json *cookie = ntapi_json_parse(text, strlen(text), NULL);
+    assert_non_null(cookie);
+    ntapi_status status = ntapi_cookie_storage_set(storage, cookie, error);
+    ntapi_json_free(cookie);
+    return status;
+}
+
+static void cookies_are_taken_sent_set_and_deleted(void **state) {
+    (void)state;
+    char text[128];
+    ntapi_configuration *configuration = ephemeral();
+    ntapi_client *client = session_of("fault", configuration), *other = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_cookie_storage *storage = ntapi_client_cookies(client);
+    assert_non_null(storage);
+    set_by_server(client, "a=1; Path=/; Max-Age=1000; HttpOnly");
+    assert_string_equal(cookies_sent(client, text), "a=1");
+    assert_string_equal(cookies_sent(other, text), "(none)");
+    check_ok(set_cookie(storage,
+                        "{\"name\":\"b\",\"value\":\"2\",\"domain\":\".example.test\",\"path\":\"/x\",\"secure\":true}",
+                        NULL));
+
+    ntapi_json *all = ntapi_cookie_storage_get(storage, NULL);
+    assert_int_equal(ntapi_json_count(all, NULL), 2);
+    check_string(all, "[0].name", "a");
+    assert_true(ntapi_json_bool(all, "[0].httpOnly", false));
+    assert_true(ntapi_json_double(all, "[0].expires", 0) > 1e9);
+    assert_int_equal(ntapi_json_get_type(all, "[1].expires"), NTAPI_JSON_TYPE_ABSENT);
+    assert_true(ntapi_json_bool(all, "[1].includesSubdomains", false));
+    ntapi_json_free(all);
+    ntapi_json *some = ntapi_cookie_storage_get(storage, "https://www.example.test/x/y");
+    assert_int_equal(ntapi_json_count(some, NULL), 1);
+    ntapi_json_free(some);
+    assert_null(ntapi_cookie_storage_get(storage, "nonsense"));
+
+    const char *const wrong[] = {"5", "{}", "{\"name\":\"a\",\"value\":\"x;y\",\"domain\":\"h\"}",
+                                 "{\"name\":\"a\",\"value\":\"1\",\"domain\":\"h\",\"secure\":1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_error *error = NULL;
+        check_invalid(set_cookie(storage, wrong[i], &error));
+        assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
+    }
+    check_ok(ntapi_cookie_storage_delete(storage, "a", "elsewhere", NULL));
+    assert_string_equal(cookies_sent(client, text), "a=1");
+    check_ok(ntapi_cookie_storage_delete(storage, "a", "127.0.0.1", "/"));
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    check_ok(ntapi_cookie_storage_clear(storage));
+    check_ok(ntapi_cookie_storage_save(storage));
+    ntapi_client_free(client);
+    check_invalid(ntapi_cookie_storage_clear(storage));
+    ntapi_client_free(other);
+    client = client_of("fault");
+    assert_null(ntapi_client_cookies(client));
+    ntapi_client_free(client);
+}
+
+static void cookie_settings(void **state) {
+    (void)state;
+    char text[128];
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY, "never");
+    ntapi_client *client = session_of("fault", configuration);
+    set_by_server(client, "a=1; Path=/");
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    ntapi_client_free(client);
+    set_string(configuration, NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY, "always");
+    check_ok(ntapi_defaults_set_bool(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_SENDS_COOKIES, false));
+    client = session_of("fault", configuration);
+    set_by_server(client, "a=1; Path=/");
+    assert_string_equal(cookies_sent(client, text), "(none)");
+    ntapi_json *all = ntapi_cookie_storage_get(ntapi_client_cookies(client), NULL);
+    assert_int_equal(ntapi_json_count(all, NULL), 1);
+    ntapi_json_free(all);
+    ntapi_client_free(client);
+    set_string(configuration, NTAPI_DEFAULT_APPLICATION_NAME, "../elsewhere");
+    assert_ptr_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
+}
+
+/** A process of its own with that folder as its user's, in which a session is asked for its cookies. */
+static void in_a_process(const char *folder, ntapi_session_kind kind, const char *set, const char *expected) {
+    pid_t child = fork();
+    if (child == 0) {
+        char text[128];
+        setenv("HOME", folder, 1);
+        setenv("XDG_DATA_HOME", folder, 1);
+        ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
+        ntapi_client *client = session_of("fault", configuration);
+        if (set != NULL)
+            set_by_server(client, set);
+        int result = strcmp(cookies_sent(client, text), expected);
+        ntapi_configuration_free(configuration);
+        ntapi_client_free(client);
+        exit(result == 0 ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void cookies_outlive_the_process(void **state) {
+    (void)state;
+    char folder[] = "/tmp/ntapi-cookies-XXXXXX", command[64];
+    assert_non_null(mkdtemp(folder));
+    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "a=1; Path=/; Max-Age=1000", "a=1");
+    /* Nothing was written: it can be removed. */
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=1; Path=/; Max-Age=1000", "a=1");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "a=1");
+    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, NULL, "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=; Path=/; Max-Age=0", "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "(none)");
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(is_copied_and_looked_up_before_the_class),
+        cmocka_unit_test(what_is_sent),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(one_connection_is_shared_by_all),
+        cmocka_unit_test(proxies),
+        cmocka_unit_test(certificates),
+        cmocka_unit_test(settings_that_cannot_be_used),
+        cmocka_unit_test(cookies_are_taken_sent_set_and_deleted),
+        cmocka_unit_test(cookie_settings),
+        cmocka_unit_test(cookies_outlive_the_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+"""Session configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Generic, Optional, TypeVar, Union, overload
+
+from ._checks import check_string
+from ._defaults import set_in
+from ._enums import CachePolicy, SessionKind
+from ._library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._settings import Settings
+
+Value = TypeVar("Value")
+
+
+class Setting(Generic[Value]):
+    """A setting: an attribute that is a default by another name. None is not set."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        self._name = name
+        self.__doc__ = doc
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Setting[Value]: ...
+
+    @overload
+    def __get__(self, instance: SessionConfiguration, owner: type) -> Optional[Value]: ...
+
+    def __get__(
+        self, instance: Optional[SessionConfiguration], owner: type
+    ) -> Union[Setting[Value], Optional[Value]]:
+        return self if instance is None else instance._values.get(self._name)
+
+    def __set__(self, instance: SessionConfiguration, value: Optional[Value]) -> None:
+        instance[self._name] = value
+
+
+class SessionConfiguration:
+    """How a session is made: a client with settings, cookies and limits of its own.
+
+        configuration = ntapi.SessionConfiguration.ephemeral(request_timeout=10)
+        configuration.additional_headers = {"X-Api-Key": key}
+        client = ntapi.Client("https://api.example.com", configuration=configuration)
+
+    The client has a copy: changing this one later changes nothing. A setting that is None is looked
+    up in the defaults of the client's class, then globally. `configuration["name"]` is a setting,
+    or a default of your own, by the name of the default.
+    """
+
+    additional_headers = Setting[dict[str, str]](
+        "additionalHeaders",
+        "Headers of every request that does not set them itself. Those named like a secret never "
+        "go to another origin.",
+    )
+    user_agent = Setting[str]("userAgent", "The User-Agent header.")
+    decompression = Setting[bool](
+        "decompression", "Whether compressed bodies are asked for, and decompressed."
+    )
+    maximum_response_size = Setting[int](
+        "maximumResponseSize", "Bytes that a body may have, decompressed."
+    )
+    maximum_redirects = Setting[int](
+        "maximumRedirects", "How many redirects are followed; 0 follows none."
+    )
+    cache_policy = Setting[Union[CachePolicy, str]](
+        "cachePolicy", "How a cache may be used, unless a request says so itself."
+    )
+    cookie_accept_policy = Setting[str](
+        "cookieAcceptPolicy",
+        'Which cookies are taken: "always", "never", or "only_from_main_document", those from the '
+        "site of the request's own URL, which is usual.",
+    )
+    sends_cookies = Setting[bool]("sendsCookies", "Whether stored cookies are sent.")
+    application_name = Setting[str](
+        "applicationName",
+        "The folder below the XDG data directory in which cookies are kept; the name of the "
+        "program's file, which is that of the interpreter, unless set.",
+    )
+    request_timeout = Setting[float]("requestTimeout", "Seconds without a byte: the idle clock.")
+    resource_timeout = Setting[float](
+        "resourceTimeout", "Seconds for the whole request: the total clock."
+    )
+    connect_timeout = Setting[float](
+        "connectTimeout", "Seconds for name look-up, connection and TLS."
+    )
+    queue_timeout = Setting[float](
+        "queueTimeout", "Seconds of waiting for a connection to the host."
+    )
+    attempt_timeout = Setting[float](
+        "attemptTimeout", "Seconds for one exchange; a redirect starts another."
+    )
+    maximum_connections_per_host = Setting[int](
+        "maximumConnectionsPerHost",
+        "At once to one host. The session then has connections of its own.",
+    )
+    maximum_connections = Setting[int](
+        "maximumConnections",
+        "At once to all hosts together, idle ones counted. The session then has connections of its "
+        "own.",
+    )
+    http_version = Setting[str]("httpVersion", '"1.0", "1.1" or "2", which is offered.')
+    network_interface = Setting[str](
+        "networkInterface",
+        'The interface, or the address of it, that connections go out from: "eth0", "127.0.0.2", '
+        '"if!eth0", "host!127.0.0.2".',
+    )
+    proxy = Setting[str](
+        "proxy",
+        'A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. None is the '
+        "environment's.",
+    )
+    proxy_user = Setting[str]("proxyUser", "The user that the proxy knows.")
+    proxy_password = Setting[str]("proxyPassword", "The password of `proxy_user`.")
+    proxy_exceptions = Setting[list[str]](
+        "proxyExceptions",
+        "Hosts that are reached without the proxy: names, which cover their subdomains too, "
+        "addresses, networks as 10.0.0.0/8.",
+    )
+    user = Setting[str]("user", "The user for when the server asks for credentials.")
+    password = Setting[str]("password", "The password of `user`.")
+    tls_minimum_version = Setting[str](
+        "tlsMinimumVersion", 'The least version of TLS, "1.2" or "1.3".'
+    )
+    ca_file = Setting[str](
+        "caFile", "A PEM file of trusted certificates, in place of the system's store."
+    )
+    client_certificate = Setting[str](
+        "clientCertificate",
+        "A PEM file with the certificate that the client shows, and those it depends on.",
+    )
+    client_key = Setting[str](
+        "clientKey",
+        "A PEM file with the private key; None when it is in the certificate's file.",
+    )
+    client_key_password = Setting[str]("clientKeyPassword", "The password of the key's file.")
+    pinned_public_keys = Setting[list[str]](
+        "pinnedPublicKeys",
+        'The server\'s public key must be one of these: "sha256//" and the base64 of its SHA-256 '
+        "sum.",
+    )
+
+    def __init__(
+        self,
+        kind: SessionKind = SessionKind.DEFAULT,
+        identifier: Optional[str] = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Makes a configuration; its settings are the attributes of this class.
+
+        `identifier` names a background session in the program.
+        """
+        if kind is SessionKind.NONE:
+            raise ValueError("a client without a session is made without a configuration")
+        if (kind is SessionKind.BACKGROUND) != (identifier is not None):
+            raise ValueError("a background session, and no other, has an identifier")
+        if identifier is not None:
+            check_string(identifier, "the identifier")
+        self._kind = kind
+        self._identifier = identifier
+        self._values: dict[str, Any] = {}
+        for name, value in settings.items():
+            if not isinstance(getattr(type(self), name, None), Setting):
+                raise TypeError(f"{name!r} is not a setting of a session")
+            setattr(self, name, value)
+
+    @classmethod
+    def default(cls, **settings: Unpack[Settings]) -> SessionConfiguration:
+        """Cookies are kept on disk, below the XDG data directory."""
+        return cls(SessionKind.DEFAULT, **settings)
+
+    @classmethod
+    def ephemeral(cls, **settings: Unpack[Settings]) -> SessionConfiguration:
+        """Nothing is ever written."""
+        return cls(SessionKind.EPHEMERAL, **settings)
+
+    @classmethod
+    def background(cls, identifier: str, **settings: Unpack[Settings]) -> SessionConfiguration:
+        """Transfers survive the process, and are found again by the identifier."""
+        return cls(SessionKind.BACKGROUND, identifier, **settings)
+
+    @property
+    def kind(self) -> SessionKind:
+        """What the session keeps, and how long."""
+        return self._kind
+
+    @property
+    def identifier(self) -> Optional[str]:
+        """The identifier of a background session."""
+        return self._identifier
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A mistyped setting would be without effect.
+        if not name.startswith("_") and not hasattr(type(self), name):
+            raise AttributeError(f"{name!r} is not a setting of a session")
+        super().__setattr__(name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values.get(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        check_string(name, "the name of a setting")
+        if value is None:
+            self._values.pop(name, None)
+        else:
+            self._values[name] = value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._values))
+
+    def __repr__(self) -> str:
+        names = ", ".join(sorted(self._values))
+        identifier = "" if self._identifier is None else f" {self._identifier!r}"
+        kind = self._kind.name.lower() + identifier
+        return f"<SessionConfiguration {kind}: {names or 'nothing'} set>"
+
+    def _make(self) -> int:
+        """The configuration in C, new."""
+        identifier = None if self._identifier is None else self._identifier.encode()
+        pointer = lib.ntapi_configuration_create(self._kind.value, identifier)
+        try:
+            scope = lib.ntapi_configuration_defaults(pointer)
+            for name, value in self._values.items():
+                set_in(scope, name, _plain(value))
+        except BaseException:
+            lib.ntapi_configuration_free(pointer)
+            raise
+        return int(pointer)
+
+
+def _plain(value: Any) -> Any:
+    """What C knows of it."""
+    if isinstance(value, CachePolicy):
+        return value.name.lower()
+    return list(value) if isinstance(value, (tuple, set, frozenset)) else value

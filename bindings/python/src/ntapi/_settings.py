@@ -1,0 +1,42 @@
+"""The settings of a session as keyword arguments. Only type checkers import this."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Union
+
+from ._enums import CachePolicy
+
+
+class Settings(TypedDict, total=False):
+    """Each is an attribute of `SessionConfiguration`, which says what it means."""
+
+    additional_headers: dict[str, str]
+    user_agent: str
+    decompression: bool
+    maximum_response_size: int
+    maximum_redirects: int
+    cache_policy: Union[CachePolicy, str]
+    cookie_accept_policy: str
+    sends_cookies: bool
+    application_name: str
+    request_timeout: float
+    resource_timeout: float
+    connect_timeout: float
+    queue_timeout: float
+    attempt_timeout: float
+    maximum_connections_per_host: int
+    maximum_connections: int
+    http_version: str
+    network_interface: str
+    proxy: str
+    proxy_user: str
+    proxy_password: str
+    proxy_exceptions: list[str]
+    user: str
+    password: str
+    tls_minimum_version: str
+    ca_file: str
+    client_certificate: str
+    client_key: str
+    client_key_password: str
+    pinned_public_keys: list[str]

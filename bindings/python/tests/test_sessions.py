@@ -1,0 +1,170 @@
+"""Session configurations: each setting reaches the core."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import pytest
+
+import ntapi
+from ntapi import SessionConfiguration, SessionKind, codes
+
+OTHER_PIN = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+
+class Sessions:
+    """Makes clients of the servers' table: no proxy of the environment, and they trust the test
+    CA.
+    """
+
+    def __init__(self, servers: dict[str, str]) -> None:
+        self.servers = servers
+
+    def client(self, server: str, **settings: Any) -> ntapi.Client:
+        usual = {"proxy": "", "ca_file": self.servers["ca"]}
+        configuration = SessionConfiguration.ephemeral(**{**usual, **settings})
+        return ntapi.Client(
+            self.servers[server], configuration=configuration, log_flags=ntapi.LogFlags.NONE
+        )
+
+    def code(self, server: str, command: str, **settings: Any) -> Optional[ntapi.ErrorCode]:
+        with self.client(server, **settings) as client:
+            error = client.perform(command).error
+        return None if error is None else error.code
+
+
+@pytest.fixture
+def sessions(servers: dict[str, str]) -> Sessions:
+    return Sessions(servers)
+
+
+def test_kinds() -> None:
+    assert SessionConfiguration().kind is SessionKind.DEFAULT
+    assert SessionConfiguration.default().kind is SessionKind.DEFAULT
+    assert SessionConfiguration.ephemeral().kind is SessionKind.EPHEMERAL
+    background = SessionConfiguration.background("uploads", request_timeout=5)
+    assert background.kind is SessionKind.BACKGROUND
+    assert background.identifier == "uploads"
+    assert background.request_timeout == background["requestTimeout"] == 5
+    assert "uploads" in repr(background)
+    for wrong in [(SessionKind.NONE, None), (SessionKind.BACKGROUND, None)]:
+        with pytest.raises(ValueError, match="session"):
+            SessionConfiguration(*wrong)
+    with pytest.raises(ValueError, match="identifier"):
+        SessionConfiguration(SessionKind.DEFAULT, "named")
+
+
+def test_mistyped_settings_are_refused() -> None:
+    with pytest.raises(TypeError, match="proxxy"):
+        SessionConfiguration(proxxy="")  # type: ignore[call-arg]
+    configuration = SessionConfiguration()
+    with pytest.raises(AttributeError, match="proxxy"):
+        configuration.proxxy = ""  # type: ignore[attr-defined]
+
+
+def test_secrets_are_not_shown() -> None:
+    configuration = SessionConfiguration(password="s3cr3t", user="ann")
+    assert "s3cr3t" not in repr(configuration)
+    assert list(configuration) == ["password", "user"]
+
+
+def test_is_copied(sessions: Sessions) -> None:
+    configuration = SessionConfiguration.ephemeral(user_agent="first/1", proxy="")
+    configuration["appid"] = "mine"
+    with ntapi.Client(sessions.servers["fault"], configuration=configuration) as client:
+        configuration.user_agent = "second/2"
+        configuration["appid"] = None
+        assert client.send("echo").json["header"]["user-agent"] == "first/1"
+        assert client.get_default("appid") == "mine"
+
+
+def test_what_is_sent(sessions: Sessions) -> None:
+    settings: dict[str, Any] = {
+        "additional_headers": {"X-One": "1", "X-Two": ["a", "b"]},
+        "user_agent": "session/1",
+        "network_interface": "host!127.0.0.2",
+        "decompression": False,
+    }
+    with sessions.client("fault", **settings) as client:
+        seen = client.send("echo").json
+    assert seen["header"]["x-one"] == "1"
+    assert seen["header"]["x-two"] == "a, b"
+    assert seen["header"]["user-agent"] == "session/1"
+    assert seen["peer"] == "127.0.0.2"
+    assert "accept-encoding" not in seen["header"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "server", "command", "code"),
+    [
+        ("request_timeout", 0.1, "fault", "hold", codes.TIMEOUT),
+        ("resource_timeout", 0.1, "fault", "hold", codes.TIMEOUT),
+        ("attempt_timeout", 0.1, "fault", "hold", codes.TIMEOUT),
+        ("connect_timeout", 0.1, "blackhole", "", codes.TIMEOUT),
+        ("maximum_redirects", 1, "fault", "chain/2", codes.TOO_MANY_REDIRECTS),
+        ("maximum_response_size", 100, "fault", "ok?size=1000", codes.RESPONSE_TOO_LARGE),
+        ("maximum_connections", 0, "fault", "ok", codes.INVALID_REQUEST),
+        ("maximum_connections_per_host", 0, "fault", "ok", codes.INVALID_REQUEST),
+        ("maximum_connections_per_host", 1, "fault", "ok", None),
+        ("http_version", "7", "fault", "ok", codes.INVALID_REQUEST),
+        ("http_version", "1.0", "fault", "ok", None),
+        ("cache_policy", "never", "fault", "ok", codes.INVALID_REQUEST),
+        ("cache_policy", ntapi.CachePolicy.RELOAD_REVALIDATING, "fault", "ok", None),
+        ("password", "without a user", "fault", "ok", codes.INVALID_REQUEST),
+        ("user", "ann", "fault", "ok", None),
+        ("tls_minimum_version", "1.3", "tls_client", "ok", codes.TLS),
+        ("tls_minimum_version", "1.3", "fault_tls", "ok", None),
+        ("ca_file", None, "fault_tls", "ok", codes.TLS),
+        ("pinned_public_keys", [OTHER_PIN], "fault_tls", "ok", codes.TLS),
+    ],
+)
+def test_effects(
+    sessions: Sessions, setting: str, value: Any, server: str, command: str, code: Any
+) -> None:
+    assert sessions.code(server, command, **{setting: value}) is code
+
+
+def test_limits_are_of_all_hosts_together(sessions: Sessions) -> None:
+    with sessions.client("fault", maximum_connections=1, queue_timeout=0.1) as client:
+        first = client.begin("hold")
+        error = client.perform("", ntapi.base_url(sessions.servers["nginx"])).error
+        assert error is not None
+        assert error.code is codes.TIMEOUT
+        assert "queue timeout" in error.message
+        first.cancel()
+
+
+def test_proxies(sessions: Sessions, servers: dict[str, str]) -> None:
+    user, _, password = servers["proxy_credentials"].partition(":")
+    proxy = {"proxy": servers["proxy_auth"], "proxy_user": user}
+    assert sessions.code("fault", "ok", **proxy, proxy_password=password) is None
+    assert sessions.code("fault", "ok", **proxy, proxy_password="wrong") is codes.HTTP_ERROR
+    nobody = "http://127.0.0.1:9"
+    assert sessions.code("fault", "ok", proxy=nobody) is codes.NETWORK
+    for exceptions in (["example.test", "127.0.0.1"], ("127.0.0.1",)):
+        assert sessions.code("fault", "ok", proxy=nobody, proxy_exceptions=exceptions) is None
+
+
+def test_certificates(sessions: Sessions, servers: dict[str, str]) -> None:
+    shown = {"client_certificate": servers["client_cert"], "client_key": servers["client_key"]}
+    assert sessions.code("tls_client", "ok", **shown) is None
+    assert sessions.code("tls_client", "ok", **shown, client_key_password="unneeded") is None
+    assert sessions.code("tls_client", "ok") is not None
+    assert sessions.code("fault_tls", "ok", pinned_public_keys=[OTHER_PIN, servers["pin"]]) is None
+
+
+async def fetch(client: ntapi.AsyncClient) -> Any:
+    async with client:
+        return (await client.send("echo")).json["header"]["user-agent"]
+
+
+def test_asyncio(sessions: Sessions) -> None:
+    import asyncio
+
+    configuration = SessionConfiguration.ephemeral(user_agent="loop/1", proxy="")
+
+    async def main() -> Any:
+        url = sessions.servers["fault"]
+        return await fetch(ntapi.AsyncClient(url, configuration=configuration))
+
+    assert asyncio.run(main()) == "loop/1"
