@@ -26,7 +26,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler, ResponseHandler
+    from ._aliases import (
+        Args,
+        DataHandler,
+        DecisionHandler,
+        PlaceLike,
+        ProgressHandler,
+        ResponseHandler,
+    )
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
@@ -172,6 +179,7 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Request:
         """Begins a request and returns at once.
 
@@ -189,6 +197,7 @@ class BaseClient(Hooks):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         request.resume()
         return request
@@ -202,6 +211,7 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
         return build(
@@ -213,6 +223,7 @@ class BaseClient(Hooks):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
 
     def _usual_place(self, has_handler: bool) -> Place:

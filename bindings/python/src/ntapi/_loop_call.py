@@ -102,6 +102,9 @@ class LoopCall:
         if not waiter.done() and not waiter.get_loop().is_closed():
             waiter.set_result(response)
 
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 

@@ -57,6 +57,9 @@ class ThreadCall:
     def take_response(self, event: Facts) -> None:
         """It has no events."""
 
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 
