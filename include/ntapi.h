@@ -71,6 +71,8 @@ typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_decision ntapi_decision;
+typedef struct ntapi_authenticator ntapi_authenticator;
+typedef struct ntapi_refresh ntapi_refresh;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -120,6 +122,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
+#define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
 #define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
 #define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
 #define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
@@ -431,6 +434,44 @@ size_t ntapi_mailbox_take(ntapi_mailbox *mailbox, ntapi_event *events, size_t ca
  *  @since 0.1 */
 const char *ntapi_data_bytes(const ntapi_data *data, size_t *length);
 
+/** What the pieces of a body are read as, by a request that delivers events (ntapi_request_set_data_format). */
+typedef enum ntapi_data_format {
+    NTAPI_DATA_FORMAT_BYTES = 0,
+    NTAPI_DATA_FORMAT_JSON_LINES = 1,   /* a JSON value in each line */
+    NTAPI_DATA_FORMAT_SERVER_EVENTS = 2 /* server-sent events (WHATWG HTML, 9.2) */
+} ntapi_data_format;
+
+/** An event of a stream of server-sent events. Texts are NUL-terminated UTF-8. */
+typedef struct ntapi_server_event {
+    const char *type;          /* "message" where the server did not say */
+    const char *data;          /* its lines of data, joined by line feeds */
+    size_t length;             /* of data, in bytes: it may contain NUL */
+    const char *last_event_id; /* the identifier of the last event that had one, this or an earlier one; or "" */
+} ntapi_server_event;
+
+/** The next JSON value that ends in a piece of a body, of a request with NTAPI_DATA_FORMAT_JSON_LINES.
+ *  @param data the piece.
+ *  @returns the value, borrowed until the next such call with data or until it is freed; NULL when there are no more.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_json *ntapi_data_next_json(ntapi_data *data);
+
+/** The next JSON value that ends in a piece of a body, as ntapi_response_json_pickle has it.
+ *  @param data the piece, of a request with NTAPI_DATA_FORMAT_JSON_LINES.
+ *  @param length where to put its bytes; may be NULL.
+ *  @returns the bytes, borrowed until the next such call with data or until it is freed; NULL when there are no more.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_data_next_json_pickle(ntapi_data *data, size_t *length);
+
+/** The next event that ends in a piece of a body, of a request with NTAPI_DATA_FORMAT_SERVER_EVENTS.
+ *  @param data the piece.
+ *  @param event where to put it. Its texts are borrowed until the next such call with data or until that is freed.
+ *  @returns whether there was one; false when there are no more, and for a wrong handle or event NULL.
+ *  @threads any, one at a time; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
+
 /** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
@@ -498,6 +539,11 @@ typedef enum ntapi_cache_policy {
                                                                     */
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_BYPASS_AUTHENTICATION "bypass_authentication" /* go without the client's authenticator */
+/* whether a stream of server-sent events is gone on with when its connection ends: of a GET yes, of a POST no */
+#define NTAPI_OPTION_RECONNECT "reconnect"
+/* after how many connections in a row that brought nothing such a stream fails; never by default */
+#define NTAPI_OPTION_MAXIMUM_FAILURES "maximum_failures"
 #define NTAPI_OPTION_HTTP_VERSION "http_version" /* "1.0", "1.1"; "2" is offered; negotiated by default */
 
 /** Makes an empty list of args.
@@ -537,9 +583,9 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), download (path), base_url, header, add_header, basic_auth (user, password), digest_auth
- * (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method,
- * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
+ * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
+ * method, cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
  * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
@@ -1459,6 +1505,154 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
 
+/* ---- Credentials that expire
+ * ------------------------------------------------------------------------------------------ */
+/*
+ * An authenticator gives a client's requests their token, and asks for another one once for all requests that wait for
+ * it. A request that is rejected because its token has expired waits for the refresh, and is then sent once more; what
+ * it gets then is delivered. A failed refresh fails all that wait, with one error (NTAPI_CODE_AUTHENTICATION), and
+ * answers for a second for those that come next. While it waits, a request's idle and total timeouts run, and it may be
+ * cancelled; the refresh goes on.
+ *
+ * The token goes to the origin of the client's base URL and to those of ntapi_authenticator_add_origin. A request with
+ * that header of its own, or with NTAPI_OPTION_BYPASS_AUTHENTICATION, goes without; so does what the refresh callback
+ * begins before it returns.
+ */
+
+/** Makes another token. May block, and may make requests and wait for them.
+ *  @param user_data as registered.
+ *  @param refresh the wish, new: answer it with ntapi_refresh_succeed, _fail or _decline, at once or later, on any
+ *  thread. */
+typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
+
+/** Makes an authenticator. It may serve several clients.
+ *  @param refresh called when a token is needed, on a background worker or where ntapi_authenticator_set_mailbox says.
+ *  @param user_data given to refresh.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns the authenticator, new; NULL when refresh is NULL (destroy has then been called).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_authenticator *ntapi_authenticator_create(ntapi_refresh_fn refresh, void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees a handle to an authenticator; its clients keep it.
+ *  @param authenticator takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_authenticator_free(ntapi_authenticator *authenticator);
+
+/** Uses a token from now on, also for the requests that wait.
+ *  @param authenticator the authenticator.
+ *  @param token the token, copied; NULL makes the next request ask for one.
+ *  @param lifetime seconds for which it is good; negative when unknown. It is refreshed ahead of its end.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
+
+/** The token that requests carry now, good or not.
+ *  @param authenticator the authenticator.
+ *  @returns text, borrowed until the next call of this function with the handle or until it is freed; NULL when there
+ *  is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
+
+/** Says which header carries the token; "Authorization" and "Bearer" until then.
+ *  @param authenticator the authenticator.
+ *  @param header the header's name, copied.
+ *  @param scheme what stands before the token, copied; "" is nothing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_header(ntapi_authenticator *authenticator, const char *header, const char *scheme);
+
+/** Says by which statuses a server says that the token has expired; 401 until then.
+ *  A challenge that gives another reason (RFC 6750, 3.1: insufficient_scope, invalid_request) is believed.
+ *  @param authenticator the authenticator.
+ *  @param statuses the statuses, copied; each from 100 to 999.
+ *  @param count how many; at least 1.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_statuses(ntapi_authenticator *authenticator, const int *statuses, size_t count);
+
+/** Names another server that may see the token, too.
+ *  @param authenticator the authenticator.
+ *  @param url an http or https URL, copied; its path does not matter.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_add_origin(ntapi_authenticator *authenticator, const char *url);
+
+/** Says how long a refresh may take; 30 s until then.
+ *  @param authenticator the authenticator.
+ *  @param seconds above 0. A token that comes later is still used.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_timeout(ntapi_authenticator *authenticator, double seconds);
+
+/** Says that the refresh callback runs when a mailbox is drained.
+ *  @param authenticator the authenticator.
+ *  @param mailbox the mailbox, not kept: see ntapi_mailbox_free. NULL goes back to a background worker.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
+
+/** Gives the client's requests credentials that expire. For requests begun from now on.
+ *  @param client the client.
+ *  @param authenticator the authenticator, kept by the client; NULL removes it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
+
+/** The token that has expired, or will soon.
+ *  @param refresh the wish.
+ *  @returns text, borrowed until refresh is answered or freed; NULL when there was none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_refresh_token(const ntapi_refresh *refresh);
+
+/** The server's answer that says so.
+ *  @param refresh the wish.
+ *  @returns the response, new; NULL when nobody was asked yet: there is no token, or its time is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
+
+/** Sends every request that waits, once more or for the first time, with this token.
+ *  @param refresh takes.
+ *  @param token the token, copied. One that cannot stand in a header fails the refresh.
+ *  @param lifetime seconds for which it is good; negative when unknown.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT: the refresh has then failed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_succeed(ntapi_refresh *refresh, const char *token, double lifetime);
+
+/** Ends every request that waits with an error that tells of this one.
+ *  @param refresh takes.
+ *  @param error the reason, borrowed for the call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_fail(ntapi_refresh *refresh, const ntapi_error *error);
+
+/** Says that the response does not mean that the token has expired: it is delivered as it is.
+ *  Without a response: there is no token to be had, and the requests that wait for one fail.
+ *  @param refresh takes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_decline(ntapi_refresh *refresh);
+
+/** Frees a wish that was not answered: the refresh has failed.
+ *  @param refresh takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_refresh_free(ntapi_refresh *refresh);
+
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */
 
@@ -1483,6 +1677,16 @@ typedef void (*ntapi_progress_fn)(void *user_data, int64_t bytes, int64_t total)
  *  @param bytes the piece, borrowed for the call.
  *  @param length how many bytes it has; at least 1. */
 typedef void (*ntapi_data_fn)(void *user_data, const char *bytes, size_t length);
+
+/** Receives a JSON value of a body that has one in each line.
+ *  @param user_data as registered.
+ *  @param value the value, borrowed for the call. */
+typedef void (*ntapi_json_fn)(void *user_data, const ntapi_json *value);
+
+/** Receives an event of a stream of server-sent events.
+ *  @param user_data as registered.
+ *  @param event the event, borrowed for the call with its texts. */
+typedef void (*ntapi_server_event_fn)(void *user_data, const ntapi_server_event *event);
 
 /** Begins a request.
  *  @param client the client; the request keeps it alive.
@@ -1617,6 +1821,49 @@ ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_p
  *  @since 0.1 */
 ntapi_status ntapi_request_set_data_handler(ntapi_request *request, ntapi_data_fn handler, void *user_data,
                                             ntapi_destroy_fn destroy);
+
+/** Sets the handler for the values of a body that has one in each line (JSON Lines, NDJSON, RFC 7464).
+ *  It is called as the lines arrive, with one after the other; otherwise as that of ntapi_request_set_data_handler, in
+ *  whose place it comes. A line that is no JSON ends the request with "invalid JSON", one that is longer than
+ *  NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE, or 16 MiB, with "response too large".
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_json_lines_handler(ntapi_request *request, ntapi_json_fn handler, void *user_data,
+                                                  ntapi_destroy_fn destroy);
+
+/** Sets the handler for the events of a stream of server-sent events (WHATWG HTML, 9.2).
+ *  It is called as the events arrive, with one after the other; otherwise as that of ntapi_request_set_data_handler, in
+ *  whose place it comes. When the connection ends, the request connects again, with Last-Event-ID, after the time that
+ *  the server asks for, and after ever longer pauses while it fails: until the server answers with 204, with an HTTP
+ *  error other than 5xx or with something that is no stream of events, or the request is cancelled. What a POST began
+ *  is not gone on with unless NTAPI_OPTION_RECONNECT says so. To go on from an event of an earlier time, send the
+ * header Last-Event-ID.
+ *  @param request the request, created suspended.
+ *  @param handler the callback; NULL for none.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
+ * cases destroy has been called.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntapi_server_event_fn handler,
+                                                    void *user_data, ntapi_destroy_fn destroy);
+
+/** Says what the pieces of the body are read as that a request delivers as events (ntapi_request_set_events).
+ *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. As with a handler of that
+ *  format, the request connects again, and ends with an error when the body makes no sense.
+ *  @param request the request, created suspended.
+ *  @param format what its body is.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_data_format(ntapi_request *request, ntapi_data_format format);
 
 /** Sets the handler that is asked, in place of the client's hook, what the request is to do next.
  *  @param request the request, created suspended.

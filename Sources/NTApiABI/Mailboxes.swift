@@ -27,12 +27,12 @@ final class EventBox: Sendable {
             let box = ResponseBox(response)
             stored.response = box.handle
             stored.summary = box.summary
-        case .data(let data, let receipt):
+        case .data(let piece):
             stored.handler = NTAPI_HANDLER_DATA
-            let box = DataBox(data, receipt)
+            let box = DataBox(piece)
             stored.data = Handles.make(box)
             stored.summary.data = box.start
-            stored.summary.length = data.count
+            stored.summary.length = box.count
         case .decision(let decision):
             stored.handler = NTAPI_HANDLER_DECISION
             stored.decision = Handles.make(DecisionBox(decision))
@@ -44,34 +44,6 @@ final class EventBox: Sendable {
         destination.initialize(to: stored)
     }
 }
-
-/// What an `ntapi_data` stands for.
-final class DataBox: Sendable {
-    private let data: ResponseData
-    private let receipt: DataReceipt
-
-    init(_ data: ResponseData, _ receipt: DataReceipt) {
-        self.data = data
-        self.receipt = receipt
-    }
-
-    var count: Int { data.count }
-
-    /// Valid as long as this.
-    var start: UnsafePointer<CChar>? {
-        data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
-    }
-}
-
-@_cdecl("ntapi_data_bytes") @implementation
-public func ntapi_data_bytes(_ data: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!) -> UnsafePointer<CChar>! {
-    let box = Handles.get(data, DataBox.self)
-    length?.pointee = box?.count ?? 0
-    return box?.start
-}
-
-@_cdecl("ntapi_data_free") @implementation
-public func ntapi_data_free(_ data: OpaquePointer!) { Handles.free(data, DataBox.self) }
 
 @_cdecl("ntapi_mailbox_create") @implementation
 public func ntapi_mailbox_create() -> OpaquePointer! { Handles.make(MailboxBox(Mailbox())) }

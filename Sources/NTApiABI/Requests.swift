@@ -173,7 +173,7 @@ public func ntapi_request_response(_ request: OpaquePointer!) -> OpaquePointer! 
 }
 
 /// Does something that may come too late.
-private func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
+func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
     guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return body(box.request) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
 }

@@ -8,7 +8,7 @@ extension APIClient {
         request(command, defaultArgs: [], args: args)
     }
 
-    private func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
+    func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
         let (identifier, isClosed) = countRequest()
@@ -96,6 +96,7 @@ extension APIClient {
     public func close() {
         markClosed()
         cancelAll()
+        authenticatorIfAny?.clientIsClosed()
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
     }
 

@@ -15,6 +15,7 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
+        var authenticator: Authenticator?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
     }
@@ -36,6 +37,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     private let ownHooks: Atomic<Int>
+    private let hasAuthenticator = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
@@ -121,6 +123,20 @@ open class APIClient: @unchecked Sendable {
         get { settings.logFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
+
+    /// Gives the client's requests credentials that expire; nil, as at first, does not. For requests begun from now on.
+    public var authenticator: Authenticator? {
+        get { state.withLock { $0.authenticator } }
+        set {
+            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
+            hasAuthenticator.store(newValue != nil, ordering: .releasing)
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// The same, without a lock for those who have none.
+    var authenticatorIfAny: Authenticator? { hasAuthenticator.load(ordering: .acquiring) ? authenticator : nil }
 
     /// Whether `close` was called.
     public var isClosed: Bool { state.withLock { $0.isClosed } }

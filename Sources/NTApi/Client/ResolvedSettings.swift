@@ -48,9 +48,11 @@ final class ResolvedSettings: Sendable {
         self.transfer = TransferSettings(transfer, context)
         self.problem = problem
         self.headers = headers
-        headers.setIfAbsent("Accept", "application/json, */*;q=0.5")
+        headers.setIfAbsent("Accept", Self.acceptsJSON)
         headersForJSON = headers
     }
+
+    static let acceptsJSON = "application/json, */*;q=0.5"
 
     static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
         guard let version = HTTPVersion(rawValue: text) else {

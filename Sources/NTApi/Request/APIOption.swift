@@ -16,8 +16,14 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let maximumResponseSize = APIOption("maximum_response_size")
     /// How many redirects are followed; 0 follows none.
     public static let maximumRedirects = APIOption("maximum_redirects")
+    /// Go without the client's authenticator: for the requests that get it its credentials.
+    public static let bypassAuthentication = APIOption("bypass_authentication")
     /// "1.0", "1.1" or "2"; negotiated by default.
     public static let httpVersion = APIOption("http_version")
+    /// Whether a stream of server-sent events is gone on with when its connection ends; of a GET it is, of a POST it is not.
+    public static let reconnect = APIOption("reconnect")
+    /// After how many connections in a row that brought nothing such a stream fails; never by default.
+    public static let maximumFailures = APIOption("maximum_failures")
 }
 
 /// The options of a request.

@@ -10,6 +10,7 @@ extension APIRequest: BodySink {
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
+        if shared.withLock({ $0.journey.credentials?.mayRefresh(head.status) ?? false }) { return .memory }
         let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
         guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }
@@ -31,12 +32,19 @@ extension APIRequest: BodySink {
     private func route(_ head: ResponseHead) -> BodyRoute {
         let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
             if shared.machine.isCancelled { return .success(.memory) }
-            if shared.download == nil { return .success(shared.handlers.wantsData ? .sink(self) : .memory) }
+            if shared.download == nil {
+                guard shared.handlers.wantsData else { return .success(.memory) }
+                return (shared.stream?.reads(head) ?? .success(true)).map { $0 ? .sink(self) : .memory }
+            }
             defer { shared.receivedBefore = shared.download?.offset ?? 0 }
             return Result { () throws(APIError) in try shared.download?.route(head) ?? .memory }
         }
         switch route {
-        case .success(let route): return route
+        case .success(let route):
+            if case .reader(let reader) = shared.withLock({ $0.handlers.body }) {
+                onWorker { _ in reader.headArrived() }
+            }
+            return route
         case .failure(let error): return .refused(error)
         }
     }
@@ -59,7 +67,7 @@ extension APIRequest: BodySink {
 
     // MARK: On the handler's thread
 
-    private func postData(_ deliveries: DeliveryBatch) {
+    func postData(_ deliveries: DeliveryBatch) {
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
             self.deliverData()
@@ -72,37 +80,46 @@ extension APIRequest: BodySink {
     }
 
     private func deliverData() {
-        callDataHandler()
-        dataReturned()
+        let receipt = DataReceipt(self)
+        withExtendedLifetime(receipt) { callDataHandler(receipt) }
     }
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
-    private func callDataHandler() {
-        let (bytes, handler) = takeData()
-        if let bytes, let handler { Delivery.run(self) { handler(ResponseData(bytes: bytes)) } }
+    private func callDataHandler(_ receipt: DataReceipt) {
+        let handler = shared.withLock { $0.handlers.body }
+        guard let piece = takePiece(receipt), let handler else { return }
+        switch handler {
+        case .data(let handler): Delivery.run(self) { handler(piece.data) }
+        case .json(let handler):
+            while case .json(let value) = piece.next() { Delivery.run(self) { handler(value) } }
+        case .event(let handler):
+            while case .event(let event) = piece.next() { Delivery.run(self) { handler(event) } }
+        case .reader(let reader): reader.receive(piece)
+        }
     }
 
     // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let receipt = DataReceipt(self)
-        return takeData().bytes.flatMap { makeEvent?(.data(ResponseData(bytes: $0), receipt)) }
+        return takePiece(DataReceipt(self)).flatMap { makeEvent?(.data($0)) }
     }
 
-    private func takeData() -> (bytes: Bytes?, handler: DataHandler?) {
-        let (taken, handler) = shared.withLock { ($0.machine.takeData(), $0.handlers.data) }
+    private func takePiece(_ receipt: DataReceipt) -> BodyPiece? {
+        let (taken, stream) = shared.withLock { ($0.machine.takeData(), $0.stream) }
         // The network goes on while the handler works.
         if taken.wasFull { change(.release(.sink)) }
-        return (taken.bytes, handler)
+        guard taken.bytes != nil || taken.isLast else { return nil }
+        return BodyPiece(self, stream, taken.bytes ?? .empty, isLast: taken.isLast, receipt)
     }
 
-    fileprivate func dataReturned() {
+    func dataReturned() {
         // A piece that a forked child lets go of is the parent's.
         guard generation == Fork.generation else { return }
         switch shared.withLock({ $0.machine.dataReturned() }) {
         case .nothing: break
         case .postData: onWorker { self.postData($0) }
         case .deliverResponse: onWorker { self.postResponse($0) }
+        case .conclude: onWorker { self.concludeRead($0) }
         }
     }
 
@@ -134,13 +151,4 @@ extension APIRequest: BodySink {
         guard content.resumeData == nil else { return download.file?.keep() ?? () }
         download.file?.discard()
     }
-}
-
-/// Says, when it goes, that a piece of a body which was taken as an event is handled.
-package final class DataReceipt: Sendable {
-    private let request: APIRequest
-
-    fileprivate init(_ request: APIRequest) { self.request = request }
-
-    deinit { request.dataReturned() }
 }

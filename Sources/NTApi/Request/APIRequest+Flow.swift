@@ -6,13 +6,13 @@ extension APIRequest: ExchangeObserver {
         RequestLog.started(self)
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         switch built {
-        case .success(let built): if !beginExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
+        case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
         case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
         }
     }
 
     private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
-        guard let target = built.download else { return built.http }
+        guard let target = built.download else { return startReading(built) }
         return shared.withLock { shared in
             var download = Download(target)
             defer { shared.download = download }
@@ -23,7 +23,7 @@ extension APIRequest: ExchangeObserver {
     /// On the calling thread, and for a redirect where the answer is concluded.
     ///
     /// - Returns: false when the request was cancelled meanwhile.
-    private func beginExchange(_ http: HTTPRequest) -> Bool {
+    func beginExchange(_ http: HTTPRequest) -> Bool {
         let clientKinds = client.decisionKinds
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -32,7 +32,8 @@ extension APIRequest: ExchangeObserver {
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                holds: shared.machine.isSuspended ? .suspended : [], observer: self)
+                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(for: http.settings)
@@ -68,7 +69,8 @@ extension APIRequest: ExchangeObserver {
             case .upload: shared.sent = progress
             case .download:
                 if shared.receivedBefore > 0 { progress.add(shared.receivedBefore) }
-                (shared.received, shared.decoded) = (progress, decoded)
+                shared.received = progress
+                shared.decoded = decoded + shared.receivedBefore
             }
             return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
         }
@@ -86,7 +88,10 @@ extension APIRequest: ExchangeObserver {
             let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
-            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil else { return nil }
+            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
+                shared.stream == nil,
+                shared.journey.credentials?.mayRefresh(answer.status) != true
+            else { return nil }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -103,12 +108,17 @@ extension APIRequest: ExchangeObserver {
 
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        let (journey, isCancelled) = shared.withLock { shared in
+        shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
-            return (shared.journey, shared.machine.isCancelled)
         }
+        if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
+    }
+
+    /// On a worker, or on the thread of a caller that waits.
+    func goOn(after result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
         if let next = shared.withLock({ $0.download?.next(http, result.error) }) {
             if !beginExchange(next) { finishCancelled(deliveries) }
@@ -124,13 +134,21 @@ extension APIRequest: ExchangeObserver {
                 return askForRedirect(to: next, head, result, deliveries)
             }
         }
+        if refusal == nil, waitsForCredentials(result, http, deliveries) { return }
+        if refusal == nil, connectsAgain(after: result, deliveries) { return }
         complete(result, refusal: refusal, deliveries)
     }
 
     private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         RequestLog.redirected(self, head.status, to: next)
-        shared.withLock { $0.journey.redirects += 1 }
+        shared.withLock { shared in
+            shared.journey.redirects += 1
+            // Another origin is not shown the token, and may say of it what it likes.
+            if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
+                shared.journey.credentials?.generation = nil
+            }
+        }
         if !beginExchange(next) { finishCancelled(deliveries) }
     }
 
@@ -149,16 +167,20 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
-    private func leaveTransport() { shared.withLock { $0.transport = nil } }
+    func leaveTransport() { shared.withLock { $0.transport = nil } }
 
     /// The exchange was the last.
-    private func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
-        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
-        guard !isCancelled else { return finishCancelled(deliveries) }
-        var content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+    func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
+        guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        var content = content(of: result, refusal: refusal)
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
+    }
+
+    func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
+        let journey = shared.withLock { $0.journey }
+        return ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
     }
 
     // A total that was never announced is known at the end.
@@ -180,7 +202,7 @@ extension APIRequest: ExchangeObserver {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error)
     }
 
-    private func finishCancelled(_ deliveries: DeliveryBatch) {
+    func finishCancelled(_ deliveries: DeliveryBatch) {
         var content = journeyEnd(error: .cancelled)
         finishDownload(&content)
         finish(content, deliveries)
@@ -253,7 +275,7 @@ extension APIRequest.Shared {
 extension APIRequest.Handlers {
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
 
-    var wantsData: Bool { data != nil || eventKinds.contains(.data) }
+    var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)

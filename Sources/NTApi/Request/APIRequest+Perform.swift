@@ -46,7 +46,9 @@ extension APIRequest {
         let (phase, transport, loan) = shared.withLock { ($0.machine.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
-        guard let (loop, loan) = phase == .suspended ? directLoop(watching: descriptor) : begun else {
+        // While it waits for its credentials the request is with nobody whom this could drive.
+        let isDirect = client.authenticatorIfAny == nil
+        guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
             return .refused
         }
         return runtime.workers.whileBlocked {

@@ -28,8 +28,8 @@ public final class APIRequest: Sendable {
     package enum Event: Sendable {
         case response(APIResponse)
         case progress(HandlerKinds, TransferProgress)
-        /// The next piece follows when the receipt goes.
-        case data(ResponseData, DataReceipt)
+        /// The next piece follows when nobody refers to this one any more.
+        case data(BodyPiece)
         case decision(RequestDecision)
     }
 
@@ -43,11 +43,26 @@ public final class APIRequest: Sendable {
 
     package typealias EventMaker = @Sendable (Event) -> AnyObject
 
+    /// Receives each JSON value of a body that has one in each line; the network waits while the handler is behind.
+    public typealias JSONLinesHandler = @Sendable (JSON) -> Void
+
+    /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
+    public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
+
+    enum BodyHandler {
+        case data(DataHandler)
+        case json(JSONLinesHandler)
+        case event(ServerEventHandler)
+        case reader(StreamReader)
+    }
+
     struct Handlers {
         var response: ResponseHandler?
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
-        var data: DataHandler?
+        var body: BodyHandler?
+        /// What the body is read as.
+        var format = BodyFormat.bytes
         var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
@@ -69,9 +84,18 @@ public final class APIRequest: Sendable {
         var download: Download?
         /// Bytes of a download that were there before the exchange that runs.
         var receivedBefore: Int64 = 0
+        /// Of a body that is read as it arrives.
+        var stream: RequestStream?
+        /// How the exchange ended whose body is still being read.
+        var ended: ExchangeResult?
+        /// Between two connections of a stream.
+        var pause: StreamPause?
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
+        /// What the request waits for now, and what ends that.
+        var credentialWait: CredentialWait?
+        var credentialTimer: EngineTimer?
         var decisionTimer: EngineTimer?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
@@ -134,6 +158,8 @@ public final class APIRequest: Sendable {
             }
         }
     }
+
+    var isCancelled: Bool { read(true) { $0.machine.isCancelled } }
 
     /// Whether it was resumed and its handler has not returned.
     public var isRunning: Bool {
@@ -226,8 +252,41 @@ public final class APIRequest: Sendable {
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setDataHandler(_ handler: DataHandler?) -> Bool {
-        configure { $0.data = handler }
+        setBodyHandler(handler.map { .data($0) }, .bytes)
     }
+
+    /// Sets the handler for the values of a body that has one in each line (JSON Lines, NDJSON, RFC 7464).
+    ///
+    /// It is called as the lines arrive, with one after the other; otherwise as ``setDataHandler(_:)``, in whose place it
+    /// comes. A line that is no JSON ends the request with `invalid JSON`, one that is longer than `maximumResponseSize`, or
+    /// 16 MiB, with `response too large`.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setJSONLinesHandler(_ handler: JSONLinesHandler?) -> Bool {
+        setBodyHandler(handler.map { .json($0) }, .jsonLines)
+    }
+
+    /// Sets the handler for the events of a stream of server-sent events (WHATWG HTML, 9.2).
+    ///
+    /// It is called as the events arrive, with one after the other; otherwise as ``setDataHandler(_:)``, in whose place it
+    /// comes. When the connection ends, the request connects again, with Last-Event-ID, until the server answers with 204, an
+    /// HTTP error other than 5xx or something that is no stream of events, or the request is cancelled. What a POST began is
+    /// not gone on with unless the option `reconnect` says so.
+    ///
+    /// - Returns: false once the request was resumed.
+    @discardableResult public func setServerEventHandler(_ handler: ServerEventHandler?) -> Bool {
+        setBodyHandler(handler.map { .event($0) }, .serverEvents)
+    }
+
+    @discardableResult func setBodyHandler(_ handler: BodyHandler?, _ format: BodyFormat) -> Bool {
+        configure {
+            $0.body = handler
+            $0.format = handler == nil ? .bytes : format
+        }
+    }
+
+    /// Says what the pieces of the body are that are delivered as events.
+    package func setFormat(_ format: BodyFormat) -> Bool { configure { $0.format = format } }
 
     /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
     ///

@@ -15,13 +15,24 @@ struct DataLane: Sendable {
     }
 
     private var waiting: Bytes?
+    /// Whether the handler is to be told that the body is whole, after what waits.
+    private var endWaits = false
     private var isPosted = false
     private var isRunning = false
     /// Whether the network waits for the handler.
     private var isFull = false
 
     /// Whether the handler runs, or has to be called yet.
-    var isBusy: Bool { isRunning || waiting != nil }
+    var isBusy: Bool { isRunning || hasMore }
+
+    private var hasMore: Bool { waiting != nil || endWaits }
+
+    struct Taken {
+        var bytes: Bytes?
+        var isLast = false
+        /// Whether the network may go on.
+        var wasFull = false
+    }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Arrival {
         guard !bytes.isEmpty else { return .taken }
@@ -36,15 +47,25 @@ struct DataLane: Sendable {
         return isPosted ? .taken : .takenFirst
     }
 
+    /// The body is whole, and whoever reads it is to be told.
+    ///
+    /// - Returns: whether a job is to be posted.
+    mutating func end() -> Bool {
+        endWaits = true
+        defer { isPosted = true }
+        return !isPosted
+    }
+
     /// The posted job runs.
     ///
-    /// - Returns: what to tell the handler, nil when there is nothing any more; and whether the network may go on.
-    mutating func take() -> (bytes: Bytes?, wasFull: Bool) {
-        guard let bytes = waiting else { return (nil, false) }
-        defer { isFull = false }
-        waiting = nil
+    /// - Returns: what to tell the handler: nothing when there is nothing any more.
+    mutating func take() -> Taken {
+        guard hasMore else { return Taken() }
+        let taken = Taken(bytes: waiting, isLast: endWaits, wasFull: isFull)
+        drop()
+        isFull = false
         isRunning = true
-        return (bytes, isFull)
+        return taken
     }
 
     /// The posted job is through, whether it had something to tell or not.
@@ -52,9 +73,12 @@ struct DataLane: Sendable {
     /// - Returns: whether another one is to be posted.
     mutating func returned() -> Bool {
         isRunning = false
-        isPosted = waiting != nil
+        isPosted = hasMore
         return isPosted
     }
 
-    mutating func drop() { waiting = nil }
+    mutating func drop() {
+        waiting = nil
+        endWaits = false
+    }
 }

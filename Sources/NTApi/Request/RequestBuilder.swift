@@ -81,6 +81,8 @@ struct RequestBuilder {
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
         if let size = try options.number(.maximumResponseSize) { transfer.maximumResponseSize = size }
         if let count = try options.number(.maximumRedirects) { transfer.maximumRedirects = Int(clamping: count) }
+        _ = try options.isOn(.reconnect)
+        _ = try options.number(.maximumFailures)
         if let version = options[.httpVersion] { transfer.httpVersion = try ResolvedSettings.httpVersion(version) }
         _ = try options.isOn(.ignoreHTTPErrors)
         return TransferSettings(transfer, settings.transfer.context)

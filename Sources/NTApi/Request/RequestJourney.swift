@@ -6,6 +6,8 @@ struct RequestJourney: Sendable {
     var redirects = 0
     var retries = 0
     var queued = 0.0
+    /// With an authenticator of the client's.
+    var credentials: RequestCredentials?
     /// What is sent now: the built request, or what a redirect made of it.
     var current: HTTPRequest?
 

@@ -45,6 +45,8 @@ struct RequestMachine: Sendable {
         /// It was never resumed, or stands between two exchanges: there is nothing on the network to stop.
         case nothing
         case cancelExchange
+        /// Its last exchange has ended, and only the reader of the body was waited for: it is waited for no more.
+        case conclude
         /// It was never resumed: it ends here.
         case end
     }
@@ -59,6 +61,17 @@ struct RequestMachine: Sendable {
         case nothing
         case postData
         case deliverResponse
+        /// The body has been read, for which the end of its exchange has waited.
+        case conclude
+    }
+
+    /// What to do when the exchange of a body that is read has ended.
+    enum BodyEndAction: Equatable {
+        case conclude
+        /// What is left is told first, and then `DataAction.conclude`.
+        case postData
+        /// The same, and a job is posted already.
+        case awaitData
     }
 
     enum EndAction: Equatable {
@@ -127,6 +140,8 @@ struct RequestMachine: Sendable {
     /// Whether the caller has suspended it while it ran.
     private(set) var isSuspended = false
     private var hasExchange = false
+    /// Whether the end of an exchange waits until its body has been read.
+    private var awaitsData = false
     private var lanes = Lanes()
     private var data = DataLane()
 
@@ -156,6 +171,10 @@ struct RequestMachine: Sendable {
             guard !isCancelled else { return .tooLate }
             isCancelled = true
             data.drop()
+            if awaitsData, !data.isBusy {
+                awaitsData = false
+                return .conclude
+            }
             return hasExchange ? .cancelExchange : .nothing
         case .ending, .delivering, .done: return .tooLate
         }
@@ -201,14 +220,29 @@ struct RequestMachine: Sendable {
         isCancelled ? .taken : data.append(bytes)
     }
 
-    mutating func takeData() -> (bytes: Bytes?, wasFull: Bool) {
+    mutating func takeData() -> DataLane.Taken {
         if isCancelled { data.drop() }
-        guard phase == .running || phase == .ending else { return (nil, false) }
+        guard phase == .running || phase == .ending else { return DataLane.Taken() }
         return data.take()
+    }
+
+    /// The exchange of a body that is read as lines or events has ended: what follows depends on what is in it.
+    ///
+    /// - Parameter isWhole: whether the reader is to be told that it was the whole body.
+    mutating func bodyEnded(isWhole: Bool) -> BodyEndAction {
+        guard !isCancelled else { return .conclude }
+        let posts = isWhole && data.end()
+        guard data.isBusy else { return .conclude }
+        awaitsData = true
+        return posts ? .postData : .awaitData
     }
 
     mutating func dataReturned() -> DataAction {
         if data.returned() { return .postData }
+        if awaitsData {
+            awaitsData = false
+            return .conclude
+        }
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .nothing
     }
 

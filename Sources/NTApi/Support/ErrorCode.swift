@@ -66,6 +66,8 @@ extension ErrorCode {
     public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
+    /// The client's authenticator could not get new credentials; the message says why.
+    public static let authentication = ErrorCode("authentication failed")
     /// The server redirected more often than allowed.
     public static let tooManyRedirects = ErrorCode("too many redirects")
     /// The caller cancelled the request.

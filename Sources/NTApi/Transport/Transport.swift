@@ -20,6 +20,8 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer says where the body goes; into the result otherwise.
     let routesBody: Bool
+    /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
+    let quietStatuses: Set<Int>
     let observer: any ExchangeObserver
     // Safe to share: both are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
@@ -38,14 +40,14 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false,
-        holds: Holds = [], observer: any ExchangeObserver
+        routesBody: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [], observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
         self.deadline = deadline
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
+        self.quietStatuses = quietStatuses
         firstHolds = holds
         self.observer = observer
     }

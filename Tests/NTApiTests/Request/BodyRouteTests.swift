@@ -92,7 +92,7 @@ import Testing
         #expect(response.error == nil)
         #expect(try pieces.isSame(as: "big-100k.json"))
         #expect(response.metrics.bytesReceived < response.metrics.bytesDecoded)
-        #expect(response.request.bytesDecoded == response.metrics.bytesDecoded)
+        #expect(response.request.bytesDecoded == 100 * 1024)
     }
 
     @Test func progressIsInWireAndInDecodedBytes() async throws {
@@ -109,15 +109,19 @@ import Testing
 
     /// Somebody may look instead of having a handler.
     @Test func theCountsOfADownloadMoveWithoutAProgressHandler() async throws {
-        let client = try TestClient.of("nginx")
+        let client = try TestClient.of("fault")
         let folder = try temporaryFolder()
         let request = client.request(
-            "slow/pattern-8M.bin", args: [.download(to: "\(folder)/a.bin"), .responseThread(.background)])
+            "drip",
+            args: [
+                .url("size", 100_000_000), .url("bytes", 1000), .download(to: "\(folder)/a.bin"),
+                .responseThread(.background),
+            ])
         let responses = Log<APIResponse>()
         request.setHandler { responses.append($0) }
         request.resume()
         while request.bytesReceived.bytes == 0 { try await pass(0.05) }
-        #expect(request.bytesReceived.total == 8 << 20 && request.bytesDecoded > 0 && responses.count == 0)
+        #expect(request.bytesReceived.total == 100_000_000 && request.bytesDecoded > 0 && responses.count == 0)
         request.cancel()
         _ = await responses.first(1)
     }
@@ -204,8 +208,14 @@ import Testing
     // MARK: Suspend
 
     @Test func aSuspendedRequestMovesNoByteAndGoesOn() async throws {
-        let client = try TestClient.of("nginx")
-        let request = client.request("pattern-8M.bin", args: [.responseThread(.background), .timeout(2)])
+        // Not nginx: what its limit of the rate holds back after a pause, it holds back for seconds.
+        let client = try TestClient.of("fault")
+        let request = client.request(
+            "drip",
+            args: [
+                .url("size", 4_000_000), .url("bytes", 20_000), .url("ms", 10), .responseThread(.background),
+                .timeout(2),
+            ])
         let (pieces, moved, responses) = (Sink(in: try temporaryFolder()), Signal(), Log<APIResponse>())
         request.setDataHandler {
             pieces.append($0)
@@ -226,7 +236,7 @@ import Testing
         #expect(!request.resume())
         let response = await responses.first(1)[0]
         #expect(response.error == nil)
-        #expect(try pieces.isSame(as: "pattern-8M.bin"))
+        #expect(pieces.sizes.all.reduce(0, +) == 4_000_000)
         #expect(!request.suspend() && !request.resume())
     }
 

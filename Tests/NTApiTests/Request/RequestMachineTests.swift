@@ -25,6 +25,9 @@ import Testing
         private var lanes = [Lane(), Lane()]
         private var data = Data()
         private var isSuspended = false
+        /// Whether the end of an exchange waits until its body has been read.
+        private let reads: Bool
+        private var awaitsReading = false
 
         private struct Data {
             var sent = 0
@@ -32,6 +35,8 @@ import Testing
             var posted = 0
             var isRunning = false
             var isFull = false
+            var ends = 0
+            var endsTold = 0
         }
 
         private static let bytes = [UInt8](repeating: 0, count: 100_000)
@@ -46,6 +51,7 @@ import Testing
 
         init(seed: UInt64) {
             generator = SeededGenerator(seed)
+            reads = Bool.random(using: &generator)
             for index in lanes.indices { lanes[index].total = Bool.random(using: &generator) ? 1000 : nil }
         }
 
@@ -130,11 +136,13 @@ import Testing
             guard data.posted > 0 else { return }
             if !data.isRunning {
                 data.isRunning = true
-                let (bytes, wasFull) = machine.takeData()
-                if wasFull != data.isFull, bytes != nil { violate("the network waits for nothing") }
-                if wasFull { data.isFull = false }
-                guard let bytes else { return }
-                note("tells data \(bytes.count)")
+                let taken = machine.takeData()
+                if taken.wasFull != data.isFull, taken.bytes != nil { violate("the network waits for nothing") }
+                if taken.wasFull { data.isFull = false }
+                if taken.isLast { data.endsTold += 1 }
+                guard taken.bytes != nil || taken.isLast else { return }
+                let bytes = taken.bytes ?? Bytes.empty
+                note("tells data \(bytes.count)\(taken.isLast ? ", the last" : "")")
                 if isDelivering || deliveries > 0 { violate("data after the response") }
                 if machine.isCancelled { violate("data after a cancel") }
                 if bytes.count > DataLane.capacity + 100_000 { violate("\(bytes.count) bytes wait") }
@@ -146,11 +154,13 @@ import Testing
                 case .nothing: break
                 case .postData: data.posted += 1
                 case .deliverResponse: deliver()
+                case .conclude: concludeRead()
                 }
             }
         }
 
         private mutating func begin() {
+            if awaitsReading { violate("an exchange begins before the body of the last one was read") }
             exchanges += 1
             if machine.exchangeBegins() {
                 hasExchange = true
@@ -167,6 +177,9 @@ import Testing
             case .cancelExchange:
                 if !hasExchange { violate("cancels an exchange that is not there") }
                 cancelWon = true
+            case .conclude:
+                if hasExchange { violate("concludes an exchange that runs") }
+                concludeRead()
             case .nothing: cancelWon = true
             case .tooLate: break
             }
@@ -222,6 +235,34 @@ import Testing
             guard hasExchange else { return }
             machine.exchangeEnded()
             hasExchange = false
+            guard reads else { return conclude() }
+            let isWhole = Bool.random(using: &generator)
+            let action = machine.bodyEnded(isWhole: isWhole)
+            note("the body ends: \(action)")
+            switch action {
+            case .conclude: conclude()
+            case .postData:
+                data.ends += 1
+                data.posted += 1
+                awaitsReading = true
+                if data.posted > 1 { violate("two jobs for the data handler") }
+            case .awaitData:
+                if isWhole { data.ends += 1 }
+                awaitsReading = true
+            }
+        }
+
+        private mutating func concludeRead() {
+            if !awaitsReading { violate("concludes what nobody waits for") }
+            if !machine.isCancelled, data.told != data.sent || data.ends != data.endsTold {
+                violate("concludes before all was read")
+            }
+            awaitsReading = false
+            // Another connection, or not.
+            if exchanges < 5, Bool.random(using: &generator) { begin() } else { conclude() }
+        }
+
+        private mutating func conclude() {
             let isCancelled = machine.isCancelled
             if !isCancelled, Bool.random(using: &generator) {
                 for direction in RequestMachine.Direction.allCases {
@@ -268,6 +309,8 @@ import Testing
 
         private mutating func check() {
             if deliveries != 1 { violate("\(deliveries) deliveries") }
+            if awaitsReading { violate("ended before all was read") }
+            if !machine.isCancelled, data.ends != data.endsTold { violate("the end was not told") }
             if !machine.isCancelled, data.told != data.sent { violate("\(data.told) of \(data.sent) bytes told") }
             for lane in lanes {
                 for (one, next) in zip(lane.told, lane.told.dropFirst()) where next.bytes < one.bytes {

@@ -195,17 +195,20 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
-        if exchange.routesBody, !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries)) {
+        // What comes with a challenge, or answers a body that was not sent yet, is not what was asked for.
+        let isChallenge =
+            exchange.quietStatuses.contains(head.status)
+            || (exchange.request.digest != nil
+                && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody)))
+        if exchange.routesBody, !isChallenge,
+            !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
+        {
             return false
         }
         // A server may announce what it likes: no more than a megabyte is set aside on its word.
         if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
-        // What a redirect says in its body is not what was asked for.
+        // No more is what a redirect says in its body.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        // No more is what comes with a challenge, nor what answers a body that was not sent yet.
-        let isChallenge =
-            exchange.request.digest != nil
-            && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody))
         progress.reportsReceived = !isFollowed && !isChallenge
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody

@@ -42,7 +42,9 @@ final class EasyHandle {
         self.transfer = transfer
         errorText[0] = 0
         var options = EasyOptions(easy)
-        if profile?.fits(transfer) != true {
+        // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
+        // this server what is meant for another, or for nobody.
+        if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, in: multi, &options)
         }
@@ -133,10 +135,9 @@ final class EasyHandle {
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
-            options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
+            options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
-            if request.hasBody { options.setOwnConnection() }
         }
     }
 }

@@ -15,6 +15,7 @@ from fault.scenarios import (
     ranges,
     redirects,
     slow,
+    streams,
 )
 
 THEMES = [
@@ -32,4 +33,5 @@ THEMES = [
     ranges,
     redirects,
     slow,
+    streams,
 ]

@@ -118,7 +118,7 @@ issuers: dict[str, Issuer] = {}
 
 @scenario("token")
 async def token(exchange: Exchange) -> None:
-    """Tokens of ?name=: issue (?after=N rejections, ?status=), use (?scheme= ?header=), expire, stats."""
+    """Tokens of ?name=: issue (?status= ?bad=1), use (?together=N rejections ?scheme= ?header=), expire, stats."""
     issuer = issuers.setdefault(exchange.text("name"), Issuer())
     if exchange.rest == "issue":
         await issue(exchange, issuer)
@@ -135,11 +135,8 @@ async def token(exchange: Exchange) -> None:
 
 
 async def issue(exchange: Exchange, issuer: Issuer) -> None:
-    """Makes a new token; with ?after=N only once so many requests were rejected."""
+    """Makes a new token."""
     issuer.asked += 1
-    after = exchange.number("after", 0)
-    async with issuer.changed:
-        await issuer.changed.wait_for(lambda: issuer.rejected >= after)
     status = exchange.number("status", 200)
     if status != 200:
         await exchange.respond('{"error":"no token for you"}', status)
@@ -152,7 +149,7 @@ async def issue(exchange: Exchange, issuer: Issuer) -> None:
 
 
 async def use(exchange: Exchange, issuer: Issuer) -> None:
-    """Echoes with the current token, and else asks for one."""
+    """Echoes with the current token, and else asks for one: when ?together=N requests are without."""
     if key := exchange.text("token"):
         shown = exchange.request.shown() | {"listener": exchange.link.listener}
         exchange.state.seen[key].append(shown)
@@ -168,6 +165,8 @@ async def use(exchange: Exchange, issuer: Issuer) -> None:
     issuer.rejected += 1
     async with issuer.changed:
         issuer.changed.notify_all()
+        together = exchange.number("together", 0)
+        await issuer.changed.wait_for(lambda: issuer.rejected >= together)
     error = exchange.text("error", "invalid_token")
     status = exchange.number("rejection", 401)
     asked = [("WWW-Authenticate", f'Bearer realm="api", error="{error}"')]

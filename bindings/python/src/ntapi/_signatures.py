@@ -36,11 +36,14 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
+JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 
 
 class Summary(Structure):
@@ -52,6 +55,17 @@ class Summary(Structure):
         ("length", c_size_t),
         ("status", c_int),
         ("contents", c_int),
+    )
+
+
+class ServerEvent(Structure):
+    """ntapi_server_event."""
+
+    _fields_ = (
+        ("type", c_void_p),
+        ("data", c_void_p),
+        ("length", c_size_t),
+        ("last_event_id", c_void_p),
     )
 
 
@@ -118,6 +132,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_stop": (c_int, (c_void_p,)),
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
     "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_next_json": (c_void_p, (c_void_p,)),
+    "ntapi_data_next_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
     "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_executor_free": (None, (c_void_p,)),
@@ -253,6 +270,15 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, c_int, DecideFunction, c_void_p, DestroyFunction),
     ),
     "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
+    "ntapi_request_set_json_lines_handler": (
+        c_int,
+        (c_void_p, JsonFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_server_event_handler": (
+        c_int,
+        (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_request_set_data_format": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
     "ntapi_request_suspend": (c_int, (c_void_p,)),
@@ -299,9 +325,25 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
     "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
+    "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
+    "ntapi_authenticator_free": (None, (c_void_p,)),
+    "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_authenticator_token": (c_char_p, (c_void_p,)),
+    "ntapi_authenticator_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_authenticator_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "ntapi_authenticator_add_origin": (c_int, (c_void_p, c_char_p)),
+    "ntapi_authenticator_set_timeout": (c_int, (c_void_p, c_double)),
+    "ntapi_authenticator_set_mailbox": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_set_authenticator": (c_int, (c_void_p, c_void_p)),
+    "ntapi_refresh_token": (c_char_p, (c_void_p,)),
+    "ntapi_refresh_response": (c_void_p, (c_void_p,)),
+    "ntapi_refresh_succeed": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
+    "ntapi_refresh_decline": (c_int, (c_void_p,)),
+    "ntapi_refresh_free": (None, (c_void_p,)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_cookie_storage_save"
+LATEST = "ntapi_refresh_free"
 """The function that was added last."""

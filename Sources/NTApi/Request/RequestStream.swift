@@ -1,0 +1,104 @@
+/// A request whose body is read as lines or events, over all its connections.
+final class RequestStream: Sendable {
+    private struct State {
+        var parser: BodyParser
+        var reconnection: EventStreamReconnection
+        /// What is wrong with the body; nothing more is read of it.
+        var failure: APIError?
+    }
+
+    let format: BodyFormat
+    private let maximumSize: Int
+    private let state: Lock<State>
+
+    /// - Parameter http: what is sent first.
+    init(_ format: BodyFormat, _ http: HTTPRequest, _ options: APIOptions) {
+        self.format = format
+        maximumSize = http.settings.maximumResponseSize.map { Int(clamping: $0) } ?? LineSplitter.standardMaximumLength
+        let isWanted = options[.reconnect] == nil ? http.isIdempotent : (try? options.isOn(.reconnect)) ?? false
+        let reconnection = EventStreamReconnection(
+            reconnects: format == .serverEvents && isWanted,
+            maximumFailures: (try? options.number(.maximumFailures)).map { Int(clamping: $0) },
+            lastEventID: http.headers["Last-Event-ID"] ?? "")
+        let parser = BodyParser(format, maximumSize: maximumSize, lastEventID: reconnection.lastEventID)
+        state = Lock(State(parser: parser, reconnection: reconnection))
+    }
+
+    /// The request as it is sent on the next connection.
+    func request(_ http: HTTPRequest) -> HTTPRequest {
+        guard format != .bytes else { return http }
+        var http = http
+        // It bounds an element: a stream has no size.
+        http.settings.maximumResponseSize = nil
+        guard format == .serverEvents else {
+            if http.headers["Accept"] == ResolvedSettings.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
+            return http
+        }
+        for header in state.withLock({ $0.reconnection.headers }) { http.headers.set(header.name, header.value) }
+        return http
+    }
+
+    private static let acceptsLines = "application/x-ndjson, application/jsonl, application/json-seq, */*;q=0.5"
+
+    /// Whether the body of an answer is to be read; an error where it claims to be well and is something else.
+    func reads(_ head: ResponseHead) -> Result<Bool, APIError> {
+        guard format == .serverEvents else { return .success(true) }
+        var reconnection = state.withLock { $0.reconnection }
+        switch reconnection.answered(head, jitter: 0) {
+        case nil: return .success(true)
+        case .fail(let error) where head.status < 300: return .failure(error)
+        case .fail, .finish, .connectAgain: return .success(false)
+        }
+    }
+
+    /// Reads on to the end of the next element of a piece.
+    ///
+    /// - Parameter isLast: whether the body is whole with it.
+    /// - Returns: nil when the piece is used up, or makes no sense; see `failure`.
+    func next(_ piece: inout UnsafeRawBufferPointer, isLast: Bool) -> BodyElement? {
+        state.withLock { state in
+            guard state.failure == nil else { return nil }
+            do throws(APIError) {
+                let hasBytes = !piece.isEmpty
+                let element = try state.parser.next(&piece)
+                if hasBytes {
+                    let (lastEventID, retry) = state.parser.resumption
+                    state.reconnection.received(lastEventID: lastEventID, retry: retry)
+                }
+                if let element { return element }
+                return isLast ? try state.parser.last() : nil
+            } catch {
+                state.failure = error
+                return nil
+            }
+        }
+    }
+
+    var failure: APIError? { state.withLock { $0.failure } }
+
+    /// Whether the connection that ended is followed by another; the body of the one before has been read.
+    func ended(_ head: ResponseHead?, _ error: APIError?) -> EventStreamReconnection.Decision {
+        guard format == .serverEvents else { return .finish }
+        let jitter = Double.random(in: 0...1)
+        return state.withLock { state in
+            if let failure = state.failure { return .fail(failure) }
+            let answer = head.flatMap { state.reconnection.answered($0, retryAfter: $0.retryAfter(), jitter: jitter) }
+            let decision = answer ?? state.reconnection.ended(error, jitter: jitter)
+            if case .connectAgain = decision {
+                state.parser = BodyParser(
+                    format, maximumSize: maximumSize, lastEventID: state.reconnection.lastEventID)
+            }
+            return decision
+        }
+    }
+}
+
+extension ResponseHead {
+    /// The seconds that the server asks to wait for (RFC 9110, 10.2.3); nil when it does not, or not so that it could be
+    /// understood.
+    func retryAfter(now: Double = wallClockSeconds()) -> Double? {
+        guard let text = headers["Retry-After"] else { return nil }
+        if let seconds = Int64(text), seconds >= 0 { return Double(seconds) }
+        return HTTPDate.seconds(text, now: now).map { max(0, Double($0) - now) }
+    }
+}

@@ -1,0 +1,64 @@
+/// What a streaming request is made of, as long as nobody iterates.
+struct StreamSequenceSource: Sendable {
+    let client: APIClient
+    let command: String
+    let args: [APIArg]
+    let format: BodyFormat
+
+    /// Begins a request of its own.
+    func begin() -> StreamReading {
+        // A program that awaits need not run the main thread's mailbox; and pieces are read on a worker.
+        let request = client.request(
+            command, defaultArgs: [.handlers(.all, on: .background)],
+            args: args + [.responseThread(.anywhere), .dataThread(.background)])
+        let reader = StreamReader()
+        request.setBodyHandler(.reader(reader), format)
+        request.setHandler { reader.finish($0) }
+        request.resume()
+        return StreamReading(request: request, reader: reader)
+    }
+}
+
+/// A streaming request and who reads it. The request is cancelled when nobody refers to this any more.
+final class StreamReading: Sendable {
+    let request: APIRequest
+    let reader: StreamReader
+
+    init(request: APIRequest, reader: StreamReader) {
+        self.request = request
+        self.reader = reader
+    }
+
+    deinit { end() }
+
+    func end() {
+        request.cancel()
+        // Too late to cancel, perhaps: then only this holds up the end.
+        reader.dropPiece()
+    }
+}
+
+/// A loop over a stream. The request is cancelled when the loop is left, though the stream be kept.
+final class StreamLoop: Sendable {
+    private let reading: StreamReading
+
+    init(_ reading: StreamReading) { self.reading = reading }
+
+    deinit { reading.end() }
+
+    /// - Returns: nil at the end.
+    func next() async throws(APIError) -> BodyElement? {
+        let reading = reading
+        let next = await withTaskCancellationHandler {
+            await reading.reader.next()
+        } onCancel: {
+            reading.request.cancel()
+        }
+        switch next {
+        case .element(let element): return element
+        case .end(let response):
+            try response.get()
+            return nil
+        }
+    }
+}
