@@ -180,7 +180,7 @@ struct HandleProfile {
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
         settings = request.settings.withoutContext
-        isSecure = transfer.origin.scheme == "https"
+        isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
         mayListen = transfer.mayListen
@@ -190,7 +190,7 @@ struct HandleProfile {
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
-        return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
+        return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request) && mayListen == transfer.mayListen
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)
