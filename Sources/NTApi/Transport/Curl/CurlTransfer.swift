@@ -127,7 +127,9 @@ final class CurlTransfer {
         }
         if countsConnection { join(localPort) }
         // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies = context?.cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
+        if let cookies = context?.cookies {
+            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+        }
         return true
     }
 
