@@ -6,6 +6,7 @@ import threading
 
 __all__ = [
     "CANCELLED",
+    "DETACHED",
     "GENERIC",
     "HTTP_ERROR",
     "INVALID_JSON",
@@ -61,6 +62,7 @@ INVALID_JSON = ErrorCode("invalid JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
+DETACHED = ErrorCode("detached")
 INVALID_REQUEST = ErrorCode("invalid request")
 RESPONSE_TOO_LARGE = ErrorCode("response too large")
 GENERIC = ErrorCode("generic")
