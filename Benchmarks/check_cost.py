@@ -52,6 +52,10 @@ CASES = [
     Case("ntapi_perform", "raw", 1),
     Case("swift_callback", "parsed", 64),
     Case("swift_callback", "raw", 64),
+    Case("pycurl_multi", "parsed", 64, is_ours=False),
+    Case("pycurl_easy", "parsed", 1, is_ours=False),
+    Case("ntapi_asyncio", "parsed", 64),
+    Case("ntapi_sync", "parsed", 1),
 ]
 
 

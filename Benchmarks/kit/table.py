@@ -12,6 +12,7 @@ UNITS = {
     "cpu_ms": "ms CPU",
     "held_kb": "KB each",
     "wall_ms": "ms wall",
+    "pace_ms": "ms each",
     "calls": "calls",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kit.documents import HUGE, LARGE
 from kit.workloads.workload import Workload
 
 
@@ -88,6 +89,44 @@ def cold() -> list[Workload]:
             options={"warmup": "0"},
             rounds=15,
         )
+    ]
+
+
+def threads() -> list[Workload]:
+    """One network thread and more, on all cores, of which the server needs a part."""
+    clients = ("threads_1", "threads_2", "threads_4")
+    return [
+        Workload(
+            "threads-packed",
+            "4 MB JSON, compressed, 16 at once, not parsed",
+            dict.fromkeys(clients, 150),
+            mode="raw",
+            path="packed/huge.json",
+            size=HUGE,
+            at_once=16,
+            metric="pace_ms",
+            all_cores=True,
+            is_full=True,
+        ),
+        Workload(
+            "threads-large",
+            "100 KB JSON, 64 at once, TLS",
+            dict.fromkeys(clients, 4000),
+            server="tls",
+            path="large.json",
+            size=LARGE,
+            at_once=64,
+            metric="pace_ms",
+            all_cores=True,
+            is_full=True,
+        ),
+        Workload(
+            "threads-small",
+            "1 KB JSON, 64 at once, on one core",
+            dict.fromkeys(clients, 20000),
+            at_once=64,
+            is_full=True,
+        ),
     ]
 
 

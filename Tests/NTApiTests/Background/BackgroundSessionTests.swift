@@ -94,7 +94,7 @@ import Testing
     @Test func aCancelEndsTheTransfer() async throws {
         let client = try client("nginx")
         let request = client.request(
-            "slow/pattern-8M.bin", args: [.download(to: folder.path + "/f"), .responseThread(.background)])
+            "slow/pattern-8M.bin", args: [.download(to: folder.path + "/f"), .handlers(.all, on: .background)])
         let begun = Log<Bool>()
         request.setDownloadProgress { if $0.bytes > 0 { begun.append(true) } }
         request.resume()
@@ -130,7 +130,7 @@ import Testing
         do {
             let client = try client("nginx")
             let running = client.request(
-                "slow/pattern-8M.bin", args: [.download(to: path), .responseThread(.background), .timeout(7)])
+                "slow/pattern-8M.bin", args: [.download(to: path), .handlers(.all, on: .background), .timeout(7)])
             running.setDownloadProgress { if $0.bytes > 100_000 { begun.append(true) } }
             running.taskDescription = "the pattern"
             running.resume()
@@ -207,7 +207,8 @@ import Testing
             try record.run()
             try record.finish(
                 BackgroundOutcome(
-                    status: 201, headers: HTTPHeaders([("X-A", "b")]), url: "http://elsewhere/x", body: Array("{\"a\":1}".utf8),
+                    status: 201, headers: HTTPHeaders([("X-A", "b")]), url: "http://elsewhere/x",
+                    body: Array("{\"a\":1}".utf8),
                     ended: record.created + 5))
             if isRepeated { _ = try record.deliver() }
         }

@@ -1,5 +1,6 @@
-"""A program with a background session, for `test_background.py`, which kills it: begins what is asked for, and writes
-what it hears of it into a journal.
+"""A program with a background session, for `test_background.py`, which kills it.
+
+It begins what is asked for, and writes what it hears of it into a journal.
 """
 
 from __future__ import annotations

@@ -165,7 +165,8 @@ def test_an_orderly_end_keeps_what_runs(sessions: Sessions, servers: dict[str, s
     """A program that ends with a transfer on its way loses nothing, and ends soon."""
     program = f"""
 import ntapi
-client = ntapi.Client({servers["nginx"]!r}, configuration=ntapi.SessionConfiguration.background("photos", proxy=""))
+configuration = ntapi.SessionConfiguration.background("photos", proxy="")
+client = ntapi.Client({servers["nginx"]!r}, configuration=configuration)
 def ended(response):
     print(response.error.code, flush=True)
 client.begin("slow/pattern-8M.bin", ntapi.download({str(sessions.files / "f")!r}), ended)

@@ -93,7 +93,8 @@ extension BackgroundRecord {
         guard case .running = state, !HTTPRequest(method: method, url: url).isIdempotent else { return nil }
         return APIError(
             domain: .network, code: .network,
-            message: "the process ended while the \(method) of background transfer \(identifier) was on its way; the result "
+            message:
+                "the process ended while the \(method) of background transfer \(identifier) was on its way; the result "
                 + "is ambiguous: it is unknown whether the server acted on it, so it was not sent again")
     }
 }

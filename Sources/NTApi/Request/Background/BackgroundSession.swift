@@ -127,7 +127,8 @@ extension APIError {
     static func detached(_ identifier: String) -> APIError {
         APIError(
             domain: .cancelled, code: .detached,
-            message: "the background session \(quoted(identifier)) was closed, or its process ends: the transfer is kept, "
+            message:
+                "the background session \(quoted(identifier)) was closed, or its process ends: the transfer is kept, "
                 + "and goes on when the session is opened again")
     }
 }

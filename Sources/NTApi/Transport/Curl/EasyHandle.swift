@@ -134,7 +134,6 @@ final class EasyHandle {
             options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
-            if request.hasBody { options.setOwnConnection() }
         }
     }
 }

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
-    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
@@ -71,6 +71,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
@@ -78,7 +79,8 @@ class AsyncClient(BaseClient):
         is raised.
         """
         loop = asyncio.get_running_loop()
-        has_none = upload_progress is None and download_progress is None and data_handler is None
+        handlers = (upload_progress, download_progress, data_handler, decision_handler)
+        has_none = all(handler is None for handler in handlers)
         if has_none and self._may_be_short:
             call = LoopCall(self, loop_mailbox(loop), loop.create_future())
             if call.begin(command, args):
@@ -95,7 +97,7 @@ class AsyncClient(BaseClient):
                     call.cancel()
                     raise
         return await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
 
     async def _perform_long(
@@ -105,6 +107,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler],
         download_progress: Optional[ProgressHandler],
         data_handler: Optional[DataHandler],
+        decision_handler: Optional[DecisionHandler],
     ) -> Response:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -126,6 +129,7 @@ class AsyncClient(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         request.resume()
         try:
@@ -148,6 +152,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = await self.perform(
@@ -156,6 +161,7 @@ class AsyncClient(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         return response.raise_for_error()
 

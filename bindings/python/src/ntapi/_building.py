@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
-    from ._aliases import Args, DataHandler, ProgressHandler, ResponseHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
 
@@ -29,6 +29,7 @@ _HANDLER_OF = {
     "upload_progress_thread": Handler.UPLOAD_PROGRESS,
     "download_progress_thread": Handler.DOWNLOAD_PROGRESS,
     "data_thread": Handler.DATA,
+    "decision_thread": Handler.DECISION,
 }
 
 
@@ -47,17 +48,21 @@ def build(
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
     data_handler: Optional[DataHandler] = None,
+    decision_handler: Optional[DecisionHandler] = None,
 ) -> Request:
     """A suspended request.
 
-    `response_place` rules over what args say, `usual_place` where they say nothing. The data
-    handler's place is the response handler's where they say nothing of it.
+    `response_place` rules over what args say, `usual_place` where they say nothing. The places
+    of the data and the decision handler are the response handler's where they say nothing of them.
     """
     check_string(command, "the command")
     check_handler(handler)
     check_handler(upload_progress, "the upload progress handler")
     check_handler(download_progress, "the download progress handler")
     check_handler(data_handler, "the data handler")
+    check_handler(decision_handler, "the decision handler")
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(tuple(args))
     flat = flatten(args)
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
@@ -67,6 +72,7 @@ def build(
         Handler.UPLOAD_PROGRESS: upload_progress,
         Handler.DOWNLOAD_PROGRESS: download_progress,
         Handler.DATA: data_handler,
+        Handler.DECISION: decision_handler,
     }
     delivery = Delivery(client, _placed(client, flat, functions, usual_place, response_place))
     try:
@@ -99,7 +105,7 @@ def restore(
         Handler.UPLOAD_PROGRESS: upload_progress,
         Handler.DOWNLOAD_PROGRESS: download_progress,
     }
-    handlers = _placed(client, flatten(args), functions, usual_place)
+    handlers = _placed(client, flatten([args]), functions, usual_place)
     count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
     if not count:
         return []
@@ -122,7 +128,7 @@ def restore(
         delivery.handle = Handle(request, lib.ntapi_request_free)
         # With a hook that parses, it was recorded that the core does not.
         delivery.parses = "parse_json" in client._overridden
-        lib.ntapi_request_set_events(request, events, delivery.token)
+        _set_events(delivery, request, events)
         requests.append(Request(delivery.handle, delivery.outcome))
     return requests
 
@@ -141,7 +147,10 @@ def _placed(
             places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
     if response_place is not None:
         places[Handler.RESPONSE] = response_place
-    places.setdefault(Handler.DATA, places.get(Handler.RESPONSE, usual_place))
+    for kind in (Handler.DATA, Handler.DECISION):
+        places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
+    if functions.get(Handler.DECISION) is None and "decide" in client._overridden:
+        functions[Handler.DECISION] = client.decide
     return {
         kind: (places.get(kind, usual_place), function)
         for kind, function in functions.items()
@@ -171,7 +180,14 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     # What build_request or a default's provider raised. Dropping the handle ends the request
     # without a call.
     _same_thread.raise_kept()
+    _set_events(delivery, request, events)
+
+
+def _set_events(delivery: Delivery, request: int, events: int) -> None:
     lib.ntapi_request_set_events(request, events, delivery.token)
+    if events & Handler.DECISION:
+        kinds = int(delivery.client.decision_kinds)
+        lib.ntapi_request_set_decision_kinds(request, kinds)
 
 
 def _is_raw(arg: Arg) -> bool:
