@@ -77,7 +77,7 @@ def served(servers: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     folder = Path(servers["nginx_root"]) / f"background-{os.getpid()}"
     folder.mkdir()
     sums = {}
-    for number in range(5 + KILLS // 4):
+    for number in range(8 + KILLS // 2):
         # Most are on their way for a while, some are gone at once.
         size = rng.choice([0, 1, 70_000, 1_500_000, 2_500_000, 3_500_000])
         content = rng.randbytes(size)
