@@ -85,20 +85,20 @@ final class CurlTransfer {
 
     /// Whether its connection is told from others: where one may be shared.
     var countsConnection: Bool {
-        origin.scheme == "https" || exchange.request.settings.httpVersion == .http2
+        origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
     /// Whether it may do with a part of a connection.
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
-        if origin.scheme == "https" { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
+        if origin.isSecure { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
     /// Whether it matters if the server refuses the request unseen, and can be.
     var mayBeRefused: Bool {
         !exchange.request.isIdempotent
-            && (origin.scheme == "https" || exchange.request.settings.httpVersion == .http2)
+            && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
     /// Whether it may have to hear what libcurl says.
