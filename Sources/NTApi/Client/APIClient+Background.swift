@@ -13,16 +13,17 @@ extension APIClient {
     /// that its result is ambiguous. One that ended, but whose handler had not returned, is not sent: its handler is called
     /// with what was recorded, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen that before.
     ///
-    /// - Parameter args: say on which threads the handlers run, as `.responseThread(.anywhere)`; others have no effect.
+    /// - Parameter args: say, after the client's own, on which threads the handlers run; others have no effect.
     /// - Returns: none, when this is no background session, it cannot be used or it is closed.
     public func restoredRequests(args: [APIArg] = []) -> [APIRequest] {
         guard let background else { return [] }
         let settings = settings
+        let threads = HandlerThreads(self.args + args)
         return background.foundRequests { record in
             let built = Result { () throws(APIError) in try record.build(with: settings) }
             let request = APIRequest(
                 client: self, identifier: UInt64(clamping: record.identifier), command: record.command,
-                threads: HandlerThreads(args), built: built,
+                threads: threads, built: built,
                 background: BackgroundTransfer(background, record.identifier, found: record))
             request.taskDescription = record.description
             request.priority = record.priority

@@ -18,6 +18,8 @@ final class BackgroundSession: Sendable {
     /// Why every request of the session fails, when it could not be opened.
     let problem: APIError?
     private let store: BackgroundStore?
+    /// A forked child leaves the session to its parent: its lock may be held there by a thread that the child does not have.
+    private let generation = Fork.generation
     private let state: Lock<State>
 
     /// - Parameter root: the folder of all sessions; nil is that of the user.
@@ -44,6 +46,10 @@ final class BackgroundSession: Sendable {
     /// The store, while transfers may be begun.
     func opened() throws(APIError) -> BackgroundStore {
         if let problem { throw problem }
+        guard generation == Fork.generation else {
+            throw .invalidRequest(
+                "the background session \(quoted(identifier)) belongs to the process that this one was forked from")
+        }
         guard let store else { throw .detached(identifier) }
         return store
     }
@@ -52,6 +58,7 @@ final class BackgroundSession: Sendable {
 
     /// Lets go of the session: what is not finished stays for whoever opens it next, once those that run have been stopped.
     func detach() {
+        guard generation == Fork.generation else { return }
         let isIdle = state.withLock { state in
             state.isDetached = true
             return state.active == 0
@@ -86,6 +93,7 @@ final class BackgroundSession: Sendable {
     ///
     /// - Parameter make: called where the program has no request for a transfer, or has let go of it.
     func foundRequests(_ make: (BackgroundRecord) -> APIRequest) -> [APIRequest] {
+        guard generation == Fork.generation else { return [] }
         let found = state.withLock { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
         return found.sorted { BackgroundRecord.isBefore($0.0, $1.0) }.compactMap { record, request in
             if let request { return request }
