@@ -112,6 +112,8 @@ public final class APIRequest: Sendable {
     public let command: String
     /// What was built from the args; an error when they make no request.
     let built: Result<BuiltRequest, APIError>
+    /// Of a background session's request.
+    let background: BackgroundTransfer?
     let responseDestination: Destination
     let uploadProgressDestination: Destination
     let downloadProgressDestination: Destination
@@ -126,9 +128,10 @@ public final class APIRequest: Sendable {
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
-        built: Result<BuiltRequest, APIError>
+        built: Result<BuiltRequest, APIError>, background: BackgroundTransfer? = nil
     ) {
         self.client = client
+        self.background = background
         self.identifier = identifier
         self.command = command
         self.built = built
@@ -145,7 +148,9 @@ public final class APIRequest: Sendable {
     public var httpRequest: HTTPRequest? { try? built.get().http }
 
     /// The options that the args set.
-    public var options: APIOptions { (try? built.get())?.options ?? APIOptions() }
+    public var options: APIOptions {
+        (try? built.get())?.options ?? background?.found?.options ?? APIOptions()
+    }
 
     public var state: State {
         read(.cancelled) { shared in
