@@ -1859,7 +1859,8 @@ ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntap
                                                     void *user_data, ntapi_destroy_fn destroy);
 
 /** Says what the pieces of the body are read as that a request delivers as events (ntapi_request_set_events).
- *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. As with a handler of that
+ *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. The first piece of an answer
+ *  may have no bytes: it comes as soon as the head is there (ntapi_request_received_status). As with a handler of that
  *  format, the request connects again, and ends with an error when the body makes no sense.
  *  @param request the request, created suspended.
  *  @param format what its body is.

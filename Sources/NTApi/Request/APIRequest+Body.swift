@@ -50,9 +50,8 @@ extension APIRequest: BodySink {
         }
         switch route {
         case .success(let route):
-            if case .reader(let reader) = shared.withLock({ $0.handlers.body }) {
-                onWorker { _ in reader.headArrived() }
-            }
+            let posts = shared.withLock { $0.handlers.announcesHead && $0.machine.bodyBegins() }
+            if posts { onWorker { self.postData($0) } }
             return route
         case .failure(let error): return .refused(error)
         }
@@ -117,8 +116,7 @@ extension APIRequest: BodySink {
         let (taken, stream) = shared.withLock { ($0.machine.takeData(), $0.stream) }
         // The network goes on while the handler works.
         if taken.wasFull { change(.release(.sink)) }
-        guard taken.bytes != nil || taken.isLast else { return nil }
-        return BodyPiece(self, stream, taken.bytes ?? .empty, isLast: taken.isLast, receipt)
+        return taken.bytes.map { BodyPiece(self, stream, $0, isLast: taken.isLast, receipt) }
     }
 
     func dataReturned() {

@@ -63,6 +63,8 @@ public final class APIRequest: Sendable {
         var body: BodyHandler?
         /// What the body is read as.
         var format = BodyFormat.bytes
+        /// Whether a piece without bytes tells that the head of an answer is there.
+        var announcesHead = false
         var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
@@ -287,11 +289,17 @@ public final class APIRequest: Sendable {
         configure {
             $0.body = handler
             $0.format = handler == nil ? .bytes : format
+            if case .reader = handler { $0.announcesHead = true }
         }
     }
 
     /// Says what the pieces of the body are that are delivered as events.
-    package func setFormat(_ format: BodyFormat) -> Bool { configure { $0.format = format } }
+    package func setFormat(_ format: BodyFormat) -> Bool {
+        configure {
+            $0.format = format
+            $0.announcesHead = true
+        }
+    }
 
     /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
     ///

@@ -221,6 +221,11 @@ struct RequestMachine: Sendable {
         isCancelled ? .taken : data.append(bytes)
     }
 
+    /// The head of an answer has come whose body is read.
+    ///
+    /// - Returns: whether a job is to be posted that takes the data.
+    mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
+
     mutating func takeData() -> DataLane.Taken {
         if isCancelled { data.drop() }
         guard phase == .running || phase == .ending else { return DataLane.Taken() }
