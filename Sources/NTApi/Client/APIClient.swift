@@ -16,6 +16,7 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var isClosed = false
         var authenticator: Authenticator?
+        var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
     }
@@ -136,6 +137,16 @@ open class APIClient: @unchecked Sendable {
             let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
             hasAuthenticator.store(newValue != nil, ordering: .releasing)
             withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// What challenges were answered with for the whole session.
+    var answers: SessionAnswers {
+        state.withLock { state in
+            if let known = state.answers { return known }
+            let made = SessionAnswers()
+            state.answers = made
+            return made
         }
     }
 

@@ -30,10 +30,14 @@ extension APIRequest: ExchangeObserver {
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
+            shared.quietStatuses = shared.journey.quietStatuses
+            if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
+                shared.quietStatuses.formUnion([401, 407])
+            }
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)
             let transport =
                 shared.transport
@@ -135,7 +139,10 @@ extension APIRequest: ExchangeObserver {
                 return askForRedirect(to: next, head, result, deliveries)
             }
         }
-        if refusal == nil, waitsForCredentials(result, http, deliveries) { return }
+        if refusal == nil {
+            if waitsForCredentials(result, http, deliveries) { return }
+            if answersChallenge(result, http, deliveries) { return }
+        }
         if refusal == nil, connectsAgain(after: result, deliveries) { return }
         complete(result, refusal: refusal, deliveries)
     }
@@ -149,6 +156,7 @@ extension APIRequest: ExchangeObserver {
             if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
                 shared.journey.credentials?.generation = nil
             }
+            if next.digest == nil, next.headers["Authorization"] == nil { shared.journey.challenges?.server = .init() }
         }
         if !beginExchange(next) { finishCancelled(deliveries) }
     }
@@ -162,7 +170,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
             }
         }
     }

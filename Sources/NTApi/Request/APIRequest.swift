@@ -95,6 +95,8 @@ public final class APIRequest: Sendable {
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
+        /// Answers with one of these may be followed by another attempt, so that nobody else is to see their bodies.
+        var quietStatuses: Set<Int> = []
         /// What the request waits for now, and what ends that.
         var credentialWait: CredentialWait?
         var credentialTimer: EngineTimer?
