@@ -17,6 +17,8 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let turn: LoopTurn
+    /// Of the request's settings: asked for with each line of an answer.
+    let context: SessionContext?
     @exclusivity(unchecked) var clocks: ExchangeClocks
     @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
@@ -61,6 +63,7 @@ final class CurlTransfer {
         self.origin = origin
         self.url = url
         self.turn = turn
+        context = exchange.request.settings.context
         clocks = ExchangeClocks(
             begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         holds = exchange.firstHolds
@@ -127,7 +130,7 @@ final class CurlTransfer {
         }
         if countsConnection { join(localPort) }
         // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
+        if let cookies = context?.cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
         return true
     }
 
@@ -203,7 +206,7 @@ final class CurlTransfer {
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
         // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
-        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
+        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -214,8 +217,6 @@ final class CurlTransfer {
         }
     }
 
-    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
-
     private func bytesMoved() {
         clocks.bytesMoved(turn.now)
         seat.connection?.lastActivity = turn.now
@@ -223,7 +224,7 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
-        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
+        if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break

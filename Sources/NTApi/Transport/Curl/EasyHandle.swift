@@ -48,7 +48,7 @@ final class EasyHandle {
             reset()
             setUp(transfer, in: multi, &options)
         }
-        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+        if let engine = transfer.context?.cookies?.engine {
             engine.attach(easy)
             cookies = (engine, true)
         }
