@@ -19,6 +19,7 @@ struct inputs {
     size_t *length;
     ntapi_event *events;
     ntapi_watch *watch;
+    ntapi_server_event *server_event;
 };
 
 enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
@@ -195,7 +196,8 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     ntapi_error *error = NULL;
     ntapi_event event = {0};
     ntapi_watch watch = {.descriptor = -1};
-    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch};
+    ntapi_server_event server_event = {0};
+    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch, &server_event};
     int before = destroys;
     int result = export->call(handles, &in);
     ntapi_response_free(watch.response);
@@ -240,7 +242,7 @@ static void call_all_null(void *user_data, ntapi_http_request *http_request) {
         void *handles[3] = {NULL};
         for (int i = 0; i < exports[e].count; i++)
             handles[i] = live[exports[e].kinds[i]];
-        const struct inputs nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+        const struct inputs nothing = {0};
         exports[e].call(handles, &nothing);
         calls++;
     }

@@ -10,6 +10,7 @@ extension APIRequest: BodySink {
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
+        if shared.withLock({ $0.journey.credentials?.mayRefresh(head.status) ?? false }) { return .memory }
         let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
         guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }

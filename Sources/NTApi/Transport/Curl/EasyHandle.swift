@@ -20,6 +20,9 @@ final class EasyHandle {
     @exclusivity(unchecked) private var customMethod: String?
     /// Of the transfer's session, and whether the handle has them at the moment.
     @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
+    /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
+    /// nothing makes it forget that: neither another request nor a reset.
+    @exclusivity(unchecked) private(set) var isReusable = true
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -118,6 +121,7 @@ final class EasyHandle {
             headers = try HeaderLines(of: request)
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
             options.set(CURLOPT_USERAGENT, headers.userAgent)
+            if headers.hasHost { isReusable = false }
         }
         let kind = HandleMessage(of: request)
         if kind == .get, message == .copiedBody { options.removeBody() }
@@ -134,7 +138,6 @@ final class EasyHandle {
             options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
-            if request.hasBody { options.setOwnConnection() }
         }
     }
 }

@@ -139,16 +139,6 @@ struct EasyOptions {
         set(CURLOPT_SSL_OPTIONS, mask)
     }
 
-    /// For a request that libcurl first sends without its body, to be challenged.
-    ///
-    /// libcurl before 8.8 notes that it does so not with the request but with the connection, and does not always take the
-    /// note back: the next request on it, whoever's it is, would be sent without its body, too.
-    mutating func setOwnConnection() {
-        set(CURLOPT_FRESH_CONNECT, 1)
-        set(CURLOPT_FORBID_REUSE, 1)
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
-    }
-
     private mutating func setIdentity(_ identity: ConnectionIdentity) {
         if let certificate = identity.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
         if let key = identity.clientKey { set(CURLOPT_SSLKEY, key) }

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
-    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
@@ -71,6 +71,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
@@ -81,6 +82,7 @@ class AsyncClient(BaseClient):
             upload_progress is None
             and download_progress is None
             and data_handler is None
+            and decision_handler is None
             and self._may_be_short
         ):
             call = self._call(command, args)
@@ -91,7 +93,7 @@ class AsyncClient(BaseClient):
                     await _end(call, error)
                     raise
         return await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
 
     def _call(self, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
@@ -107,6 +109,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler],
         download_progress: Optional[ProgressHandler],
         data_handler: Optional[DataHandler],
+        decision_handler: Optional[DecisionHandler],
     ) -> Response:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -128,6 +131,7 @@ class AsyncClient(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         request.resume()
         try:
@@ -150,6 +154,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         # Not by way of `perform`: one coroutine costs less than one in another.
@@ -157,6 +162,7 @@ class AsyncClient(BaseClient):
             upload_progress is None
             and download_progress is None
             and data_handler is None
+            and decision_handler is None
             and self._may_be_short
         ):
             call = self._call(command, args)
@@ -168,7 +174,7 @@ class AsyncClient(BaseClient):
                     raise
                 return response.raise_for_error()
         response = await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
         return response.raise_for_error()
 

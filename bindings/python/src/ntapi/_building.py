@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
-    from ._aliases import Args, DataHandler, ProgressHandler, ResponseHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
 
@@ -28,6 +28,7 @@ _HANDLER_OF = {
     "upload_progress_thread": Handler.UPLOAD_PROGRESS,
     "download_progress_thread": Handler.DOWNLOAD_PROGRESS,
     "data_thread": Handler.DATA,
+    "decision_thread": Handler.DECISION,
 }
 
 
@@ -46,17 +47,21 @@ def build(
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
     data_handler: Optional[DataHandler] = None,
+    decision_handler: Optional[DecisionHandler] = None,
 ) -> Request:
     """A suspended request.
 
-    `response_place` rules over what args say, `usual_place` where they say nothing. The data
-    handler's place is the response handler's where they say nothing of it.
+    `response_place` rules over what args say, `usual_place` where they say nothing. The places
+    of the data and the decision handler are the response handler's where they say nothing of them.
     """
     check_string(command, "the command")
     check_handler(handler)
     check_handler(upload_progress, "the upload progress handler")
     check_handler(download_progress, "the download progress handler")
     check_handler(data_handler, "the data handler")
+    check_handler(decision_handler, "the decision handler")
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(tuple(args))
     flat = flatten(args)
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
@@ -67,7 +72,8 @@ def build(
             places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
     if response_place is not None:
         places[Handler.RESPONSE] = response_place
-    places.setdefault(Handler.DATA, places.get(Handler.RESPONSE, usual_place))
+    for kind in (Handler.DATA, Handler.DECISION):
+        places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
 
     handlers: dict[Handler, tuple[Place, Callable[..., object]]] = {}
 
@@ -79,6 +85,9 @@ def build(
     add(Handler.UPLOAD_PROGRESS, upload_progress)
     add(Handler.DOWNLOAD_PROGRESS, download_progress)
     add(Handler.DATA, data_handler)
+    if decision_handler is None and "decide" in client._overridden:
+        decision_handler = client.decide
+    add(Handler.DECISION, decision_handler)
     delivery = Delivery(client, handlers)
     try:
         _create_in_c(delivery, command, flat)
@@ -115,6 +124,8 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     # without a call.
     _same_thread.raise_kept()
     lib.ntapi_request_set_events(request, events, delivery.token)
+    if events & Handler.DECISION:
+        lib.ntapi_request_set_decision_kinds(request, int(client.decision_kinds))
 
 
 def _is_raw(arg: Arg) -> bool:

@@ -7,6 +7,7 @@ import threading
 from . import _hooks, _registry, _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import append_args
+from ._authenticator import Authenticator
 from ._background import background_mailbox
 from ._building import build
 from ._checks import check_string
@@ -25,12 +26,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler, ResponseHandler
+    from ._aliases import (
+        Args,
+        DataHandler,
+        DecisionHandler,
+        PlaceLike,
+        ProgressHandler,
+        ResponseHandler,
+    )
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
 
-_OWN = frozenset({"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden"})
+_OWN = frozenset(
+    {"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden", "_authenticator"}
+)
 """What BaseClient.__init__ sets."""
 
 
@@ -76,6 +86,7 @@ class BaseClient(Hooks):
         self._pending: set[Owed] = set()
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
+        self._authenticator: Optional[Authenticator] = None
         self._find_overridden()
         _hooks.install(self, pointer, self._overridden)
         if args:
@@ -143,6 +154,22 @@ class BaseClient(Hooks):
         self._log_flags = LogFlags(flags)
         lib.ntapi_client_set_log_flags(self._handle.pointer, int(flags))
 
+    @property
+    def authenticator(self) -> Optional[Authenticator]:
+        """Gives the client's requests credentials that expire; None, as at first, does not.
+
+        For requests begun from now on.
+        """
+        return self._authenticator
+
+    @authenticator.setter
+    def authenticator(self, authenticator: Optional[Authenticator]) -> None:
+        if authenticator is not None and not isinstance(authenticator, Authenticator):
+            raise TypeError(f"an Authenticator or None is expected, not {authenticator!r}")
+        pointer = None if authenticator is None else authenticator._handle.pointer
+        lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
+        self._authenticator = authenticator
+
     def begin(
         self,
         command: str = "",
@@ -152,6 +179,7 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Request:
         """Begins a request and returns at once.
 
@@ -169,6 +197,7 @@ class BaseClient(Hooks):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         request.resume()
         return request
@@ -182,6 +211,7 @@ class BaseClient(Hooks):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
         return build(
@@ -193,6 +223,7 @@ class BaseClient(Hooks):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
 
     def _usual_place(self, has_handler: bool) -> Place:

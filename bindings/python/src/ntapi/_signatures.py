@@ -330,7 +330,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_authenticator_token": (c_char_p, (c_void_p,)),
     "ntapi_authenticator_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_authenticator_set_statuses": (c_int, (c_void_p, POINTER(c_int), c_size_t)),
+    "ntapi_authenticator_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
     "ntapi_authenticator_add_origin": (c_int, (c_void_p, c_char_p)),
     "ntapi_authenticator_set_timeout": (c_int, (c_void_p, c_double)),
     "ntapi_authenticator_set_mailbox": (c_int, (c_void_p, c_void_p)),

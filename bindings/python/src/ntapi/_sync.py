@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Args, DataHandler, ProgressHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._typing import Self
@@ -53,6 +53,7 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """Performs a request and waits for its response, whose `error` says what went wrong.
 
@@ -60,7 +61,8 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
-        has_none = upload_progress is None and download_progress is None and data_handler is None
+        handlers = (upload_progress, download_progress, data_handler, decision_handler)
+        has_none = all(handler is None for handler in handlers)
         if has_none and self._may_be_short:
             response = _thread_call.perform(self, command, args)
             if response is not None:
@@ -75,6 +77,7 @@ class Client(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         outcome = request._outcome
         try:
@@ -94,6 +97,7 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = self.perform(
@@ -102,6 +106,7 @@ class Client(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         return response.raise_for_error()
 

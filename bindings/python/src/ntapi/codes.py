@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 __all__ = [
+    "AUTHENTICATION",
     "CANCELLED",
     "GENERIC",
     "HTTP_ERROR",
@@ -59,6 +60,7 @@ TIMEOUT = ErrorCode("timeout")
 TLS = ErrorCode("TLS")
 INVALID_JSON = ErrorCode("invalid JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
+AUTHENTICATION = ErrorCode("authentication failed")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
 INVALID_REQUEST = ErrorCode("invalid request")
