@@ -53,6 +53,9 @@ final class CurlTransfer {
     @exclusivity(unchecked) var connectionsUsed = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.
     @exclusivity(unchecked) private var challengesAnswered = 0
+    /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
+    @exclusivity(unchecked) private var handshakes = 0
+    @exclusivity(unchecked) private var question: ConnectionQuestion?
     @exclusivity(unchecked) private var progress = ProgressReporter()
 
     init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
@@ -118,7 +121,7 @@ final class CurlTransfer {
 
     /// A connection is ready and the request is about to be sent. False stops it.
     func connectionIsReady(localPort: Int) -> Bool {
-        guard beginsWithoutDoubt() else { return false }
+        guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
         if connectionsUsed > 1 {
@@ -152,6 +155,27 @@ final class CurlTransfer {
         return false
     }
 
+    /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.
+    private func certificateIsTrusted() -> Bool {
+        let trust = exchange.request.settings.trust
+        guard trust != .verified, origin.scheme == "https", let easy = handle?.easy else { return true }
+        let chain = ShownCertificates.chain(easy)
+        handshakes += 1
+        var opened = 0
+        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
+        switch trust {
+        case .verified: return true
+        case .inspected:
+            question = .certificates(chain)
+            return stop(.tls, "the server's certificate was not accepted")
+        case .pinned(let leaf):
+            // Each time on a connection whose handshake the chain is of: with Digest there are two.
+            if chain.first == leaf, opened == handshakes { return true }
+            question = .otherCertificate
+            return stop(.tls, "the server's certificate is not the one that was trusted")
+        }
+    }
+
     /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
     /// no second attempt of the same, and counts anew.
     private func beginsWithoutDoubt() -> Bool {
@@ -169,6 +193,17 @@ final class CurlTransfer {
     var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
 
     private static let maximumChallenges = 5
+
+    /// What the program may be asked about a transfer that libcurl gave up.
+    private func question(_ code: CURLcode) -> ConnectionQuestion? {
+        if let question { return question }
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return .untrusted
+        default:
+            guard !wasConnected, let easy = handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else { return nil }
+            return .proxyCredential
+        }
+    }
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
@@ -325,6 +360,7 @@ final class CurlTransfer {
             result.error = reason
         } else if code != CURLE_OK, !endsWithHead {
             result.error = failure ?? curlFailure(code).error
+            result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
                 domain: .network, code: .network,

@@ -213,6 +213,7 @@ extension TransferSettings {
     fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
+                && self.trust == other.trust
                 && self.caFile == other.caFile && self.proxy == other.proxy
                 && self.session?.identity == other.session?.identity
     }
