@@ -53,6 +53,8 @@ open class APIClient: @unchecked Sendable {
     public let sessionKind: SessionConfiguration.Kind?
     /// The cookies of the session; nil when the client was made without a configuration.
     public let cookies: CookieStorage?
+    /// The transfers of a background session.
+    let background: BackgroundSession?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -70,6 +72,7 @@ open class APIClient: @unchecked Sendable {
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
 
@@ -83,6 +86,7 @@ open class APIClient: @unchecked Sendable {
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
 

@@ -51,7 +51,7 @@ extension APIRequest {
             switch stream.ended(result.head, result.error) {
             case .finish: return false
             case .connectAgain(let seconds):
-                guard !pause(seconds, result.error, deliveries) else { return true }
+                guard !pause(seconds, after: result, deliveries) else { return true }
                 result.error = Self.outOfTime
             case .fail(let error):
                 // An HTTP error tells more of itself.
@@ -68,7 +68,7 @@ extension APIRequest {
     )
 
     /// - Returns: false when the request is out of time before the next connection.
-    private func pause(_ seconds: Double, _ error: APIError?, _ deliveries: DeliveryBatch) -> Bool {
+    private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         let moment = MonotonicTime.now().advanced(bySeconds: seconds)
         let (isCancelled, isInTime) = shared.withLock { shared in
             let isInTime = moment < shared.journey.deadline
@@ -83,11 +83,18 @@ extension APIRequest {
             finishCancelled(deliveries)
             return true
         }
-        let reason = error.map { "\($0)" } ?? "the server has closed the stream"
-        log(error == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(seconds) s")
+        logPause(seconds, after: result)
         let timer = runtime.engine.schedule(at: moment) { self.onWorker { self.connectAgain($0) } }
         shared.withLock { $0.pause?.timer = timer }
         return true
+    }
+
+    private func logPause(_ seconds: Double, after result: ExchangeResult) {
+        let status = result.head?.status ?? 0
+        let problem = result.error?.description ?? (status < 300 ? nil : "HTTP \(HTTPStatus.text(status))")
+        let reason = problem ?? "the server has closed the stream"
+        let milliseconds = Int((seconds * 1000).rounded())
+        log(problem == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(milliseconds) ms")
     }
 
     private func connectAgain(_ deliveries: DeliveryBatch) {

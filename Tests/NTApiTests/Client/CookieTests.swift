@@ -118,6 +118,19 @@ import Testing
         #expect(try await sent(by: client) == "b=3; a=1")
     }
 
+    /// libcurl goes on taking the name in a Host header for the cookies' host when a handle is used again.
+    @Test func aHostHeaderIsForItsRequestOnly() async throws {
+        let (client, plain) = (try client(), try TestClient.of("fault"))
+        for round in 0..<5 {
+            _ = try await plain.send("echo", args: [.header("Host", "elsewhere.test")])
+            _ = await onThread { plain.perform("echo", args: [.header("Host", "elsewhere.test")]) }
+            _ = try await client.send("set-cookie", args: [.url("set", "a=\(round); Path=/")])
+            #expect(try await sent(by: client) == "a=\(round)")
+            #expect(await onThread { client.perform("echo").json?["header"]?["cookie"]?.string } == "a=\(round)")
+        }
+        #expect(client.cookies?.cookies.map(\.domain) == ["127.0.0.1"])
+    }
+
     // MARK: Redirects
 
     @Test func eachHopSendsAndTakes() async throws {

@@ -17,6 +17,8 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let turn: LoopTurn
+    /// Of the request's settings: asked for with each line of an answer.
+    let context: SessionContext?
     @exclusivity(unchecked) var clocks: ExchangeClocks
     @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
@@ -61,6 +63,7 @@ final class CurlTransfer {
         self.origin = origin
         self.url = url
         self.turn = turn
+        context = exchange.request.settings.context
         clocks = ExchangeClocks(
             begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         holds = exchange.firstHolds
@@ -88,20 +91,20 @@ final class CurlTransfer {
 
     /// Whether its connection is told from others: where one may be shared.
     var countsConnection: Bool {
-        origin.scheme == "https" || exchange.request.settings.httpVersion == .http2
+        origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
     /// Whether it may do with a part of a connection.
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
-        if origin.scheme == "https" { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
+        if origin.isSecure { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
     /// Whether it matters if the server refuses the request unseen, and can be.
     var mayBeRefused: Bool {
         !exchange.request.isIdempotent
-            && (origin.scheme == "https" || exchange.request.settings.httpVersion == .http2)
+            && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
     /// Whether it may have to hear what libcurl says.
@@ -127,7 +130,9 @@ final class CurlTransfer {
         }
         if countsConnection { join(localPort) }
         // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
+        if let cookies = context?.cookies {
+            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+        }
         return true
     }
 
@@ -203,7 +208,7 @@ final class CurlTransfer {
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
         // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
-        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
+        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -214,8 +219,6 @@ final class CurlTransfer {
         }
     }
 
-    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
-
     private func bytesMoved() {
         clocks.bytesMoved(turn.now)
         seat.connection?.lastActivity = turn.now
@@ -223,7 +226,7 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
-        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
+        if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break

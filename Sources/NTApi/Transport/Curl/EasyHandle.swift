@@ -20,6 +20,9 @@ final class EasyHandle {
     @exclusivity(unchecked) private var customMethod: String?
     /// Of the transfer's session, and whether the handle has them at the moment.
     @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
+    /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
+    /// nothing makes it forget that: neither another request nor a reset.
+    @exclusivity(unchecked) private(set) var isReusable = true
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -45,7 +48,7 @@ final class EasyHandle {
             reset()
             setUp(transfer, in: multi, &options)
         }
-        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+        if let engine = transfer.context?.cookies?.engine {
             engine.attach(easy)
             cookies = (engine, true)
         }
@@ -118,6 +121,7 @@ final class EasyHandle {
             headers = try HeaderLines(of: request)
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
             options.set(CURLOPT_USERAGENT, headers.userAgent)
+            if headers.hasHost { isReusable = false }
         }
         let kind = HandleMessage(of: request)
         if kind == .get, message == .copiedBody { options.removeBody() }
@@ -176,7 +180,7 @@ struct HandleProfile {
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
         settings = request.settings.withoutContext
-        isSecure = transfer.origin.scheme == "https"
+        isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
         mayListen = transfer.mayListen
@@ -186,7 +190,7 @@ struct HandleProfile {
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
-        return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
+        return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request) && mayListen == transfer.mayListen
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from . import arg, codes
 from ._arg import Arg
-from ._decision import Decision
 from ._authenticator import Authenticator, Refresh, Token
+from ._decision import Challenge, Decision
 from ._defaults import defaults
 from ._enums import (
     CachePolicy,
+    ChallengeKind,
     Clock,
     DecisionKind,
     ErrorDomain,
@@ -94,6 +95,8 @@ __all__ = [
     "AsyncClient",
     "Authenticator",
     "CachePolicy",
+    "Challenge",
+    "ChallengeKind",
     "Client",
     "Clock",
     "Cookie",

@@ -1,0 +1,451 @@
+/* Section 6 of the header: bodies that are read as JSON lines or server-sent events, by handlers and piece by piece. */
+#include "support.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *const lines[] = {"{\"n\":1}", "[2,\"é€𝄞\"]", "\"three\"", "null", "{\"last\":true}"};
+static const char *const events[] = {"message|first|1", "münze|é\n€𝄞|1", "message||2"};
+
+/** What a handler was told, a line of text each. */
+struct told {
+    witness seen;
+    char *texts[4096];
+    int count;
+    int destroys;
+    int limit; /* after so many the request is cancelled */
+    ntapi_request *request;
+};
+
+static void told_init(struct told *self) {
+    memset(self, 0, sizeof *self);
+    witness_init(&self->seen);
+}
+
+static void told_free(struct told *self) {
+    for (int i = 0; i < self->count; i++)
+        free(self->texts[i]);
+    witness_free(&self->seen);
+}
+
+static void add(struct told *self, const char *text) {
+    assert_true(self->count < 4096);
+    self->seen.out_of_order += self->seen.responses > 0 || self->destroys > 0;
+    self->texts[self->count++] = strdup(text);
+    if (self->count == self->limit)
+        check_ok(ntapi_request_cancel(self->request));
+}
+
+static void take_json(void *user_data, const ntapi_json *value) {
+    add(user_data, ntapi_json_text(value));
+}
+
+static void event_text(const ntapi_server_event *event, char text[static 256]) {
+    assert_int_equal(strlen(event->data), event->length);
+    snprintf(text, 256, "%s|%s|%s", event->type, event->data, event->last_event_id);
+}
+
+static void take_event(void *user_data, const ntapi_server_event *event) {
+    char text[256];
+    event_text(event, text);
+    add(user_data, text);
+}
+
+static void told_destroy(void *user_data) {
+    struct told *self = user_data;
+    self->destroys++;
+}
+
+static void check_told(const struct told *self, const char *const *expected, size_t count) {
+    assert_int_equal(self->count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(self->texts[i], expected[i]);
+}
+
+/** A suspended request in the background for a command that may have a query. */
+static ntapi_request *make(ntapi_client *client, const char *command) {
+    char path[256];
+    ntapi_args *background = ntapi_args_create();
+    check_ok(ntapi_args_thread(background, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_args *args = split_query(command, background, path);
+    ntapi_request *request = ntapi_client_create_request(client, path, args);
+    assert_non_null(request);
+    ntapi_args_free(background);
+    ntapi_args_free(args);
+    return request;
+}
+
+static void run(struct told *self, ntapi_client *client, const char *command, bool of_events) {
+    self->request = make(client, command);
+    check_ok(ntapi_request_set_handler(self->request, witness_response, &self->seen, witness_destroy));
+    if (of_events)
+        check_ok(ntapi_request_set_server_event_handler(self->request, take_event, self, told_destroy));
+    else
+        check_ok(ntapi_request_set_json_lines_handler(self->request, take_json, self, told_destroy));
+    check_ok(ntapi_request_resume(self->request));
+    witness_wait(&self->seen, 1);
+    assert_int_equal(ntapi_drain(PATIENCE), 0);
+    witness_check_once(&self->seen);
+    assert_int_equal(self->destroys, 1);
+    ntapi_request_free(self->request);
+}
+
+/** A token that no other test has. */
+static const char *token(void) {
+    static char text[32];
+    static int count;
+    snprintf(text, sizeof text, "c%d.%d", (int)getpid(), count++);
+    return text;
+}
+
+/* ---- Handlers ---- */
+
+static void lines_are_told_however_they_are_cut(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    for (int at = -1; at <= 55; at++) {
+        char command[64];
+        snprintf(command, sizeof command, at < 0 ? "split/lines?each=%d" : "split/lines?at=%d", at < 0 ? 1 : at);
+        struct told told;
+        told_init(&told);
+        run(&told, client, command, false);
+        assert_null(witness_code(&told.seen));
+        check_told(&told, lines, 5);
+        told_free(&told);
+    }
+    ntapi_client_free(client);
+}
+
+static void events_are_told_however_they_are_cut(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    for (int at = -1; at <= 110; at += 3) {
+        char command[64];
+        snprintf(command, sizeof command, at < 0 ? "split/events?each=%d&token=%s" : "split/events?at=%d&token=%s",
+                 at < 0 ? 1 : at, token());
+        struct told told;
+        told_init(&told);
+        run(&told, client, command, true);
+        assert_null(witness_code(&told.seen));
+        assert_int_equal(ntapi_response_status(told.seen.response), 204);
+        check_told(&told, events, 3);
+        told_free(&told);
+    }
+    ntapi_client_free(client);
+}
+
+static void a_bad_line_is_an_error(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    struct told told;
+    told_init(&told);
+    run(&told, client, "lines?bad=3&hold=1", false);
+    const ntapi_error *error = ntapi_response_error(told.seen.response);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_JSON);
+    assert_non_null(strstr(ntapi_error_message(error), "line 3"));
+    assert_int_equal(told.count, 2);
+    told_free(&told);
+    ntapi_client_free(client);
+}
+
+static void a_stream_goes_on_over_connections(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    const char *const ends[] = {"close", "reset", "mid"};
+    for (int i = 0; i < 3; i++) {
+        char command[96], own[32];
+        snprintf(own, sizeof own, "%s", token());
+        snprintf(command, sizeof command, "events?token=%s&end=%s&per=4&total=6", own, ends[i]);
+        struct told told;
+        told_init(&told);
+        run(&told, client, command, true);
+        assert_null(witness_code(&told.seen));
+        assert_int_equal(told.count, 6);
+        assert_string_equal(told.texts[5], "message|{\"n\":6}|6");
+        told_free(&told);
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_url(args, "token", own));
+        ntapi_json *seen = fetch(client, "seen", args);
+        assert_int_equal(ntapi_json_int(seen, "count", 0), 3);
+        assert_int_equal(ntapi_json_get_type(seen, "requests[0].header[\"last-event-id\"]"), NTAPI_JSON_TYPE_ABSENT);
+        check_string(seen, "requests[1].header[\"last-event-id\"]", "4");
+        check_string(seen, "requests[2].header[\"last-event-id\"]", "6");
+        ntapi_json_free(seen);
+    }
+    ntapi_client_free(client);
+}
+
+static void a_cancel_in_a_handler_is_the_last_word(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    const char *const commands[] = {"lines?count=1000", "events?per=5&retry=100000"};
+    for (int i = 0; i < 2; i++) {
+        struct told told;
+        told_init(&told);
+        told.limit = 3;
+        char command[96];
+        snprintf(command, sizeof command, "%s&token=%s", commands[i], token());
+        run(&told, client, command, i == 1);
+        assert_ptr_equal(witness_code(&told.seen), NTAPI_CODE_CANCELLED);
+        assert_int_equal(told.count, 3);
+        told_free(&told);
+    }
+    ntapi_client_free(client);
+}
+
+static void options_say_how_long_to_try(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    char command[96];
+    snprintf(command, sizeof command, "events?fails=9&token=%s", token());
+    struct told told;
+    told_init(&told);
+    told.request = make(client, command);
+    ntapi_request_free(told.request);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_FAILURES, "1"));
+    check_ok(ntapi_client_set_args(client, args));
+    ntapi_args_free(args);
+    run(&told, client, command, true);
+    assert_ptr_equal(witness_code(&told.seen), NTAPI_CODE_HTTP_ERROR);
+    assert_int_equal(ntapi_response_status(told.seen.response), 503);
+    told_free(&told);
+    ntapi_client_free(client);
+}
+
+/* ---- Piece by piece ---- */
+
+static ntapi_event next_event(ntapi_mailbox *mailbox) {
+    ntapi_event event = {0};
+    while (ntapi_mailbox_take(mailbox, &event, 1) == 0) {
+        struct pollfd entry = {ntapi_mailbox_fd(mailbox), POLLIN, 0};
+        assert_int_equal(poll(&entry, 1, (int)(PATIENCE * 1000)), 1);
+    }
+    return event;
+}
+
+static ntapi_request *begin_pull(ntapi_client *client, const char *command, ntapi_mailbox *mailbox,
+                                 ntapi_data_format format) {
+    char path[256];
+    ntapi_args *place = ntapi_args_create();
+    check_ok(ntapi_args_mailbox(place, NTAPI_HANDLER_ALL, mailbox));
+    ntapi_args *args = split_query(command, place, path);
+    ntapi_request *request = ntapi_client_create_request(client, path, args);
+    ntapi_args_free(place);
+    ntapi_args_free(args);
+    check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE | NTAPI_HANDLER_DATA, NULL));
+    check_ok(ntapi_request_set_data_format(request, format));
+    check_ok(ntapi_request_resume(request));
+    return request;
+}
+
+static void lines_are_pulled(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_request *request = begin_pull(client, "split/lines?each=1", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
+    int count = 0;
+    ntapi_event event;
+    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
+        ntapi_server_event none;
+        assert_false(ntapi_data_next_server_event(NULL, &none));
+        for (const ntapi_json *value; (value = ntapi_data_next_json(event.data)) != NULL; count++)
+            assert_string_equal(ntapi_json_text(value), lines[count]);
+        assert_null(ntapi_data_next_json(event.data));
+        ntapi_data_free(event.data);
+        assert_null(ntapi_data_next_json(event.data));
+    }
+    assert_int_equal(count, 5);
+    assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
+    assert_null(code_of(event.response));
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+static void pickles_are_pulled(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_request *request = begin_pull(client, "lines?count=100", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
+    int count = 0;
+    ntapi_event event;
+    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
+        size_t length;
+        for (const char *pickle; (pickle = ntapi_data_next_json_pickle(event.data, &length)) != NULL; count++) {
+            assert_int_equal(pickle[0], '\x80');
+            assert_int_equal(pickle[length - 1], '.');
+        }
+        assert_int_equal(length, 0);
+        ntapi_data_free(event.data);
+    }
+    assert_int_equal(count, 100);
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+/* What is freed unread is passed over, and what begins in it is read whole. */
+static void pieces_that_nobody_reads_are_passed_over(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_request *request = begin_pull(client, "split/lines?at=10", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
+    ntapi_event event = next_event(mailbox);
+    assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
+    ntapi_data_free(event.data);
+    const char *last = NULL;
+    char text[64] = "";
+    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
+        for (const ntapi_json *value; (value = ntapi_data_next_json(event.data)) != NULL; last = text)
+            snprintf(text, sizeof text, "%s", ntapi_json_text(value));
+        ntapi_data_free(event.data);
+    }
+    assert_null(code_of(event.response));
+    assert_non_null(last);
+    assert_string_equal(last, lines[4]);
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+static void events_are_pulled_over_connections(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    char command[96];
+    snprintf(command, sizeof command, "events?end=mid&token=%s", token());
+    ntapi_request *request = begin_pull(client, command, mailbox, NTAPI_DATA_FORMAT_SERVER_EVENTS);
+    int count = 0;
+    ntapi_event event;
+    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
+        ntapi_server_event found;
+        assert_false(ntapi_data_next_server_event(event.data, NULL));
+        while (ntapi_data_next_server_event(event.data, &found)) {
+            char text[256], expected[64];
+            count++;
+            event_text(&found, text);
+            snprintf(expected, sizeof expected, "message|{\"n\":%d}|%d", count, count);
+            assert_string_equal(text, expected);
+        }
+        ntapi_data_free(event.data);
+    }
+    assert_int_equal(count, 9);
+    assert_int_equal(ntapi_response_status(event.response), 204);
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+static void a_piece_is_what_it_was_asked_to_be(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_request *request = begin_pull(client, "split/lines", mailbox, NTAPI_DATA_FORMAT_BYTES);
+    ntapi_event event = next_event(mailbox);
+    size_t length = 5;
+    ntapi_server_event found;
+    assert_null(ntapi_data_next_json(event.data));
+    assert_null(ntapi_data_next_json_pickle(event.data, &length));
+    assert_int_equal(length, 0);
+    assert_false(ntapi_data_next_server_event(event.data, &found));
+    check_too_late(ntapi_request_set_data_format(request, NTAPI_DATA_FORMAT_JSON_LINES));
+    check_too_late(ntapi_request_set_json_lines_handler(request, take_json, NULL, NULL));
+    check_too_late(ntapi_request_set_server_event_handler(request, take_event, NULL, NULL));
+    ntapi_data_free(event.data);
+    ntapi_request_cancel(request);
+    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA)
+        ntapi_data_free(event.data);
+    ntapi_response_free(event.response);
+    ntapi_request_free(request);
+    request = make(client, "");
+    check_invalid(ntapi_request_set_data_format(request, (ntapi_data_format)9));
+    ntapi_request_free(request);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+/* ---- Memory ---- */
+
+/** The most memory that this process has used, in KB. */
+static long peak(void) {
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long kilobytes = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "VmHWM: %ld", &kilobytes) == 1)
+            break;
+    if (file != NULL)
+        fclose(file);
+    return kilobytes;
+}
+
+struct slow {
+    int64_t bytes;
+    int calls;
+};
+
+static void take_slowly(void *user_data, const char *bytes, size_t length) {
+    struct slow *self = user_data;
+    self->bytes += (int64_t)length;
+    assert_int_equal(bytes[0], 0);
+    if (self->calls++ % 8 == 0)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
+/** The body of a GB, or of NTAPI_STREAM_BYTES bytes, through a handler that takes its time. */
+static void a_large_body_takes_little_memory(void **state) {
+    (void)state;
+    const char *wish = getenv("NTAPI_STREAM_BYTES");
+    int64_t size = wish != NULL ? atoll(wish) : INT64_C(1) << 30;
+    ntapi_client *client = client_of("fault");
+    /* What is allocated once is there before it is measured. */
+    char command[64];
+    for (int round = 0; round < 2; round++) {
+        snprintf(command, sizeof command, "zeros?size=%lld", (long long)(round == 0 ? 1 << 23 : size));
+        long before = peak();
+        struct slow slow = {0};
+        witness seen;
+        witness_init(&seen);
+        ntapi_request *request = make(client, command);
+        check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+        check_ok(ntapi_request_set_data_handler(request, take_slowly, &slow, NULL));
+        check_ok(ntapi_request_resume(request));
+        while (ntapi_request_wait(request, PATIENCE) == NTAPI_STATUS_TIMED_OUT)
+            continue;
+        witness_wait(&seen, 1);
+        assert_null(witness_code(&seen));
+        assert_int_equal(slow.bytes, round == 0 ? 1 << 23 : size);
+        if (round == 1) {
+            print_message("%lld MB took %ld KB\n", (long long)(size >> 20), peak() - before);
+            assert_in_range(peak() - before, 0, 4096);
+        }
+        witness_free(&seen);
+        ntapi_request_free(request);
+    }
+    ntapi_client_free(client);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_large_body_takes_little_memory),
+        cmocka_unit_test(lines_are_told_however_they_are_cut),
+        cmocka_unit_test(events_are_told_however_they_are_cut),
+        cmocka_unit_test(a_bad_line_is_an_error),
+        cmocka_unit_test(a_stream_goes_on_over_connections),
+        cmocka_unit_test(a_cancel_in_a_handler_is_the_last_word),
+        cmocka_unit_test(options_say_how_long_to_try),
+        cmocka_unit_test(lines_are_pulled),
+        cmocka_unit_test(pickles_are_pulled),
+        cmocka_unit_test(pieces_that_nobody_reads_are_passed_over),
+        cmocka_unit_test(events_are_pulled_over_connections),
+        cmocka_unit_test(a_piece_is_what_it_was_asked_to_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
