@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
+    from ._server_event import ServerSentEvent
+    from ._stream import AsyncStream, Stream
 
 BACKGROUND = Thread.BACKGROUND
 CURRENT = Thread.CURRENT
@@ -79,6 +81,7 @@ __all__ = [
     "Arg",
     "Args",
     "AsyncClient",
+    "AsyncStream",
     "CachePolicy",
     "Client",
     "Clock",
@@ -95,8 +98,10 @@ __all__ = [
     "Request",
     "RequestState",
     "Response",
+    "ServerSentEvent",
     "SessionConfiguration",
     "SessionKind",
+    "Stream",
     "Thread",
     "__version__",
     "add_header",
@@ -149,7 +154,10 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
+    "ServerSentEvent": "_server_event",
+    "Stream": "_stream",
     "SessionConfiguration": "_configuration",
 }
 

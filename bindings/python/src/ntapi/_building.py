@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, DataHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
+    from ._stream_reader import StreamReader
 
 _HANDLER_OF = {
     "response_thread": Handler.RESPONSE,
@@ -46,6 +47,7 @@ def build(
     upload_progress: Optional[ProgressHandler] = None,
     download_progress: Optional[ProgressHandler] = None,
     data_handler: Optional[DataHandler] = None,
+    reader: Optional[StreamReader] = None,
 ) -> Request:
     """A suspended request.
 
@@ -67,6 +69,10 @@ def build(
             places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
     if response_place is not None:
         places[Handler.RESPONSE] = response_place
+    if reader is not None:
+        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        data_handler = _nothing
+        places[Handler.DATA] = places[Handler.RESPONSE]
     places.setdefault(Handler.DATA, places.get(Handler.RESPONSE, usual_place))
 
     handlers: dict[Handler, tuple[Place, Callable[..., object]]] = {}
@@ -79,7 +85,7 @@ def build(
     add(Handler.UPLOAD_PROGRESS, upload_progress)
     add(Handler.DOWNLOAD_PROGRESS, download_progress)
     add(Handler.DATA, data_handler)
-    delivery = Delivery(client, handlers)
+    delivery = Delivery(client, handlers, reader)
     try:
         _create_in_c(delivery, command, flat)
     except ApiError as error:
@@ -115,6 +121,8 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     # without a call.
     _same_thread.raise_kept()
     lib.ntapi_request_set_events(request, events, delivery.token)
+    if delivery.reader is not None:
+        lib.ntapi_request_set_data_format(request, int(delivery.reader.format))
 
 
 def _is_raw(arg: Arg) -> bool:

@@ -26,6 +26,14 @@ class Handler(enum.IntFlag):
     DECISION = 16
 
 
+class DataFormat(enum.IntEnum):
+    """ntapi_data_format."""
+
+    BYTES = 0
+    JSON_LINES = 1
+    SERVER_EVENTS = 2
+
+
 class Content(enum.IntFlag):
     """What a response holds beside its data."""
 
