@@ -79,8 +79,11 @@ import Testing
         #expect(await same.response("auth/small.json").status == 401 && same.asked.count == 2)
         let count = Lock(0)
         let others = try Client.asking("nginx") { decision in
-            decision.use(user: "user", password: "\(count.withLock { $0 += 1
-return $0 })")
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            decision.use(user: "user", password: "\(number)")
         }
         #expect(await others.response("auth/small.json").status == 401)
         #expect(others.asked.count == RequestChallenges.maximumFailures + 1)

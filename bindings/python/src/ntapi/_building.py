@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
+    from ._stream_reader import StreamReader
 
 _HANDLER_OF = {
     "response_thread": Handler.RESPONSE,
@@ -49,6 +50,7 @@ def build(
     download_progress: Optional[ProgressHandler] = None,
     data_handler: Optional[DataHandler] = None,
     decision_handler: Optional[DecisionHandler] = None,
+    reader: Optional[StreamReader] = None,
 ) -> Request:
     """A suspended request.
 
@@ -67,6 +69,9 @@ def build(
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
         flat = flatten(flat if adjusted is None else adjusted)
+    if reader is not None:
+        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        data_handler = _nothing
     functions = {
         Handler.RESPONSE: handler or _nothing,
         Handler.UPLOAD_PROGRESS: upload_progress,
@@ -74,7 +79,10 @@ def build(
         Handler.DATA: data_handler,
         Handler.DECISION: decision_handler,
     }
-    delivery = Delivery(client, _placed(client, flat, functions, usual_place, response_place))
+    placed = _placed(client, flat, functions, usual_place, response_place)
+    if reader is not None:
+        placed[Handler.DATA] = (placed[Handler.RESPONSE][0], _nothing)
+    delivery = Delivery(client, placed, reader)
     try:
         _create_in_c(delivery, command, flat)
     except ApiError as error:
@@ -188,6 +196,8 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
     if events & Handler.DECISION:
         kinds = int(delivery.client.decision_kinds)
         lib.ntapi_request_set_decision_kinds(request, kinds)
+    if delivery.reader is not None:
+        lib.ntapi_request_set_data_format(request, int(delivery.reader.format))
 
 
 def _is_raw(arg: Arg) -> bool:

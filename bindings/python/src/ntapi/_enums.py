@@ -36,6 +36,14 @@ class DecisionKind(enum.IntFlag):
     ALL = 3
 
 
+class DataFormat(enum.IntEnum):
+    """ntapi_data_format."""
+
+    BYTES = 0
+    JSON_LINES = 1
+    SERVER_EVENTS = 2
+
+
 class Content(enum.IntFlag):
     """What a response holds beside its data."""
 
