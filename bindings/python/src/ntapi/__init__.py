@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from . import arg, codes
 from ._arg import Arg
-from ._decision import Decision
 from ._authenticator import Authenticator, Refresh, Token
+from ._decision import Decision
 from ._defaults import defaults
 from ._enums import (
     CachePolicy,
