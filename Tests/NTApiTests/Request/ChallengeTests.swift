@@ -224,6 +224,14 @@ import Testing
         #expect(wrong.asked.count == RequestChallenges.maximumFailures + 1)
     }
 
+    @Test(arguments: ["fault", "fault_tls"]) func aCallerThatWaits(_ server: String) async throws {
+        let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
+        let client = try Client.asking(server) { $0.use(user: words[0], password: words[1]) }
+        client.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
+        let response = await onThread { client.perform("echo") }
+        #expect(response.error == nil, "\(response.error as Any)")
+    }
+
     // MARK: Certificates
 
     @Test(arguments: ["tls_self_signed", "tls_expired", "tls_wrong_host"])
