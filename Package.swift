@@ -29,6 +29,8 @@ let package = Package(
             name: "NTApiABI", dependencies: ["NTApi", "CNTApi", "CJansson", "CNTApiSystem"], swiftSettings: strict),
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
+        .executableTarget(
+            name: "transfer", dependencies: ["NTApi"], path: "bindings/swift/examples/transfer", swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -118,7 +118,7 @@ def main() -> int:
             os.sched_setaffinity(0, {cores[0]})
             where = servers.start()
             os.sched_setaffinity(0, {cores[-1]})
-            bench = Bench(where, options.library.resolve(), Path(home))
+            bench = Bench(where, options.library.resolve(), Path(home), set(cores))
             for workload in workloads:
                 run(workload, bench, results, options)
         finally:

@@ -71,6 +71,8 @@ typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_decision ntapi_decision;
+typedef struct ntapi_authenticator ntapi_authenticator;
+typedef struct ntapi_refresh ntapi_refresh;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -120,6 +122,8 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
+#define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
+#define NTAPI_CODE_DETACHED ntapi_code_register("detached")
 #define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
 #define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
 #define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
@@ -537,6 +541,7 @@ typedef enum ntapi_cache_policy {
                                                                     */
 #define NTAPI_OPTION_MAXIMUM_RESPONSE_SIZE "maximum_response_size" /* bytes of the decoded body; "1000000" */
 #define NTAPI_OPTION_MAXIMUM_REDIRECTS "maximum_redirects"         /* "20" by default; "0" follows none */
+#define NTAPI_OPTION_BYPASS_AUTHENTICATION "bypass_authentication" /* go without the client's authenticator */
 /* whether a stream of server-sent events is gone on with when its connection ends: of a GET yes, of a POST no */
 #define NTAPI_OPTION_RECONNECT "reconnect"
 /* after how many connections in a row that brought nothing such a stream fails; never by default */
@@ -580,9 +585,9 @@ const char *ntapi_args_description(const ntapi_args *args);
  *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
  * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
- * ({"path","content_type"}), download (path), base_url, header, add_header, basic_auth (user, password), digest_auth
- * (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"), method,
- * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
+ * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
+ * method, cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
  * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
@@ -1310,6 +1315,8 @@ ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, 
 void ntapi_client_free(ntapi_client *client);
 
 /** Closes a client: cancels what runs (each handler is called once, with "request cancelled") and refuses new requests.
+ *  The transfers of a background session are kept instead (NTAPI_CODE_DETACHED); it can be opened again when their
+ *  handlers have returned.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes. Does not wait: see ntapi_client_drain.
@@ -1501,6 +1508,154 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @threads the hook's own.
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
+
+/* ---- Credentials that expire
+ * ------------------------------------------------------------------------------------------ */
+/*
+ * An authenticator gives a client's requests their token, and asks for another one once for all requests that wait for
+ * it. A request that is rejected because its token has expired waits for the refresh, and is then sent once more; what
+ * it gets then is delivered. A failed refresh fails all that wait, with one error (NTAPI_CODE_AUTHENTICATION), and
+ * answers for a second for those that come next. While it waits, a request's idle and total timeouts run, and it may be
+ * cancelled; the refresh goes on.
+ *
+ * The token goes to the origin of the client's base URL and to those of ntapi_authenticator_add_origin. A request with
+ * that header of its own, or with NTAPI_OPTION_BYPASS_AUTHENTICATION, goes without; so does what the refresh callback
+ * begins before it returns.
+ */
+
+/** Makes another token. May block, and may make requests and wait for them.
+ *  @param user_data as registered.
+ *  @param refresh the wish, new: answer it with ntapi_refresh_succeed, _fail or _decline, at once or later, on any
+ *  thread. */
+typedef void (*ntapi_refresh_fn)(void *user_data, ntapi_refresh *refresh);
+
+/** Makes an authenticator. It may serve several clients.
+ *  @param refresh called when a token is needed, on a background worker or where ntapi_authenticator_set_mailbox says.
+ *  @param user_data given to refresh.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns the authenticator, new; NULL when refresh is NULL (destroy has then been called).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_authenticator *ntapi_authenticator_create(ntapi_refresh_fn refresh, void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees a handle to an authenticator; its clients keep it.
+ *  @param authenticator takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_authenticator_free(ntapi_authenticator *authenticator);
+
+/** Uses a token from now on, also for the requests that wait.
+ *  @param authenticator the authenticator.
+ *  @param token the token, copied; NULL makes the next request ask for one.
+ *  @param lifetime seconds for which it is good; negative when unknown. It is refreshed ahead of its end.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, const char *token, double lifetime);
+
+/** The token that requests carry now, good or not.
+ *  @param authenticator the authenticator.
+ *  @returns text, borrowed until the next call of this function with the handle or until it is freed; NULL when there
+ *  is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
+
+/** Says which header carries the token; "Authorization" and "Bearer" until then.
+ *  @param authenticator the authenticator.
+ *  @param header the header's name, copied.
+ *  @param scheme what stands before the token, copied; "" is nothing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_header(ntapi_authenticator *authenticator, const char *header, const char *scheme);
+
+/** Says by which statuses a server says that the token has expired; 401 until then.
+ *  A challenge that gives another reason (RFC 6750, 3.1: insufficient_scope, invalid_request) is believed.
+ *  @param authenticator the authenticator.
+ *  @param statuses the statuses, copied; each from 100 to 999.
+ *  @param count how many; at least 1.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_statuses(ntapi_authenticator *authenticator, const int *statuses, size_t count);
+
+/** Names another server that may see the token, too.
+ *  @param authenticator the authenticator.
+ *  @param url an http or https URL, copied; its path does not matter.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_add_origin(ntapi_authenticator *authenticator, const char *url);
+
+/** Says how long a refresh may take; 30 s until then.
+ *  @param authenticator the authenticator.
+ *  @param seconds above 0. A token that comes later is still used.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_timeout(ntapi_authenticator *authenticator, double seconds);
+
+/** Says that the refresh callback runs when a mailbox is drained.
+ *  @param authenticator the authenticator.
+ *  @param mailbox the mailbox, not kept: see ntapi_mailbox_free. NULL goes back to a background worker.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_authenticator_set_mailbox(ntapi_authenticator *authenticator, ntapi_mailbox *mailbox);
+
+/** Gives the client's requests credentials that expire. For requests begun from now on.
+ *  @param client the client.
+ *  @param authenticator the authenticator, kept by the client; NULL removes it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_authenticator(ntapi_client *client, ntapi_authenticator *authenticator);
+
+/** The token that has expired, or will soon.
+ *  @param refresh the wish.
+ *  @returns text, borrowed until refresh is answered or freed; NULL when there was none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_refresh_token(const ntapi_refresh *refresh);
+
+/** The server's answer that says so.
+ *  @param refresh the wish.
+ *  @returns the response, new; NULL when nobody was asked yet: there is no token, or its time is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_refresh_response(const ntapi_refresh *refresh);
+
+/** Sends every request that waits, once more or for the first time, with this token.
+ *  @param refresh takes.
+ *  @param token the token, copied. One that cannot stand in a header fails the refresh.
+ *  @param lifetime seconds for which it is good; negative when unknown.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT: the refresh has then failed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_succeed(ntapi_refresh *refresh, const char *token, double lifetime);
+
+/** Ends every request that waits with an error that tells of this one.
+ *  @param refresh takes.
+ *  @param error the reason, borrowed for the call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_fail(ntapi_refresh *refresh, const ntapi_error *error);
+
+/** Says that the response does not mean that the token has expired: it is delivered as it is.
+ *  Without a response: there is no token to be had, and the requests that wait for one fail.
+ *  @param refresh takes.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_refresh_decline(ntapi_refresh *refresh);
+
+/** Frees a wish that was not answered: the refresh has failed.
+ *  @param refresh takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_refresh_free(ntapi_refresh *refresh);
 
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */
@@ -1930,6 +2085,77 @@ const char *ntapi_request_received_header_value(const ntapi_request *request, si
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_curl_command(const ntapi_request *request);
+
+/* ---- Sessions: background transfers
+ * --------------------------------------------------------------------------------------- */
+/*
+ * A client with a configuration of the kind NTAPI_SESSION_KIND_BACKGROUND makes transfers that outlive the process:
+ * downloads into a file (ntapi_args_download, ntapi_args_resume; no body) and uploads from a file (ntapi_args_file).
+ * Other requests of it fail with "invalid request".
+ *
+ * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials, in
+ * a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record goes
+ * when the handler has returned. A process that ends before, in whatever way, leaves it to the next one that makes a
+ * client with the same identifier and asks for the restored requests. Only one process at a time can have it open.
+ *
+ * ntapi_client_close, and the orderly end of a process, let go of transfers that run without ending them: their
+ * handlers are called with NTAPI_CODE_DETACHED, and the transfers wait for the next process. ntapi_request_cancel and
+ * ntapi_client_cancel_all end them.
+ */
+
+/** Why a background session cannot be used: another process has it open, which the message names.
+ *  @param client the client.
+ *  @returns the error that each request of it fails with, new; NULL when there is none, and for other clients.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error *ntapi_client_background_error(const ntapi_client *client);
+
+/** The transfers of a background session that a process before this one left, and that were not resumed yet.
+ *
+ *  Those of higher priority first, and of the same the older ones. Each is suspended: set its handlers, then resume it.
+ *  It has the identifier, the description and the command that it was made with. A download goes on where it was. An
+ *  upload is sent again from its beginning when its method is idempotent; otherwise it ends with a network error which
+ *  says that its result is ambiguous. One that has ended, but whose handler had not returned, is not sent again: its
+ *  handler gets what was recorded.
+ *  @param client the client.
+ *  @param args says where the handlers run (ntapi_args_thread and the like); others have no effect; NULL is none.
+ *  @param requests is filled with requests, each new; NULL only counts.
+ *  @param capacity how many there is room for.
+ *  @returns how many there are, which may be more than were stored; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_client_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_request **requests,
+                                      size_t capacity);
+
+/** Resumes all transfers that a process before this one left, in order, with one handler.
+ *  @param client the client.
+ *  @param args says where the handler runs; NULL is none.
+ *  @param handler receives each response; ntapi_response_request says which it is. NULL forgets what comes of them.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call, at once when there are none; may be NULL.
+ *  @returns how many were resumed; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes. The handler is never called inside this call. Waits for the disk.
+ *  @since 0.1 */
+size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_response_fn handler,
+                                             void *user_data, ntapi_destroy_fn destroy);
+
+/** Whether a handler may have seen this outcome of a background transfer before: its process ended before it returned.
+ *  @param response the response.
+ *  @returns true or false; false for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_response_was_delivered_before(const ntapi_response *response);
+
+/** Says that the outcome of a background transfer, which was taken from a mailbox as an event, has been dealt with.
+ *
+ *  Its record is removed: no other process is told of it. Freeing the response does the same; a handler does it by
+ *  returning.
+ *  @param response the response, as it came with the event.
+ *  @returns NTAPI_STATUS_OK, also the second time; NTAPI_STATUS_INVALID_ARGUMENT; NTAPI_STATUS_INVALID_STATE when it is
+ *           no event's of a background session.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_response_acknowledge(ntapi_response *response);
 
 /* ---- Response
  * -------------------------------------------------------------------------------------------------------- */

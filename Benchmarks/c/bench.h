@@ -28,6 +28,7 @@ typedef struct options {
     long hanging;         /* hanging= requests that stay unanswered meanwhile */
     long bytes;           /* bytes=  size of each body */
     long expect;          /* expect= the number that the JSON holds at meta.total */
+    long threads;         /* threads= network threads of ours; 0 is what is usual */
 } options;
 
 /** Reads the command line, or says how it should be and ends the process. */

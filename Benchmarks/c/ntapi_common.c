@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 ntapi_client *client_create(const options *options) {
+    if (options->threads > 0) /* before the library is first used */
+        ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_NETWORK_THREADS, (double)options->threads);
     ntapi_client *client = ntapi_client_create(NULL, options->base);
     ntapi_defaults *defaults = ntapi_client_defaults(client);
     if (options->ca != NULL) {

@@ -19,12 +19,20 @@ class Client:
     ours: bool
     command: tuple[str, ...]
     parser: str = ""  # named in the tables where bodies are parsed
+    options: tuple[str, ...] = ()  # after those of the workload
 
 
 def in_c(name: str, title: str, ours: bool = False) -> Client:
     """A program in Benchmarks/c."""
     parser = "" if ours else "jansson"
     return Client(name, title, "C", ours, (str(BUILD / name),), parser)
+
+
+def with_threads(count: int) -> Client:
+    """Ours in C, with so many network threads."""
+    title = f"{count} network thread{'s' if count > 1 else ''}"
+    command = (str(BUILD / "ntapi_callback"),)
+    return Client(f"threads_{count}", title, "C", True, command, options=(f"threads={count}",))
 
 
 def in_swift(name: str, title: str, program: str = "ntapi-swift", ours: bool = True) -> Client:
@@ -60,6 +68,7 @@ CLIENTS = {
         in_c("ntapi_perform", "NTApi in C, perform", ours=True),
         in_c("ntapi_hold", "NTApi in C, callback", ours=True),
         in_c("ntapi_files", "NTApi in C, perform", ours=True),
+        *(with_threads(count) for count in (1, 2, 4)),
         in_swift("swift_callback", "NTApi in Swift, callback"),
         in_swift("swift_await", "NTApi in Swift, await"),
         in_swift("swift_perform", "NTApi in Swift, perform"),
@@ -86,7 +95,11 @@ CLIENTS = {
 
 def environment(library: Path) -> dict[str, str]:
     """Where our clients find the library: that of the folder, whichever it is."""
-    return os.environ | {
+    # Compiled Python is kept, as it is of what is installed, whatever this machine does as a rule.
+    usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return usual | {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPYCACHEPREFIX": str(BUILD / "pycache"),
         "LD_LIBRARY_PATH": str(library),
         "NTAPI_LIBRARY": str(library / "libntapi.so.0"),
         "PYTHONPATH": str(ROOT / "bindings/python/src"),

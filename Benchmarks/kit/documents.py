@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 # The number that every client reads at meta.total. It stands at the very end, so that nobody can stop early.
 TOTAL = 4711
 SMALL, LARGE, FILE = 1024, 100 * 1024, 256 * 1024 * 1024
+# An array of forty large documents.
+HUGE = 40 * (LARGE + 1) + 1
 
 
 def record(number: int) -> dict[str, object]:
@@ -52,5 +55,8 @@ def write_documents(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "small.json").write_bytes(json_of_size(SMALL))
     (folder / "large.json").write_bytes(json_of_size(LARGE))
+    huge = b"[" + b",".join([json_of_size(LARGE)] * 40) + b"]"
+    (folder / "packed").mkdir(exist_ok=True)
+    (folder / "packed/huge.json").write_bytes(gzip.compress(huge, mtime=0))
     with (folder / "file.bin").open("wb") as large:
         large.truncate(FILE)

@@ -7,6 +7,8 @@ import os
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from kit import syscalls
@@ -23,11 +25,23 @@ class ClientFailed(Exception):
     """A client ended with an error, or did not report what it should have done."""
 
 
+@contextmanager
+def on_cores(cores: set[int] | None) -> Iterator[None]:
+    """Children started meanwhile may run on these; None changes nothing."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 class Bench:
     """Runs clients on a core of their own against the servers."""
 
-    def __init__(self, where: Addresses, library: Path, home: Path) -> None:
+    def __init__(self, where: Addresses, library: Path, home: Path, cores: set[int]) -> None:
         self.where = where
+        self.cores = cores
         self.environment = environment(library)
         self.home = home
         memory = Path("/dev/shm")
@@ -43,7 +57,7 @@ class Bench:
         if workload.server == "tls":
             words.append(f"ca={where.ca}")
         known = {"slow": where.slow, "source": str(where.file), "target": str(self.target)}
-        return [*client.command, *(word.format(**known) for word in words)]
+        return [*client.command, *(word.format(**known) for word in words), *client.options]
 
     def measure(self, workload: Workload, client: Client, count: int) -> Figures:
         """One run."""
@@ -51,7 +65,8 @@ class Bench:
             return self.count_calls(workload, client, count)
         command = self.words(workload, client, count)
         begun = time.monotonic()
-        output = self.run(command)
+        with on_cores(self.cores if workload.all_cores else None):
+            output = self.run(command)
         wall = time.monotonic() - begun
         return figures(json.loads(output), count, wall)
 
@@ -97,9 +112,12 @@ def figures(report: dict[str, float], count: int, wall: float) -> Figures:
         "cpu": report["cpu_seconds"] / count * 1e6,
         "cpu_ms": report["cpu_seconds"] / count * 1e3,
         "wall_ms": wall * 1e3,
+        "pace_ms": report.get("wall_seconds", wall) / count * 1e3,
         "idle_kb": report["idle_rss_kb"],
         "growth_kb": report["max_rss_kb"] - report["idle_rss_kb"],
     }
+    if "busiest_seconds" in report:
+        found["busiest"] = report["busiest_seconds"] / count * 1e6
     if "held_rss_kb" in report:
         found["held_rss_kb"] = report["held_rss_kb"]
         found["held_kb"] = (report["held_rss_kb"] - report["idle_rss_kb"]) / count

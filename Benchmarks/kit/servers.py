@@ -48,6 +48,7 @@ http {{
         ssl_certificate_key {certs}/server.key;
         ssl_protocols TLSv1.2 TLSv1.3;
         root {root};
+        location /packed/ {{ add_header Content-Encoding gzip; }}
     }}
 }}
 """

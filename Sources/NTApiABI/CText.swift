@@ -62,7 +62,7 @@ class TextLender: @unchecked Sendable {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
+    case token, version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
     case resumeData, noBytes
     case header(String)
     case headerName(Int)

@@ -72,8 +72,9 @@ public func ntapi_cookie_storage_set(
         guard let cookie = Cookie(json) else {
             throw APIError(
                 domain: .request, code: .invalidRequest,
-                message: "a cookie is an object with the texts name, value, domain and maybe path, the number expires and "
-                    + "the booleans secure, httpOnly and includesSubdomains")
+                message:
+                    "a cookie is an object with the texts name, value, domain and maybe path, the number expires "
+                    + "and the booleans secure, httpOnly and includesSubdomains")
         }
         try box.storage.set(cookie)
         return NTAPI_STATUS_OK

@@ -17,6 +17,9 @@ final class DecisionBox: TextLender, @unchecked Sendable {
         }
     }
 
+    // Also what was changed and then left alone.
+    deinit { _ = proceed() }
+
     var httpRequest: OpaquePointer? { redirected?.handle.handle }
 
     func proceed() -> Bool { redirected.map { decision.follow($0.box.request) } ?? decision.proceed() }

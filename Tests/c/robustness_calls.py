@@ -23,6 +23,9 @@ CALLBACKS = dict(
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
 OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_server_event *"] = "in->server_event"
+OUT["ntapi_request **"] = "in->requests"
+ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
+"""Those that end their handle beside the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 
@@ -47,7 +50,7 @@ def argument(parameter: Parameter, position: int) -> str:
         return "in->text"
     if parameter.type == "void *":
         return "in->user_data"
-    if parameter.type == "const struct json_t *":
+    if parameter.type in ("const struct json_t *", "const int *"):
         return "NULL"
     return f"({parameter.type}){SCALARS.get(parameter.type, '1')}"
 
@@ -96,7 +99,7 @@ def row(function: Function) -> str:
     elif function.result.endswith("*"):
         result = "RESULT_POINTER"
     destroys = int(any(p.type == "ntapi_destroy_fn" for p in function.parameters))
-    frees = int(function.name.endswith("_free") or function.name == "ntapi_job_run")
+    frees = int(function.name.endswith("_free") or function.name in ENDING)
     fields = [f'"{function.name}"', f"call_{function.name}", str(len(handles))]
     fields += [f"{{{kinds}}}", f"{{{nullables}}}", result, str(destroys), str(frees)]
     return f"    {{{', '.join(fields)}}},\n"
@@ -106,7 +109,7 @@ def main() -> None:
     """Writes the file."""
     table = functions()
     known = set(CALLBACKS) | set(ENUMS) | set(OUT) | set(SCALARS)
-    known |= {"const char *", "const void *", "void *", "const struct json_t *"}
+    known |= {"const char *", "const void *", "void *", "const struct json_t *", "const int *"}
     for function in table:
         for parameter in function.parameters:
             if parameter.type not in known and not handle_of(parameter.type):

@@ -20,6 +20,7 @@ struct inputs {
     ntapi_event *events;
     ntapi_watch *watch;
     ntapi_server_event *server_event;
+    ntapi_request **requests;
 };
 
 enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
@@ -86,6 +87,40 @@ static ntapi_job *new_job(void) {
     return kept.job;
 }
 
+struct kept_refresh {
+    sem_t there;
+    ntapi_refresh *refresh;
+};
+
+static void keep_refresh(void *user_data, ntapi_refresh *refresh) {
+    struct kept_refresh *kept = user_data;
+    kept->refresh = refresh;
+    sem_post(&kept->there);
+}
+
+/** A wish for a token of a request that waits for it. */
+static ntapi_refresh *new_refresh(void) {
+    struct kept_refresh kept;
+    sem_init(&kept.there, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_authenticator *authenticator = ntapi_authenticator_create(keep_refresh, &kept, NULL);
+    check_ok(ntapi_client_set_authenticator(client, authenticator));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_request_free(ntapi_client_begin(client, "", args, ignore, NULL, NULL));
+    ntapi_args_free(args);
+    ntapi_authenticator_free(authenticator);
+    ntapi_client_free(client);
+    sem_wait(&kept.there);
+    sem_destroy(&kept.there);
+    return kept.refresh;
+}
+
+static void never_refresh(void *user_data, ntapi_refresh *refresh) {
+    (void)user_data;
+    ntapi_refresh_free(refresh);
+}
+
 /** The first event of a kind of a request, taken from a mailbox; the request goes its way. */
 static ntapi_event first_event(ntapi_handler kind) {
     ntapi_client *client = client_of("fault");
@@ -124,6 +159,8 @@ static void make(void **handles) {
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
+    handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
+    handles[KIND_ntapi_refresh] = new_refresh();
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_job] = NULL;
@@ -145,6 +182,8 @@ static void end(void **handles) {
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
+    ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
+    ntapi_refresh_free(handles[KIND_ntapi_refresh]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
 }
@@ -158,12 +197,15 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     ntapi_error *error = NULL;
     ntapi_event event = {0};
     ntapi_watch watch = {.descriptor = -1};
-    ntapi_server_event server_event;
-    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch, &server_event};
+    ntapi_server_event server_event = {0};
+    ntapi_request *request = NULL;
+    const struct inputs in = {"x",     NULL,   count_destroy, &destroys,     &error,
+                              &length, &event, &watch,        &server_event, &request};
     int before = destroys;
     int result = export->call(handles, &in);
     ntapi_response_free(watch.response);
     ntapi_request_free(watch.request);
+    ntapi_request_free(request);
     ntapi_error_free(error);
     calls++;
     if (wrong == NULL && export->nullable[place])
@@ -204,7 +246,7 @@ static void call_all_null(void *user_data, ntapi_http_request *http_request) {
         void *handles[3] = {NULL};
         for (int i = 0; i < exports[e].count; i++)
             handles[i] = live[exports[e].kinds[i]];
-        const struct inputs nothing = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+        const struct inputs nothing = {0};
         exports[e].call(handles, &nothing);
         calls++;
     }

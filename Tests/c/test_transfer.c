@@ -660,6 +660,79 @@ static void bad_destinations_are_named(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_download_goes_on_where_it_was_broken_off(void **state) {
+    (void)state;
+    char folder[64], path[128];
+    make_folder(folder);
+    snprintf(path, sizeof path, "%s/a.bin", folder);
+    ntapi_client *client = client_of("fault");
+    ntapi_response *broken = perform(client, "range?cut=40000", to_file(folder, "a.bin"));
+    const char *text = ntapi_response_resume_data(broken);
+    assert_non_null(text);
+    assert_null(strchr(text, '\n'));
+    assert_null(ntapi_response_file(broken));
+    assert_int_equal(entries(folder), 1);
+
+    /* In another program: all that is handed over is the text. */
+    ntapi_client *other = ntapi_client_create(NULL, NULL);
+    ntapi_args *args = background();
+    check_ok(ntapi_args_resume(args, text));
+    check_ok(ntapi_args_header(args, "X-Again", "1"));
+    witness seen;
+    witness_init(&seen);
+    ntapi_request *request = ntapi_client_create_request(other, "", args);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_set_download_progress(request, witness_progress, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    witness_wait(&seen, 2);
+    assert_null(witness_code(&seen));
+    assert_int_equal(ntapi_response_status(seen.response), 206);
+    assert_string_equal(ntapi_response_file(seen.response), path);
+    assert_null(ntapi_response_resume_data(seen.response));
+    assert_int_equal(seen.last, 100000);
+    assert_int_equal(ntapi_request_bytes_received(request), 100000);
+    assert_int_equal(ntapi_request_bytes_decoded(request), 100000);
+    assert_int_equal(entries(folder), 1);
+    size_t length;
+    char *bytes = content(folder, "a.bin", &length);
+    assert_int_equal(length, 100000);
+    for (size_t i = 0; i < length; i += 4) {
+        size_t word = i / 4 * 16 + 1;
+        const unsigned char expected[] = {(unsigned char)(word >> 24), (unsigned char)(word >> 16),
+                                          (unsigned char)(word >> 8), (unsigned char)word};
+        assert_memory_equal(bytes + i, expected, 4);
+    }
+    free(bytes);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    witness_free(&seen);
+    ntapi_response_free(broken);
+    ntapi_client_free(other);
+    ntapi_client_free(client);
+    remove_folder(folder, "a.bin");
+}
+
+static void what_is_no_resume_data_is_named(void **state) {
+    (void)state;
+    const char *const wrong[] = {"", "{}", "nonsense", "{\"ntapiResumeData\":99}"};
+    ntapi_client *client = client_of("fault");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_resume(args, wrong[i]));
+        ntapi_response *response = perform(client, "", args);
+        assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), "resume data"));
+        assert_null(ntapi_response_resume_data(response));
+        check_error(response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+        check_invalid(ntapi_resume_data_discard(wrong[i]));
+    }
+    check_invalid(ntapi_resume_data_discard(NULL));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_resume(args, NULL));
+    assert_int_equal(ntapi_args_count(args), 0);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_goes_to_its_handler_in_order),
@@ -678,6 +751,8 @@ int main(void) {
         cmocka_unit_test(a_download_is_the_file_and_nothing_else),
         cmocka_unit_test(a_file_is_replaced_only_when_the_new_one_is_whole),
         cmocka_unit_test(bad_destinations_are_named),
+        cmocka_unit_test(a_download_goes_on_where_it_was_broken_off),
+        cmocka_unit_test(what_is_no_resume_data_is_named),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
 }

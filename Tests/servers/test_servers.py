@@ -64,6 +64,17 @@ def test_weather_download_has_its_hash(servers: Table) -> None:
     assert hashlib.sha256(answer.body).hexdigest() == answer.header("X-SHA256")
 
 
+def test_weather_download_goes_on(servers: Table) -> None:
+    whole = fetch(servers["weather"], "/download?size=200000")
+    etag = whole.header("ETag") or "none"
+    for condition, status, first in ((etag, 206, 150_000), ('"other"', 200, 0)):
+        headers = {"Range": "bytes=150000-", "If-Range": condition}
+        answer = fetch(servers["weather"], "/download?size=200000", headers=headers)
+        assert (answer.status, answer.body) == (status, whole.body[first:])
+    beyond = fetch(servers["weather"], "/download?size=10", headers={"Range": "bytes=10-"})
+    assert (beyond.status, len(beyond.body)) == (200, 10)
+
+
 def test_weather_photo_describes_parts(servers: Table) -> None:
     body = (
         b'--B\r\nContent-Disposition: form-data; name="photo"; filename="photo.png"\r\n'

@@ -61,16 +61,28 @@ def ctest(sanitizer: str, only: str) -> Suite:
 def pytest(name: str, *folders: str) -> Suite:
     """Tests written in Python; each folder with a conftest.py of its own runs by itself."""
     command = [sys.executable, "-m", "pytest", "-q", "--timeout=120"]
-    library = {
+    return Suite(name, command + [str(ROOT / folder) for folder in folders], python_library())
+
+
+def python_library() -> dict[str, str]:
+    """The package and the library of this build."""
+    return {
         "NTAPI_LIBRARY": str(ROOT / "build/libntapi.so.0"),
         "PYTHONPATH": str(ROOT / "bindings/python/src"),
     }
-    return Suite(name, command + [str(ROOT / folder) for folder in folders], library)
 
 
 def documentation() -> Suite:
     """The examples in the documentation, compiled and run."""
     return Suite("examples in docs", [sys.executable, str(ROOT / "Tests/docs/check_examples.py")])
+
+
+def transfer_in_swift() -> Suite:
+    """The Swift example, which the Swift tests have built, and the others that go on with its downloads."""
+    command = [sys.executable, str(ROOT / "Tests/docs/check_transfer.py")]
+    command += [str(ROOT / ".build/debug/transfer"), "--", str(ROOT / "build/bindings/c/transfer")]
+    command += ["--", sys.executable, str(ROOT / "bindings/python/examples/transfer.py")]
+    return Suite("transfer in Swift", command, python_library())
 
 
 def suites(sanitizer: str, only: str) -> list[Suite]:
@@ -84,6 +96,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
+        transfer_in_swift(),
     ]
 
 

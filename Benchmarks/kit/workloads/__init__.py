@@ -21,5 +21,6 @@ def all_workloads() -> list[Workload]:
         *crowds.flights(),
         *crowds.cold(),
         *crowds.wake_ups(),
+        *crowds.threads(),
         *bodies.growth(),
     ]

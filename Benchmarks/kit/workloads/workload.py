@@ -23,6 +23,7 @@ class Workload:
     options: dict[str, str] = field(default_factory=dict)
     rounds: int = 0  # 0: as many as asked for
     is_full: bool = False
+    all_cores: bool = False  # the client may run on the server's core, too
 
     def arguments(self, base: str, count: int) -> list[str]:
         """The words that all clients get; what depends on the servers is appended."""

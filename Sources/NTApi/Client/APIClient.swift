@@ -15,6 +15,8 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var isClosed = false
+        var authenticator: Authenticator?
+        var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
     }
@@ -36,6 +38,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     private let ownHooks: Atomic<Int>
+    private let hasAuthenticator = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
@@ -50,6 +53,8 @@ open class APIClient: @unchecked Sendable {
     public let sessionKind: SessionConfiguration.Kind?
     /// The cookies of the session; nil when the client was made without a configuration.
     public let cookies: CookieStorage?
+    /// The transfers of a background session.
+    let background: BackgroundSession?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -67,6 +72,7 @@ open class APIClient: @unchecked Sendable {
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
 
@@ -80,6 +86,7 @@ open class APIClient: @unchecked Sendable {
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
 
@@ -121,6 +128,30 @@ open class APIClient: @unchecked Sendable {
         get { settings.logFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
+
+    /// Gives the client's requests credentials that expire; nil, as at first, does not. For requests begun from now on.
+    public var authenticator: Authenticator? {
+        get { state.withLock { $0.authenticator } }
+        set {
+            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
+            hasAuthenticator.store(newValue != nil, ordering: .releasing)
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// What challenges were answered with for the whole session.
+    var answers: SessionAnswers {
+        state.withLock { state in
+            if let known = state.answers { return known }
+            let made = SessionAnswers()
+            state.answers = made
+            return made
+        }
+    }
+
+    /// The same, without a lock for those who have none.
+    var authenticatorIfAny: Authenticator? { hasAuthenticator.load(ordering: .acquiring) ? authenticator : nil }
 
     /// Whether `close` was called.
     public var isClosed: Bool { state.withLock { $0.isClosed } }

@@ -43,6 +43,17 @@ final class CookieKeeper: Sendable {
     /// Writes what has changed, and takes over what others have written. What is being written already is waited for: the
     /// process may be about to end.
     func save() {
+        // The disk may take its time, and responses wait for workers.
+        whileBlocked { write() }
+    }
+
+    private func whileBlocked(_ body: () -> Void) {
+        // A client that is made only reads, and is no first use of the library.
+        guard let runtime = Runtime.ifAny else { return body() }
+        runtime.workers.whileBlocked(body)
+    }
+
+    private func write() {
         do throws(SystemError) {
             try seen.withLock { (seen) throws(SystemError) in
                 guard takeChange() else { return }
@@ -73,6 +84,10 @@ final class CookieKeeper: Sendable {
 
     /// Takes over what others have written. Writes nothing.
     func refresh() {
+        whileBlocked { read() }
+    }
+
+    private func read() {
         do throws(SystemError) {
             try seen.withLock { (seen) throws(SystemError) in
                 let stamp = file.stamp

@@ -9,7 +9,7 @@
 /// A handler that waits for its own request, or for all requests, would otherwise wait for itself.
 enum Delivery {
     private final class Stack {
-        var requests: [ObjectIdentifier] = []
+        @exclusivity(unchecked) var requests: [ObjectIdentifier] = []
     }
 
     private static let key: pthread_key_t = {

@@ -8,7 +8,8 @@
 ///
 /// Plain threads, not libdispatch, so that a forked child can have its own. Threads are started when work waits and none
 /// is free, up to `maximumActive`, and stay. One that blocks in a wait says so (`whileBlocked`) and is stood in for, so
-/// that a handler that waits for another request cannot starve that request's own delivery.
+/// that a handler that waits for another request cannot starve that request's own delivery. A handler that waits for
+/// something of its own cannot say so: when nothing gets on for a moment, one more thread is lent.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
@@ -17,10 +18,22 @@ final class WorkerPool: Sendable {
         /// Of the threads, those that have yet to look for their first job.
         var starting = 0
         var blocked = 0
+        /// Threads beyond the usual number, lent because nothing got on.
+        var lent = 0
+        /// How many jobs were begun.
+        var begun: UInt64 = 0
+        var isWatched = false
         var isStopped = false
+
+        var allowed: Int { WorkerPool.maximumActive + lent }
     }
 
-    private static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+    fileprivate static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+
+    /// More than these are not lent.
+    private static let maximumThreads = 64
+    /// How long nothing may get on before a thread is lent, in milliseconds.
+    private static let patience: Int32 = 100
 
     private let state = Monitor(State())
 
@@ -28,14 +41,17 @@ final class WorkerPool: Sendable {
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
-        let (wakes, newThreads) = state.withLock { state in
+        let (wakes, newThreads, watches) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
             var newThreads = 0
             while Self.takesThread(&state) { newThreads += 1 }
-            return (min(state.idle, jobs.count), newThreads)
+            let watches = !state.isWatched && state.jobs.count > state.idle + state.starting
+            if watches { state.isWatched = true }
+            return (min(state.idle, jobs.count), newThreads, watches)
         }
         for _ in 0..<wakes { state.signal() }
         for _ in 0..<newThreads { startThread() }
+        if watches { watch() }
     }
 
     /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
@@ -57,12 +73,37 @@ final class WorkerPool: Sendable {
     }
 
     private static func takesThread(_ state: inout State) -> Bool {
-        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < maximumActive else {
+        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < state.allowed else {
             return false
         }
         state.threads += 1
         state.starting += 1
         return true
+    }
+
+    /// Looks after the jobs that wait, until none does.
+    private func watch() {
+        let started = Thread.start(name: "ntapi-overseer") { [self] in
+            var begun = state.withLock { $0.begun }
+            while true {
+                _ = poll(nil, 0, Self.patience)
+                let (isOver, lends) = state.withLock { state -> (Bool, Bool) in
+                    guard !state.isStopped, state.jobs.count > 0 else {
+                        state.isWatched = false
+                        return (true, false)
+                    }
+                    defer { begun = state.begun }
+                    guard begun == state.begun, state.threads < Self.maximumThreads else { return (false, false) }
+                    state.lent += 1
+                    state.threads += 1
+                    state.starting += 1
+                    return (false, true)
+                }
+                if isOver { return }
+                if lends { startThread() }
+            }
+        }
+        if !started { state.withLock { $0.isWatched = false } }
     }
 
     private func startThread() {
@@ -87,9 +128,14 @@ final class WorkerPool: Sendable {
         let next = state.wait { state -> Job?? in
             if isIdle { state.idle -= 1 }
             isIdle = false
-            if let job = state.jobs.popFirst() { return .some(job) }
-            // More threads than wanted exist after a blocked one was stood in for: the surplus ends here.
-            if state.isStopped || state.threads - state.blocked > Self.maximumActive {
+            if let job = state.jobs.popFirst() {
+                state.begun &+= 1
+                return .some(job)
+            }
+            // More threads than wanted exist after a blocked one was stood in for: the surplus ends here, and what was lent.
+            let isLent = state.lent > 0
+            if state.isStopped || isLent || state.threads - state.blocked > state.allowed {
+                if isLent { state.lent -= 1 }
                 state.threads -= 1
                 return .some(nil)
             }

@@ -8,17 +8,20 @@ struct ResponseClassifier {
 
     /// What a whole answer comes to that needs neither a second look nor much time.
     struct PlainAnswer {
+        let status: Int
         let json: JSON?
     }
 
     /// - Returns: nil when the answer has to be looked at on a worker.
     static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> PlainAnswer? {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
-        if result.body.count == 0 || (try? options.isOn(.rawData)) == true { return PlainAnswer(json: nil) }
+        if result.body.count == 0 || (try? options.isOn(.rawData)) == true {
+            return PlainAnswer(status: head.status, json: nil)
+        }
         guard result.body.count <= plainSize else { return nil }
         switch JSONParser.parseResponse(result.body) {
-        case .none: return PlainAnswer(json: nil)
-        case .json(let json, nil): return PlainAnswer(json: json)
+        case .none: return PlainAnswer(status: head.status, json: nil)
+        case .json(let json, nil): return PlainAnswer(status: head.status, json: json)
         case .json, .failure: return nil
         }
     }

@@ -16,6 +16,8 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     public static let maximumResponseSize = APIOption("maximum_response_size")
     /// How many redirects are followed; 0 follows none.
     public static let maximumRedirects = APIOption("maximum_redirects")
+    /// Go without the client's authenticator: for the requests that get it its credentials.
+    public static let bypassAuthentication = APIOption("bypass_authentication")
     /// "1.0", "1.1" or "2"; negotiated by default.
     public static let httpVersion = APIOption("http_version")
     /// Whether a stream of server-sent events is gone on with when its connection ends; of a GET it is, of a POST it is not.
@@ -32,6 +34,8 @@ public struct APIOptions: Sendable {
     init() {}
 
     var isEmpty: Bool { values.isEmpty }
+
+    var all: [(name: String, value: String)] { values }
 
     /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
     public subscript(option: APIOption) -> String? { values.first { $0.name == option.name }?.value }

@@ -81,6 +81,7 @@ extension APIRequest {
         case .tooLate: return false
         case .nothing:
             dismissDecision()
+            dismissCredentialWait()
             dismissPause()
         case .conclude: onWorker { self.concludeRead($0) }
         case .cancelExchange:
@@ -89,7 +90,10 @@ extension APIRequest {
         case .end:
             runtime.requests.insert(self)
             shared.withLock { $0.journey.begin(nil) }
-            onWorker { self.finish(self.journeyEnd(error: .cancelled), $0) }
+            onWorker { deliveries in
+                self.giveUpFound()
+                self.finish(self.journeyEnd(error: .cancelled), deliveries)
+            }
         }
         return true
     }

@@ -5,13 +5,14 @@ extension APIRequest: ExchangeObserver {
     func start() {
         RequestLog.started(self)
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        if let background { return start(background) }
         switch built {
-        case .success(let built): if !beginExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
+        case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
         case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
         }
     }
 
-    private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
+    func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
         guard let target = built.download else { return startReading(built) }
         return shared.withLock { shared in
             var download = Download(target)
@@ -29,10 +30,15 @@ extension APIRequest: ExchangeObserver {
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
+            shared.quietStatuses = shared.journey.quietStatuses
+            if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
+                shared.quietStatuses.formUnion([401, 407])
+            }
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                holds: shared.machine.isSuspended ? .suspended : [], observer: self)
+                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                observer: self)
             let transport =
                 shared.transport
                 ?? runtime.engine.transport(for: http.settings)
@@ -84,10 +90,12 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
-            let answer = ResponseClassifier.plainAnswer(result, options)
+            background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
-            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil, shared.stream == nil
+            guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
+                shared.stream == nil,
+                shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             shared.exchange = nil
             shared.machine.exchangeEnded()
@@ -131,6 +139,10 @@ extension APIRequest: ExchangeObserver {
                 return askForRedirect(to: next, head, result, deliveries)
             }
         }
+        if refusal == nil {
+            if waitsForCredentials(result, http, deliveries) { return }
+            if answersChallenge(result, http, deliveries) { return }
+        }
         if refusal == nil, connectsAgain(after: result, deliveries) { return }
         complete(result, refusal: refusal, deliveries)
     }
@@ -138,7 +150,14 @@ extension APIRequest: ExchangeObserver {
     private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         RequestLog.redirected(self, head.status, to: next)
-        shared.withLock { $0.journey.redirects += 1 }
+        shared.withLock { shared in
+            shared.journey.redirects += 1
+            // Another origin is not shown the token, and may say of it what it likes.
+            if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
+                shared.journey.credentials?.generation = nil
+            }
+            if next.digest == nil, next.headers["Authorization"] == nil { shared.journey.challenges?.server = .init() }
+        }
         if !beginExchange(next) { finishCancelled(deliveries) }
     }
 
@@ -151,7 +170,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
             }
         }
     }
@@ -161,12 +180,16 @@ extension APIRequest: ExchangeObserver {
 
     /// The exchange was the last.
     func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
-        let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
-        guard !isCancelled else { return finishCancelled(deliveries) }
-        var content = ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
+        guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        var content = content(of: result, refusal: refusal)
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
+    }
+
+    func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
+        let journey = shared.withLock { $0.journey }
+        return ResponseClassifier(request: self, journey: journey).content(of: result, refusal: refusal)
     }
 
     // A total that was never announced is known at the end.
@@ -196,15 +219,23 @@ extension APIRequest: ExchangeObserver {
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
-        let (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
+        var (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
                 content = ResponseContent(journey: shared.journey, error: .cancelled)
             }
+            if let background {
+                content = background.completed(content, hasBegun: shared.journey.current != nil)
+                shared.machine.holdDelivery()
+            }
             let box = ResponseContent.Box(content)
             shared.content = box
             return (shared.machine.ended(successfully: content.error == nil), box)
+        }
+        if let background {
+            keepOutcome(background, box.content)
+            action = shared.withLock { $0.machine.releaseDelivery() }
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)

@@ -46,7 +46,9 @@ extension APIRequest {
         let (phase, transport, loan) = shared.withLock { ($0.machine.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
-        guard let (loop, loan) = phase == .suspended ? directLoop(watching: descriptor) : begun else {
+        // While it waits for its credentials the request is with nobody whom this could drive.
+        let isDirect = client.authenticatorIfAny == nil
+        guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
             return .refused
         }
         return runtime.workers.whileBlocked {
@@ -70,7 +72,9 @@ extension APIRequest {
     }
 
     private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
-        guard generation == Fork.generation, !Delivery.isRunning(self), case .success(let built) = built else {
+        guard generation == Fork.generation, background == nil, !Delivery.isRunning(self),
+            case .success(let built) = built
+        else {
             return nil
         }
         let lent = runtime.engine.directLoop(for: built.http.settings, watching: descriptor)

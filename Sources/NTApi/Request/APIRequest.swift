@@ -99,6 +99,11 @@ public final class APIRequest: Sendable {
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
+        /// Answers with one of these may be followed by another attempt, so that nobody else is to see their bodies.
+        var quietStatuses: Set<Int> = []
+        /// What the request waits for now, and what ends that.
+        var credentialWait: CredentialWait?
+        var credentialTimer: EngineTimer?
         var decisionTimer: EngineTimer?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
@@ -115,6 +120,8 @@ public final class APIRequest: Sendable {
     public let command: String
     /// What was built from the args; an error when they make no request.
     let built: Result<BuiltRequest, APIError>
+    /// Of a background session's request.
+    let background: BackgroundTransfer?
     let responseDestination: Destination
     let uploadProgressDestination: Destination
     let downloadProgressDestination: Destination
@@ -129,9 +136,10 @@ public final class APIRequest: Sendable {
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
-        built: Result<BuiltRequest, APIError>
+        built: Result<BuiltRequest, APIError>, background: BackgroundTransfer? = nil
     ) {
         self.client = client
+        self.background = background
         self.identifier = identifier
         self.command = command
         self.built = built
@@ -148,7 +156,9 @@ public final class APIRequest: Sendable {
     public var httpRequest: HTTPRequest? { try? built.get().http }
 
     /// The options that the args set.
-    public var options: APIOptions { (try? built.get())?.options ?? APIOptions() }
+    public var options: APIOptions {
+        (try? built.get())?.options ?? background?.found?.options ?? APIOptions()
+    }
 
     public var state: State {
         read(.cancelled) { shared in

@@ -18,6 +18,16 @@ enum HeaderSyntax {
         }
     }
 
+    /// Whether a header of this name may be sent with this value.
+    static func allows(name: String, value: String) -> Bool {
+        do throws(APIError) {
+            try check(name: name, value: value)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     static func check(method: String) throws(APIError) {
         guard isToken(method) else {
             throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")

@@ -16,6 +16,15 @@ enum RequestLog {
             .info, "#\(request.identifier) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
     }
 
+    static func waitsForCredentials(_ request: APIRequest, status: Int?) {
+        let answer = status.map { "HTTP \($0), " } ?? ""
+        request.log(.info, "#\(request.identifier) \(answer)waits for new credentials")
+    }
+
+    static func sentAgain(_ request: APIRequest) {
+        request.log(.info, "#\(request.identifier) is sent again with new credentials")
+    }
+
     static func completed(_ response: APIResponse) {
         let request = response.request
         if request.logFlags.contains(.info) {

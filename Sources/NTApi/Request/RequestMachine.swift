@@ -143,6 +143,7 @@ struct RequestMachine: Sendable {
     /// Whether the end of an exchange waits until its body has been read.
     private var awaitsData = false
     private var lanes = Lanes()
+    private var isHeld = false
     private var data = DataLane()
 
     mutating func resume() -> ResumeAction {
@@ -265,6 +266,14 @@ struct RequestMachine: Sendable {
         return deliverIfFree()
     }
 
+    /// The response waits, whatever else is through, until `releaseDelivery`: the outcome is written to disk first.
+    mutating func holdDelivery() { isHeld = true }
+
+    mutating func releaseDelivery() -> EndAction {
+        isHeld = false
+        return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
+    }
+
     mutating func handlerReturned() { phase = .done }
 
     private mutating func dropProgress() {
@@ -273,7 +282,7 @@ struct RequestMachine: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !lanes.isBusy, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, !lanes.isBusy, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

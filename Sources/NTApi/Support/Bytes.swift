@@ -11,7 +11,7 @@ package final class Bytes: @unchecked Sendable {
     // Safe to share: only the filling thread writes, and it hands the object over (through a lock) when it is done.
     @exclusivity(unchecked) private var base: UnsafeMutablePointer<UInt8>?
     @exclusivity(unchecked) private var capacity = 0
-    package private(set) var count = 0
+    @exclusivity(unchecked) package private(set) var count = 0
 
     static let empty = Bytes()
 

@@ -66,10 +66,14 @@ extension ErrorCode {
     public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
+    /// The client's authenticator could not get new credentials; the message says why.
+    public static let authentication = ErrorCode("authentication failed")
     /// The server redirected more often than allowed.
     public static let tooManyRedirects = ErrorCode("too many redirects")
     /// The caller cancelled the request.
     public static let cancelled = ErrorCode("request cancelled")
+    /// The background session was closed, or the process ends: the transfer goes on when the session is opened again.
+    public static let detached = ErrorCode("detached")
     /// The request could not be built; the message names the arg and the fix.
     public static let invalidRequest = ErrorCode("invalid request")
     /// The decoded body is larger than allowed.

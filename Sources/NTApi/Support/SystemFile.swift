@@ -50,7 +50,9 @@ enum SystemFile {
         var problem: Int32 = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         var sent = 0
         while problem == 0, sent < bytes.count {
-            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent) }
+            let count = bytes.withUnsafeBytes {
+                write(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent)
+            }
             if count >= 0 { sent += count } else if errno != EINTR { problem = errno }
         }
         if problem == 0, fsync(descriptor) != 0 { problem = errno }

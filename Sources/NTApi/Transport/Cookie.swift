@@ -83,7 +83,9 @@ extension Cookie {
         let isHTTPOnly = text.hasPrefix(Self.httpOnlyPrefix)
         if isHTTPOnly { text = text.dropFirst(Self.httpOnlyPrefix.count) }
         let fields = text.split(separator: "\t", maxSplits: 6, omittingEmptySubsequences: false).map(String.init)
-        guard fields.count >= 6, text.utf8.first != UInt8(ascii: "#"), let expires = Int64(fields[4]) else { return nil }
+        guard fields.count >= 6, text.utf8.first != UInt8(ascii: "#"), let expires = Int64(fields[4]) else {
+            return nil
+        }
         self.init(
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: fields[0], path: fields[2],
             expires: expires == 0 ? nil : Double(expires), isSecure: fields[3] == "TRUE", isHTTPOnly: isHTTPOnly)
@@ -97,7 +99,8 @@ extension Cookie {
         let seconds = expires.map { max(1, Int64(clamping: $0)) } ?? 0
         let prefix = (isHTTPOnly ? Self.httpOnlyPrefix : "") + (includesSubdomains ? "." : "")
         let fields = [
-            prefix + domain, includesSubdomains ? "TRUE" : "FALSE", path, isSecure ? "TRUE" : "FALSE", "\(seconds)", name,
+            prefix + domain, includesSubdomains ? "TRUE" : "FALSE", path, isSecure ? "TRUE" : "FALSE", "\(seconds)",
+            name,
             value,
         ]
         return fields.joined(separator: "\t")

@@ -132,6 +132,11 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             }
     }
 
+    /// Whether a header of this name may be sent with this value.
+    package static func canHave(_ name: String, _ value: String) -> Bool {
+        HeaderSyntax.allows(name: name, value: value)
+    }
+
     /// The lines as they are sent, secrets redacted.
     public var description: String {
         map { field in

@@ -4,15 +4,15 @@ final class SharedConnection {
     let port: Int
     /// When an exchange first went over it, of those that use it now.
     let since: MonotonicTime
-    fileprivate(set) var streams = 0
+    @exclusivity(unchecked) fileprivate(set) var streams = 0
     /// When a byte last came over it.
-    var lastActivity: MonotonicTime
+    @exclusivity(unchecked) var lastActivity: MonotonicTime
     /// The last stream that the server looks at, once it has said good-bye (RFC 9113, 6.8).
-    var lastStream: Int?
+    @exclusivity(unchecked) var lastStream: Int?
     /// Whether no further exchange goes over it.
-    fileprivate(set) var isLeft = false
+    @exclusivity(unchecked) fileprivate(set) var isLeft = false
     /// Whether its exchanges listen for that, because one of them must not happen twice.
-    var isListening = false
+    @exclusivity(unchecked) var isListening = false
 
     fileprivate init(port: Int, _ now: MonotonicTime) {
         self.port = port

@@ -13,13 +13,13 @@ struct HostQueue<Element> {
 
     fileprivate final class Host {
         let origin: Origin
-        var running = 0
-        fileprivate var waiting = IndexedHeap<Double, Waiting>()
+        @exclusivity(unchecked) var running = 0
+        @exclusivity(unchecked) fileprivate var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.
-        var isCandidate = false
-        var connections: HostConnections
+        @exclusivity(unchecked) var isCandidate = false
+        @exclusivity(unchecked) var connections: HostConnections
         /// How many connections it may have by now; counted only where there is a limit for all servers.
-        fileprivate var inUse = 0
+        @exclusivity(unchecked) fileprivate var inUse = 0
         fileprivate let changes: Changes
 
         init(_ origin: Origin, _ changes: Changes, connectionAge: Double) {
@@ -31,9 +31,9 @@ struct HostQueue<Element> {
 
     /// Hosts at which an exchange was connected, so that there may be room for others. Noted from inside libcurl's calls.
     fileprivate final class Changes {
-        var hosts: [Host] = []
+        @exclusivity(unchecked) var hosts: [Host] = []
         /// Whether they matter when nobody waits at that host, too.
-        var isWanted = false
+        @exclusivity(unchecked) var isWanted = false
     }
 
     /// Names what was enqueued, until it is removed.

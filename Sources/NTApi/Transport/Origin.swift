@@ -3,6 +3,8 @@ final class Origin: Hashable, Sendable {
     let scheme: String
     let host: String
     let port: Int
+    /// Whether it is spoken to over TLS.
+    let isSecure: Bool
     // Computed once: a server is looked up with every request.
     private let hash: Int
 
@@ -10,6 +12,7 @@ final class Origin: Hashable, Sendable {
         self.scheme = scheme
         self.host = host
         self.port = port
+        isSecure = scheme == "https"
         var hasher = Hasher()
         hasher.combine(scheme)
         hasher.combine(host)

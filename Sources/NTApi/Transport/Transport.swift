@@ -20,6 +20,8 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer says where the body goes; into the result otherwise.
     let routesBody: Bool
+    /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
+    let quietStatuses: Set<Int>
     let observer: any ExchangeObserver
     // Safe to share: both are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
@@ -38,14 +40,14 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false,
-        holds: Holds = [], observer: any ExchangeObserver
+        routesBody: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [], observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
         self.deadline = deadline
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
+        self.quietStatuses = quietStatuses
         firstHolds = holds
         self.observer = observer
     }
@@ -77,7 +79,21 @@ struct ExchangeResult: Sendable {
     var body = Bytes.empty
     /// Nil when the response is whole.
     var error: APIError?
+    /// What there is to ask the program about; nil, as a rule, is nothing.
+    var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
+}
+
+/// Why a connection did not come about, where somebody could say how it might.
+enum ConnectionQuestion: Sendable {
+    /// The certificate is not trusted.
+    case untrusted
+    /// The chain of certificates that the server has shown, in PEM, its own first.
+    case certificates([String])
+    /// The one that the program trusts is not what the server shows now.
+    case otherCertificate
+    /// The proxy wants to know who asks for a tunnel.
+    case proxyCredential
 }
 
 /// Status line and headers of a final (not 1xx) response.

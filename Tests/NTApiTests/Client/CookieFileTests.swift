@@ -42,7 +42,8 @@ import Testing
         let other = try storage()
         #expect(other.cookies == [cookie("a")].map { one.cookies.first { $0.name == "a" } ?? $0 })
         // curl reads it, too.
-        let shown = shell("curl -s -b \(folder)/cookies.txt -o /dev/null -w '%{cookie}' 2>/dev/null; cat \(folder)/cookies.txt")
+        let shown = shell(
+            "curl -s -b \(folder)/cookies.txt -o /dev/null -w '%{cookie}' 2>/dev/null; cat \(folder)/cookies.txt")
         #expect(String(decoding: shown, as: UTF8.self).hasPrefix("# Netscape HTTP Cookie File"))
     }
 
@@ -80,7 +81,8 @@ import Testing
         let good = cookie("good").line
         let bad = ["", "garbage", "\u{0}\u{1}", "a\tb", String(repeating: "x\t", count: 100)]
         try SystemFile.replace(
-            "\(folder)/cookies.txt", with: Array((bad + [good, "\u{FF}"] + bad).joined(separator: "\n").utf8) + [0xFF, 10])
+            "\(folder)/cookies.txt",
+            with: Array((bad + [good, "\u{FF}"] + bad).joined(separator: "\n").utf8) + [0xFF, 10])
         #expect(try storage().cookies.map(\.name) == ["good"])
     }
 
@@ -102,7 +104,8 @@ import Testing
         let ours = table([cookie("a", "ours"), cookie("b", "0"), cookie("d", "0"), cookie("new")])
         let file = table([cookie("a", "theirs"), cookie("b", "theirs"), cookie("c", "theirs"), cookie("more")])
         let merge = CookieMerge(base: base, ours: ours, file: file, now: 0)
-        #expect(merge.merged.values.map { "\($0.name)=\($0.value)" }.sorted() == ["a=ours", "b=theirs", "more=1", "new=1"])
+        #expect(
+            merge.merged.values.map { "\($0.name)=\($0.value)" }.sorted() == ["a=ours", "b=theirs", "more=1", "new=1"])
         #expect(merge.toSet.map(\.name).sorted() == ["b", "more"] && merge.toDelete.map(\.name) == ["d"])
     }
 

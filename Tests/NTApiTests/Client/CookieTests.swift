@@ -29,7 +29,8 @@ import Testing
         let client = try client()
         #expect(try await sent(by: client) == nil)
         _ = try await client.send(
-            "set-cookie", args: [.url("set", "a=1; Path=/"), .url("set", "b=2; Path=/echo"), .url("set", "c=3; Path=/no")])
+            "set-cookie",
+            args: [.url("set", "a=1; Path=/"), .url("set", "b=2; Path=/echo"), .url("set", "c=3; Path=/no")])
         #expect(try await sent(by: client) == "b=2; a=1")
         _ = try await client.send(
             "set-cookie", args: [.url("set", "a=; Path=/; Max-Age=0"), .url("set", "b=4; Path=/echo; Secure")])
@@ -100,7 +101,9 @@ import Testing
             Cookie(name: "c", value: "ü", domain: "[::1]", expires: 5, isSecure: true, isHTTPOnly: true),
         ]
         for cookie in cookies { #expect(Cookie(line: cookie.line) == cookie, "\(cookie.line)") }
-        for line in ["", "#", "# comment\ta\t/\tFALSE\t0\tn\tv", "h\tFALSE\t/\tFALSE\tx\tn\tv", "h\tFALSE\t/\tFALSE\t0"] {
+        for line in [
+            "", "#", "# comment\ta\t/\tFALSE\t0\tn\tv", "h\tFALSE\t/\tFALSE\tx\tn\tv", "h\tFALSE\t/\tFALSE\t0",
+        ] {
             #expect(Cookie(line: line) == nil)
         }
         #expect(!"\(cookies[1])".containsSubstring("x=y"))
@@ -113,6 +116,19 @@ import Testing
         // What comes back is taken all the same.
         _ = try await client.send("set-cookie", args: [.url("set", "b=3; Path=/"), .header("Cookie", "mine=2")])
         #expect(try await sent(by: client) == "b=3; a=1")
+    }
+
+    /// libcurl goes on taking the name in a Host header for the cookies' host when a handle is used again.
+    @Test func aHostHeaderIsForItsRequestOnly() async throws {
+        let (client, plain) = (try client(), try TestClient.of("fault"))
+        for round in 0..<5 {
+            _ = try await plain.send("echo", args: [.header("Host", "elsewhere.test")])
+            _ = await onThread { plain.perform("echo", args: [.header("Host", "elsewhere.test")]) }
+            _ = try await client.send("set-cookie", args: [.url("set", "a=\(round); Path=/")])
+            #expect(try await sent(by: client) == "a=\(round)")
+            #expect(await onThread { client.perform("echo").json?["header"]?["cookie"]?.string } == "a=\(round)")
+        }
+        #expect(client.cookies?.cookies.map(\.domain) == ["127.0.0.1"])
     }
 
     // MARK: Redirects
@@ -181,7 +197,8 @@ import Testing
     @Test func sendsNone() async throws {
         let client = try client { $0.sendsCookies = false }
         _ = try await client.send("set-cookie", args: [.url("set", "b=2; Path=/")])
-        _ = try await client.send("set-cookie", args: [.url("set", "b=; Path=/; Max-Age=0"), .url("set", "c=1; Path=/")])
+        _ = try await client.send(
+            "set-cookie", args: [.url("set", "b=; Path=/; Max-Age=0"), .url("set", "c=1; Path=/")])
         #expect(try await sent(by: client) == nil && client.cookies?.cookies.map(\.name) == ["c"])
         let neither = try self.client {
             $0.sendsCookies = false

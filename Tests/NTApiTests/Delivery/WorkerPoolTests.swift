@@ -50,4 +50,19 @@ import Testing
     @Test func blockingElsewhereIsJustACall() {
         #expect(WorkerPool().whileBlocked { 5 } == 5)
     }
+
+    /// Handlers that wait for each other, without a word to the library.
+    @Test func lendsThreadsWhenNothingGetsOn() async {
+        let pool = WorkerPool()
+        let (gate, ended) = (Signal(), Log<Int>())
+        for number in 0..<20 {
+            pool.run {
+                gate.block()
+                ended.append(number)
+            }
+        }
+        pool.run { gate.set() }
+        #expect(await ended.first(20).count == 20)
+        pool.stop()
+    }
 }

@@ -109,15 +109,19 @@ import Testing
 
     /// Somebody may look instead of having a handler.
     @Test func theCountsOfADownloadMoveWithoutAProgressHandler() async throws {
-        let client = try TestClient.of("nginx")
+        let client = try TestClient.of("fault")
         let folder = try temporaryFolder()
         let request = client.request(
-            "slow/pattern-8M.bin", args: [.download(to: "\(folder)/a.bin"), .responseThread(.background)])
+            "drip",
+            args: [
+                .url("size", 100_000_000), .url("bytes", 1000), .download(to: "\(folder)/a.bin"),
+                .responseThread(.background),
+            ])
         let responses = Log<APIResponse>()
         request.setHandler { responses.append($0) }
         request.resume()
         while request.bytesReceived.bytes == 0 { try await pass(0.05) }
-        #expect(request.bytesReceived.total == 8 << 20 && request.bytesDecoded > 0 && responses.count == 0)
+        #expect(request.bytesReceived.total == 100_000_000 && request.bytesDecoded > 0 && responses.count == 0)
         request.cancel()
         _ = await responses.first(1)
     }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import threading
 from collections.abc import Iterator
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote, unquote
 
 from weather_app import body
 from weather_app.handler import Handler, route
@@ -78,9 +79,10 @@ def upload(handler: Handler) -> None:
     )
 
 
-def content(size: int, step: int) -> Iterator[bytes]:
-    """The first `size` bytes of the endless test pattern, `step` at most at a time."""
-    position = 0
+def content(size: int, step: int, position: int = 0) -> Iterator[bytes]:
+    """The first `size` bytes of the endless test pattern from a position on, `step` at most at a
+    time.
+    """
     while position < size:
         offset = position % len(PATTERN)
         piece = PATTERN[offset : offset + min(step, size - position)]
@@ -90,27 +92,52 @@ def content(size: int, step: int) -> Iterator[bytes]:
 
 @route("/download", "GET")
 def download(handler: Handler) -> None:
-    """`size` bytes (1000) of a fixed pattern, at `rate` bytes per second when given."""
+    """`size` bytes (1000) of a fixed pattern, at `rate` bytes per second when given, or those from a
+    position on that a Range asks for.
+    """
     size = max(0, min(MAX_DOWNLOAD, int(handler.number("size", 1000))))
     rate = handler.number("rate", 0)
     step = max(1, int(rate / 20)) if rate > 0 else len(PATTERN)
     digest = hashlib.sha256()
     for piece in content(size, len(PATTERN)):
         digest.update(piece)
-    handler.send_response(200)
+    etag = f'"{digest.hexdigest()[:16]}"'
+    asked = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", ""))
+    first = int(asked[1]) if asked and handler.headers.get("If-Range", etag) == etag else 0
+    is_part = 0 < first < size
+    first = first if is_part else 0
+    handler.send_response(206 if is_part else 200)
+    if is_part:
+        handler.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
     handler.send_header("Content-Type", "application/octet-stream")
-    handler.send_header("Content-Length", str(size))
+    handler.send_header("Content-Length", str(size - first))
+    handler.send_header("ETag", etag)
     handler.send_header("X-SHA256", digest.hexdigest())
     handler.end_headers()
     if handler.command == "HEAD":
         return
-    source = content(size, step)
+    source = content(size, step, first)
     if rate > 0:
         source = body.slowly(source, rate, handler.server.stopping.wait)
     for piece in source:
         handler.wfile.write(piece)
         if rate > 0:
             handler.wfile.flush()
+
+
+@route("/login", "GET", "POST")
+def login(handler: Handler) -> None:
+    """Remembers `user` (ann) in a cookie that lasts an hour."""
+    cookie = f"login={quote(handler.value('user', 'ann'))}; Path=/; Max-Age=3600; HttpOnly"
+    handler.answer(b'{"cod": 200}', "application/json", more={"Set-Cookie": cookie})
+
+
+@route("/whoami", "GET")
+def whoami(handler: Handler) -> None:
+    """The user of the cookie that /login set; null without one."""
+    pairs = (pair.strip().partition("=") for pair in handler.headers.get("Cookie", "").split(";"))
+    users = [unquote(value) for name, _, value in pairs if name == "login"]
+    handler.answer_json({"user": users[0] if users else None})
 
 
 @route("/php", "GET")

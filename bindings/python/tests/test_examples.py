@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 
@@ -59,6 +61,18 @@ def test_weather_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
         assert result.stderr.startswith("error: ")
         assert len(result.stderr.splitlines()) == 1
     assert run_example("weather.py").returncode == 2
+
+
+def test_transfer(servers: dict[str, str]) -> None:
+    """At a terminal and without one; begun here, gone on with by the C program, if it is built."""
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_transfer.py")]
+    command += [sys.executable, str(EXAMPLES / "transfer.py")]
+    in_c = REPOSITORY / "build" / "bindings" / "c" / "transfer"
+    if in_c.exists():
+        command += ["--", str(in_c)]
+    environment = os.environ | {"NTAPI_TEST_SERVERS": json.dumps(servers)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_asyncio_weather(servers: dict[str, str]) -> None:

@@ -40,6 +40,7 @@ def blocking() -> None:
         assert_type(response.metrics.redirects, int)
         assert_type(response.metrics.bytes_decoded, int)
         assert_type(client.send("x", ntapi.download(Path("a"))).file, Optional[Path])
+        assert_type(client.send("x", ntapi.resume(response.resume_data)).resume_data, Optional[str])
         assert_type(client.get_default("unit"), Any)
         client.set_default("unit", "metric")
         Service.set_default("unit", lambda key: key)
@@ -50,6 +51,7 @@ def blocking() -> None:
 
         def progress(count: int, total: Optional[int]) -> None: ...
 
+        assert_type(client.create_request("x").resume_data, Optional[str])
         pool = concurrent.futures.ThreadPoolExecutor()
         pieces: list[bytes] = []
         request = client.begin(

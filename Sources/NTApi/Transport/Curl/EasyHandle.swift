@@ -20,6 +20,9 @@ final class EasyHandle {
     @exclusivity(unchecked) private var customMethod: String?
     /// Of the transfer's session, and whether the handle has them at the moment.
     @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
+    /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
+    /// nothing makes it forget that: neither another request nor a reset.
+    @exclusivity(unchecked) private(set) var isReusable = true
 
     init?() {
         guard let easy = curl_easy_init() else { return nil }
@@ -39,11 +42,13 @@ final class EasyHandle {
         self.transfer = transfer
         errorText[0] = 0
         var options = EasyOptions(easy)
-        if profile?.fits(transfer) != true {
+        // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
+        // this server what is meant for another, or for nobody.
+        if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, in: multi, &options)
         }
-        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+        if let engine = transfer.context?.cookies?.engine {
             engine.attach(easy)
             cookies = (engine, true)
         }
@@ -116,6 +121,7 @@ final class EasyHandle {
             headers = try HeaderLines(of: request)
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
             options.set(CURLOPT_USERAGENT, headers.userAgent)
+            if headers.hasHost { isReusable = false }
         }
         let kind = HandleMessage(of: request)
         if kind == .get, message == .copiedBody { options.removeBody() }
@@ -129,10 +135,9 @@ final class EasyHandle {
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
-            options.check(ntapi_easy_set_digest(easy, digest.user, digest.password))
+            options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
             message = .unique
-            if request.hasBody { options.setOwnConnection() }
         }
     }
 }
@@ -175,7 +180,7 @@ struct HandleProfile {
     init(_ transfer: CurlTransfer) {
         let request = transfer.exchange.request
         settings = request.settings.withoutContext
-        isSecure = transfer.origin.scheme == "https"
+        isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
         mayListen = transfer.mayListen
@@ -185,7 +190,7 @@ struct HandleProfile {
 
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
-        return isSecure == (transfer.origin.scheme == "https") && hasProgress == Self.hasProgress(transfer)
+        return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request) && mayListen == transfer.mayListen
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)
@@ -208,6 +213,7 @@ extension TransferSettings {
     fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
+                && self.trust == other.trust
                 && self.caFile == other.caFile && self.proxy == other.proxy
                 && self.session?.identity == other.session?.identity
     }

@@ -5,6 +5,7 @@ struct HeaderLines: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
     /// Given to libcurl by itself: each line of the list costs it a comparison with every header that it knows.
     private(set) var userAgent: String?
+    private(set) var hasHost = false
     private var headers: HTTPHeaders?
     private var announcesBody = false
     private var isMultipart = false
@@ -35,6 +36,7 @@ struct HeaderLines: ~Copyable {
             }
             if field.name.equalsIgnoringASCIICase("content-type") { hasContentType = true }
             if field.name.equalsIgnoringASCIICase("expect") { hasExpectation = true }
+            if field.name.equalsIgnoringASCIICase("host") { hasHost = true }
             // The framing is the transport's: a second, different length is how requests are smuggled past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }

@@ -91,9 +91,12 @@ async def digest(exchange: Exchange) -> None:
 
 @scenario("challenge")
 async def challenge(exchange: Exchange) -> None:
-    """401 with each ?with=CHALLENGE, unless the Authorization header is ?unless=VALUE."""
+    """401 with each ?with=CHALLENGE, unless Authorization is ?unless=VALUE; then on to ?url=."""
     if (unless := exchange.text("unless")) and exchange.request.header("Authorization") == unless:
-        await exchange.echo()
+        if url := exchange.text("url"):
+            await exchange.respond("{}", 302, [("Location", url)])
+        else:
+            await exchange.echo()
         return
     asked = [
         ("WWW-Authenticate", value) for name, value in exchange.request.pairs if name == "with"
@@ -118,7 +121,7 @@ issuers: dict[str, Issuer] = {}
 
 @scenario("token")
 async def token(exchange: Exchange) -> None:
-    """Tokens of ?name=: issue (?after=N rejections, ?status=), use (?scheme= ?header=), expire, stats."""
+    """Tokens of ?name=: issue (?status= ?bad=1), use (?together=N rejections ?scheme= ?header=), expire, stats."""
     issuer = issuers.setdefault(exchange.text("name"), Issuer())
     if exchange.rest == "issue":
         await issue(exchange, issuer)
@@ -135,11 +138,8 @@ async def token(exchange: Exchange) -> None:
 
 
 async def issue(exchange: Exchange, issuer: Issuer) -> None:
-    """Makes a new token; with ?after=N only once so many requests were rejected."""
+    """Makes a new token."""
     issuer.asked += 1
-    after = exchange.number("after", 0)
-    async with issuer.changed:
-        await issuer.changed.wait_for(lambda: issuer.rejected >= after)
     status = exchange.number("status", 200)
     if status != 200:
         await exchange.respond('{"error":"no token for you"}', status)
@@ -152,7 +152,7 @@ async def issue(exchange: Exchange, issuer: Issuer) -> None:
 
 
 async def use(exchange: Exchange, issuer: Issuer) -> None:
-    """Echoes with the current token, and else asks for one."""
+    """Echoes with the current token, and else asks for one: when ?together=N requests are without."""
     if key := exchange.text("token"):
         shown = exchange.request.shown() | {"listener": exchange.link.listener}
         exchange.state.seen[key].append(shown)
@@ -168,6 +168,8 @@ async def use(exchange: Exchange, issuer: Issuer) -> None:
     issuer.rejected += 1
     async with issuer.changed:
         issuer.changed.notify_all()
+        together = exchange.number("together", 0)
+        await issuer.changed.wait_for(lambda: issuer.rejected >= together)
     error = exchange.text("error", "invalid_token")
     status = exchange.number("rejection", 401)
     asked = [("WWW-Authenticate", f'Bearer realm="api", error="{error}"')]

@@ -14,8 +14,19 @@ from __future__ import annotations
 
 from . import arg, codes
 from ._arg import Arg
+from ._authenticator import Authenticator, Refresh, Token
+from ._decision import Decision
 from ._defaults import defaults
-from ._enums import CachePolicy, Clock, ErrorDomain, LogFlags, RequestState, SessionKind, Thread
+from ._enums import (
+    CachePolicy,
+    Clock,
+    DecisionKind,
+    ErrorDomain,
+    LogFlags,
+    RequestState,
+    SessionKind,
+    Thread,
+)
 from ._errors import ApiError
 from ._headers import Headers
 from ._hooks import HTTPRequest
@@ -25,7 +36,7 @@ from ._lifecycle import install as _install
 from ._logging import use_python_logging
 from ._mailbox import Mailbox
 from ._request import Request
-from ._response import Response
+from ._response import Response, discard_resume_data
 from ._sync import Client
 from ._threads import drain_mailbox, mailbox, run, stop
 from ._version import __version__
@@ -37,6 +48,7 @@ from .arg import (
     cache_policy,
     data,
     data_thread,
+    decision_thread,
     digest_auth,
     download,
     download_progress_thread,
@@ -50,6 +62,7 @@ from .arg import (
     option,
     path,
     response_thread,
+    resume,
     stream,
     timeout,
     upload_progress_thread,
@@ -82,11 +95,14 @@ __all__ = [
     "Args",
     "AsyncClient",
     "AsyncStream",
+    "Authenticator",
     "CachePolicy",
     "Client",
     "Clock",
     "Cookie",
     "Cookies",
+    "Decision",
+    "DecisionKind",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
@@ -95,6 +111,7 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "PlaceLike",
+    "Refresh",
     "Request",
     "RequestState",
     "Response",
@@ -103,6 +120,7 @@ __all__ = [
     "SessionKind",
     "Stream",
     "Thread",
+    "Token",
     "__version__",
     "add_header",
     "arg",
@@ -113,8 +131,10 @@ __all__ = [
     "codes",
     "data",
     "data_thread",
+    "decision_thread",
     "defaults",
     "digest_auth",
+    "discard_resume_data",
     "download",
     "download_progress_thread",
     "drain",
@@ -132,6 +152,7 @@ __all__ = [
     "path",
     "register_code",
     "response_thread",
+    "resume",
     "run",
     "stop",
     "stream",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import IO, Callable, Literal, Optional, Union
 
 from ._arg import Arg
+from ._decision import Decision
 from ._enums import Thread
 from ._mailbox import Mailbox
 from ._response import Response
@@ -27,6 +28,7 @@ loop.call_soon_threadsafe.
 ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]
 DataHandler = Callable[[bytes], object]
+DecisionHandler = Callable[[Decision], object]
 
 Scalar = Union[str, int, float, bool]
 Path = Union[str, "os.PathLike[str]"]

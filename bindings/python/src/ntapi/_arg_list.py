@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 _OK = int(Status.OK)
 
 THREAD_KINDS = frozenset(
-    {"response_thread", "upload_progress_thread", "download_progress_thread", "data_thread"}
+    {
+        "response_thread",
+        "upload_progress_thread",
+        "download_progress_thread",
+        "data_thread",
+        "decision_thread",
+    }
 )
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
 

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
-    from ._aliases import Args, DataHandler, PlaceLike, ProgressHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._server_event import ServerSentEvent
@@ -73,32 +73,36 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
         is raised.
         """
-        loop = asyncio.get_running_loop()
-        has_none = upload_progress is None and download_progress is None and data_handler is None
-        if has_none and self._may_be_short:
-            call = LoopCall(self, loop_mailbox(loop), loop.create_future())
-            if call.begin(command, args):
+        if (
+            upload_progress is None
+            and download_progress is None
+            and data_handler is None
+            and decision_handler is None
+            and self._may_be_short
+        ):
+            call = self._call(command, args)
+            if call is not None:
                 try:
                     return await call.waiter
-                except asyncio.CancelledError:
-                    if not call.is_done:
-                        call.waiter = loop.create_future()
-                        call.cancel()
-                        await _uninterrupted(call.waiter)
-                    raise
-                except BaseException:
-                    # The coroutine is thrown away: there is no loop to wait on.
-                    call.cancel()
+                except BaseException as error:
+                    await _end(call, error)
                     raise
         return await self._perform_long(
-            command, args, upload_progress, download_progress, data_handler
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
+
+    def _call(self, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
+        """Begins a request the short way; None when it has to go the long one."""
+        loop = asyncio.get_running_loop()
+        call = LoopCall(self, loop_mailbox(loop), loop.create_future())
+        return call if call.begin(command, args) else None
 
     async def _perform_long(
         self,
@@ -107,6 +111,7 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler],
         download_progress: Optional[ProgressHandler],
         data_handler: Optional[DataHandler],
+        decision_handler: Optional[DecisionHandler],
     ) -> Response:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -128,6 +133,7 @@ class AsyncClient(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         request.resume()
         try:
@@ -150,14 +156,27 @@ class AsyncClient(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
-        response = await self.perform(
-            command,
-            *args,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
+        # Not by way of `perform`: one coroutine costs less than one in another.
+        if (
+            upload_progress is None
+            and download_progress is None
+            and data_handler is None
+            and decision_handler is None
+            and self._may_be_short
+        ):
+            call = self._call(command, args)
+            if call is not None:
+                try:
+                    response = await call.waiter
+                except BaseException as error:
+                    await _end(call, error)
+                    raise
+                return response.raise_for_error()
+        response = await self._perform_long(
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
         return response.raise_for_error()
 
@@ -227,8 +246,8 @@ class AsyncClient(BaseClient):
     async def close(self) -> None:
         """Cancels what runs, waits until it has ended, and refuses new requests.
 
-        A second call does nothing. A handler that runs neither on this loop nor in the background
-        is not waited for.
+        The transfers of a background session are kept ("detached"). A second call does nothing. A
+        handler that runs neither on this loop nor in the background is not waited for.
         """
         self._close()
         ending = self._ending_by_themselves(running_mailbox())
@@ -263,6 +282,17 @@ async def _until(is_over: Callable[[], bool]) -> None:
         while not is_over():
             await observer.event.wait()
             observer.event.clear()
+
+
+async def _end(call: LoopCall, error: BaseException) -> None:
+    """Ends a call whose coroutine was ended."""
+    if not isinstance(error, asyncio.CancelledError):
+        # The coroutine is thrown away: there is no loop to wait on.
+        call.cancel()
+    elif not call.is_done:
+        call.waiter = asyncio.get_running_loop().create_future()
+        call.cancel()
+        await _uninterrupted(call.waiter)
 
 
 async def _uninterrupted(waiter: asyncio.Future[Response]) -> None:

@@ -12,13 +12,15 @@ from functools import partial
 
 from . import _registry
 from ._background import adopt, background_mailbox
+from ._checks import is_async
+from ._decision import Decision
 from ._enums import Handler, RequestState
 from ._errors import ApiError
 from ._events import Facts
 from ._handles import Handle
 from ._library import lib
 from ._mailbox import Mailbox
-from ._report import call_reporting, report
+from ._report import call_reporting, report, run_on_this_loop
 from ._response import Response
 from ._streams import forget_source, source_error
 
@@ -159,6 +161,13 @@ class Delivery:
         else:
             self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
 
+    def take_decision(self, event: Facts) -> None:
+        """A question from C, on the thread that took it."""
+        from ._request import Request
+
+        decision = Decision(event[6], Request(self.handle, self.outcome))
+        self._submit(Handler.DECISION, partial(self._decide, decision))
+
     def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
         response = Response(event[2], event, self.handle)
@@ -215,6 +224,20 @@ class Delivery:
         if content is not None:
             self._call(self._handlers[Handler.DATA][1], content)
 
+    def _decide(self, decision: Decision) -> None:
+        function = self._handlers[Handler.DECISION][1]
+        self.outcome.runner = threading.get_ident()
+        try:
+            answer = function(decision)
+            if is_async(function):
+                run_on_this_loop(answer, decision.cancel)
+        except Exception as error:
+            # Nobody knows what it would have said: the request must not go on as if it had agreed.
+            report(error, function)
+            decision.cancel()
+        finally:
+            self.outcome.runner = None
+
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
         try:
@@ -227,6 +250,8 @@ class Delivery:
                 call_reporting(self._handlers[Handler.RESPONSE][1], response)
         finally:
             outcome.runner = None
+            if self.client._is_background:
+                lib.ntapi_response_acknowledge(response._pointer)
             self._end()
 
     def _complete(self, response: Response) -> None:
@@ -261,8 +286,16 @@ class Delivery:
         return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED
 
     def cancel(self) -> None:
-        """Cancels in C, which answers with "request cancelled". Too late is no error."""
-        if self.handle is not None:
+        """Cancels in C, which answers with "request cancelled". Too late is no error.
+
+        At the end of the process a background session is closed instead: what it has not finished
+        goes on in the next one.
+        """
+        if self.handle is None:
+            return
+        if _registry.is_exiting and self.client._is_background:
+            self.client._close()
+        else:
             lib.ntapi_request_cancel(self.handle.pointer)
 
 

@@ -34,6 +34,16 @@ class DataFormat(enum.IntEnum):
     SERVER_EVENTS = 2
 
 
+class DecisionKind(enum.IntFlag):
+    """What a decision asks; combined with | where kinds are chosen."""
+
+    REDIRECT = 1
+    """Whether a redirect is followed, and how."""
+    RESPONSE = 2
+    """Whether a response is received, now that its head is there, and where its body goes."""
+    ALL = 3
+
+
 class Content(enum.IntFlag):
     """What a response holds beside its data."""
 

@@ -99,6 +99,18 @@ def read_error(pointer: int) -> ApiError:
     )
 
 
+def c_error(error: BaseException) -> int:
+    """A new C error that says the same."""
+    if isinstance(error, ApiError):
+        domain, code, message = error.domain, error.code, error.message
+    else:
+        domain, code, message = ErrorDomain.REQUEST, codes.GENERIC, repr(error)
+    texts = (str(code), message)
+    encoded = [text.replace("\0", " ").encode("utf-8", "replace") for text in texts]
+    pointer: int = lib.ntapi_error_create(domain.value, *encoded)
+    return pointer
+
+
 def take_error(pointer: int | None, fallback: str) -> ApiError:
     """The error that a call put into its out parameter, freed; an "invalid request" one when there
     is none.

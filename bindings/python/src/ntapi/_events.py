@@ -24,6 +24,7 @@ five.
 # Plain numbers: an enum's operators are calls.
 RESPONSE = int(Handler.RESPONSE)
 DATA = int(Handler.DATA)
+DECISION = int(Handler.DECISION)
 
 _EVENT = Struct("@iPPqqPPPPNii")
 _WATCH = Struct("@diPPPPNii")

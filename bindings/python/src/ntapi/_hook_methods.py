@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from . import codes
 from ._arg import Arg
 from ._checks import is_async, refuse_coroutine
-from ._enums import ErrorDomain, LogFlags
+from ._decision import Decision
+from ._enums import DecisionKind, ErrorDomain, LogFlags
 from ._errors import ApiError
 from ._hooks import HTTPRequest
 from ._logging import log_line
@@ -61,6 +62,16 @@ class Hooks:
         """
         return None
 
+    decision_kinds: DecisionKind = DecisionKind.ALL
+    """Which decisions `decide`, or a request's own decision handler, is asked for."""
+
+    def decide(self, decision: Decision) -> Any:
+        """Decides what a request does next, now or later; each request waits for the answer.
+
+        Where the response handler runs. For asyncio it may be a coroutine function. A request's own
+        `decision_handler` comes first. An exception cancels the request.
+        """
+
     def write_log(self, level: LogFlags, message: str) -> None:
         """Receives the client's log lines instead of Python's logging. On any thread."""
         log_line(int(level), message.encode())
@@ -73,6 +84,7 @@ class Hooks:
             "request_completed",
             "parse_json",
             "map_service_error",
+            "decide",
             "write_log",
         )
         cls = type(self)
@@ -81,7 +93,7 @@ class Hooks:
         )
         self._may_be_short = not self._overridden
         for name in self._overridden:
-            if is_async(getattr(cls, name)):
+            if name != "decide" and is_async(getattr(cls, name)):
                 raise TypeError(f"hooks are plain functions, not async ones: {name}")
 
     def _complete(self, response: Response, parses: bool) -> None:

@@ -7,7 +7,17 @@ import os
 import threading
 import time
 
-from . import _background, _classes, _handles, _loops, _registry, _streams, _threads, codes
+from . import (
+    _background,
+    _classes,
+    _handles,
+    _loops,
+    _registry,
+    _request,
+    _streams,
+    _threads,
+    codes,
+)
 from ._library import lib
 from ._logging import use_standard_error
 from ._mailbox import Mailbox
@@ -72,6 +82,7 @@ def _after_fork_in_child() -> None:
     _background.reset_in_child()
     _loops.reset_in_child()
     _classes.reset_lock_in_child()
+    _request.reset_lock_in_child()
     codes._forget_lock()
 
 

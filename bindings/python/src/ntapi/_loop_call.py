@@ -43,6 +43,8 @@ class LoopCall:
 
     def begin(self, command: str, args: tuple[Args, ...]) -> bool:
         """From here on the response is owed; False when the request has to go the long way."""
+        if self.client._authenticator is not None:
+            args = self.client._authenticator._adjust(args)
         flat = short_args(args)
         if flat is None or _registry.is_exiting:
             return False
@@ -99,6 +101,9 @@ class LoopCall:
         waiter = self.waiter
         if not waiter.done() and not waiter.get_loop().is_closed():
             waiter.set_result(response)
+
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
 
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 
 from . import _background
@@ -61,6 +62,13 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
         # is closed drops its readers, though somebody may keep the loop itself for ever.
         weakref.finalize(reader, _background.adopt, mailbox).atexit = False
     return mailbox
+
+
+def running_loop() -> Optional[asyncio.AbstractEventLoop]:
+    """The loop that runs on this thread, if there is one."""
+    module = sys.modules.get("asyncio")
+    loop: Optional[asyncio.AbstractEventLoop] = module._get_running_loop() if module else None
+    return loop
 
 
 def running_mailbox() -> Mailbox:

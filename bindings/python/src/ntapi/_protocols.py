@@ -37,6 +37,9 @@ class Owed(Protocol):
     def take_response(self, event: Facts) -> None:
         """The last event from C, on the thread that took it."""
 
+    def take_decision(self, event: Facts) -> None:
+        """A question from C, on the thread that took it."""
+
     def take_data(self, event: Facts) -> None:
         """A piece of a body from C, on the thread that took it."""
 

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from ._enums import Handler
-from ._events import DATA, RESPONSE, Facts
+from ._events import DATA, DECISION, RESPONSE, Facts
 from ._library import lib
 
 TYPE_CHECKING = False
@@ -43,6 +43,11 @@ def dispatch(event: Facts) -> None:
             lib.ntapi_data_free(event[5])
         else:
             owed.take_data(event)
+    elif event[0] == DECISION:
+        if owed is None:
+            lib.ntapi_decision_free(event[6])
+        else:
+            owed.take_decision(event)
     elif owed is not None:
         owed.take_progress(Handler(event[0]), event[3], event[4])
 

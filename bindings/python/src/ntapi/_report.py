@@ -6,7 +6,7 @@ import weakref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 
 class _Report:
@@ -53,3 +53,32 @@ def call_reporting(function: Any, *arguments: Any) -> None:
         function(*arguments)
     except Exception as error:
         report(error, function)
+
+
+_tasks: set[Any] = set()
+"""What runs on a loop, which itself refers to it weakly."""
+
+
+def run_on_this_loop(coroutine: Any, failed: Callable[[], object]) -> None:
+    """Runs the coroutine of a handler of the user's on the loop of this thread.
+
+    Raises RuntimeError where there is none.
+    """
+    import asyncio
+
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        coroutine.close()
+        raise RuntimeError("an async handler needs an AsyncClient, and its loop") from None
+
+    async def run() -> None:
+        try:
+            await coroutine
+        except Exception as error:
+            report(error, coroutine)
+            failed()
+
+    task = loop.create_task(run())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)

@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from ._response import Response
 
 
+_lending = threading.Lock()
+
+
+def reset_lock_in_child() -> None:
+    """In a forked child: whoever held it is not here."""
+    global _lending
+    _lending = threading.Lock()
+
+
 class Request:
     """A handle to a request.
 
@@ -193,6 +202,18 @@ class Request:
                 )
             )
         return Headers(lines)
+
+    @property
+    def resume_data(self) -> Optional[str]:
+        """What a later request can go on from with the arg `resume`, should the download end before
+        it is whole; None when there is nothing to go on from, or nothing that could be trusted.
+
+        For a program that wants to be prepared for its own sudden end: save it now and then.
+        """
+        # C lends the text until it is asked again, which another thread may do.
+        with _lending:
+            text = lib.ntapi_request_resume_data(self._pointer)
+        return None if text is None else text.decode()
 
     @property
     def curl_command(self) -> Optional[str]:

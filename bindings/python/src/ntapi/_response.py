@@ -5,8 +5,8 @@ from __future__ import annotations
 import ctypes
 
 from . import codes
-from ._checks import refuse_coroutine
-from ._enums import Content, ErrorDomain
+from ._checks import check_string, refuse_coroutine
+from ._enums import Content, ErrorDomain, Status
 from ._errors import ApiError, read_error
 from ._events import Facts
 from ._handles import Handle, is_over
@@ -70,6 +70,17 @@ class Response:
         error.response = response
         return response
 
+    @classmethod
+    def _owning(cls, pointer: int) -> Response:
+        """A C response that came alone."""
+        length = ctypes.c_size_t()
+        data = lib.ntapi_response_data(pointer, ctypes.byref(length))
+        contents = 1 if lib.ntapi_response_json(pointer) else 0
+        contents |= 2 if lib.ntapi_response_prefix_text(pointer) else 0
+        error = lib.ntapi_response_error(pointer)
+        status = lib.ntapi_response_status(pointer)
+        return cls(pointer, (error or 0, data or 0, length.value, status, contents))
+
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         if self._pointer and not _is_over:
             _free(self._pointer)
@@ -102,6 +113,13 @@ class Response:
             return self._data
 
     @property
+    def was_delivered_before(self) -> bool:
+        """Whether a handler may have seen this outcome of a background transfer, in a process that
+        ended before it returned.
+        """
+        return bool(lib.ntapi_response_was_delivered_before(self._pointer))
+
+    @property
     def file(self) -> Optional[Path]:
         """The file that the body was written to, with the arg `download`; None when it was not,
         because of an error, say.
@@ -112,6 +130,17 @@ class Response:
         from pathlib import Path
 
         return Path(path.decode())
+
+    @property
+    def resume_data(self) -> Optional[str]:
+        """What a later request can go on from with the arg `resume`, when a download was cancelled
+        or failed before it was whole: one line of JSON.
+
+        None when there is nothing to go on from, or nothing that could be trusted. With it the
+        temporary file stays: go on, or call `ntapi.discard_resume_data`.
+        """
+        text = lib.ntapi_response_resume_data(self._pointer)
+        return None if text is None else text.decode()
 
     @property
     def text(self) -> str:
@@ -240,6 +269,16 @@ class Response:
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.Response {self.status} {self.url}, {len(self.data)} bytes{problem}>"
+
+
+def discard_resume_data(resume_data: str) -> None:
+    """Removes the temporary file of a download that nobody will go on with.
+
+    Raises ValueError for what is no resume data.
+    """
+    check_string(resume_data, "resume data")
+    if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
+        raise ValueError(f"{resume_data[:80]!r} is no resume data")
 
 
 def _moment(seconds: float) -> datetime:

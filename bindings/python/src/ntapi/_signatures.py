@@ -36,6 +36,7 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
@@ -214,6 +215,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_free": (None, (c_void_p,)),
     "ntapi_client_close": (c_int, (c_void_p,)),
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
+    "ntapi_client_background_error": (c_void_p, (c_void_p,)),
+    "ntapi_client_restored_requests": (c_size_t, (c_void_p, c_void_p, POINTER(c_void_p), c_size_t)),
+    "ntapi_client_resume_restored_requests": (
+        c_size_t,
+        (c_void_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_response_was_delivered_before": (c_bool, (c_void_p,)),
+    "ntapi_response_acknowledge": (c_int, (c_void_p,)),
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
@@ -324,9 +333,25 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
     "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
+    "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
+    "ntapi_authenticator_free": (None, (c_void_p,)),
+    "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_authenticator_token": (c_char_p, (c_void_p,)),
+    "ntapi_authenticator_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_authenticator_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "ntapi_authenticator_add_origin": (c_int, (c_void_p, c_char_p)),
+    "ntapi_authenticator_set_timeout": (c_int, (c_void_p, c_double)),
+    "ntapi_authenticator_set_mailbox": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_set_authenticator": (c_int, (c_void_p, c_void_p)),
+    "ntapi_refresh_token": (c_char_p, (c_void_p,)),
+    "ntapi_refresh_response": (c_void_p, (c_void_p,)),
+    "ntapi_refresh_succeed": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
+    "ntapi_refresh_decline": (c_int, (c_void_p,)),
+    "ntapi_refresh_free": (None, (c_void_p,)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_request_set_data_format"
+LATEST = "ntapi_response_acknowledge"
 """The function that was added last."""

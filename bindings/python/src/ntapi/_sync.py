@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, DataHandler, ProgressHandler
+    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._server_event import ServerSentEvent
@@ -55,6 +55,7 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """Performs a request and waits for its response, whose `error` says what went wrong.
 
@@ -62,7 +63,8 @@ class Client(BaseClient):
 
         Runs the calling thread's handlers meanwhile; other threads run too.
         """
-        has_none = upload_progress is None and download_progress is None and data_handler is None
+        handlers = (upload_progress, download_progress, data_handler, decision_handler)
+        has_none = all(handler is None for handler in handlers)
         if has_none and self._may_be_short:
             response = _thread_call.perform(self, command, args)
             if response is not None:
@@ -77,6 +79,7 @@ class Client(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         outcome = request._outcome
         try:
@@ -96,6 +99,7 @@ class Client(BaseClient):
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
         data_handler: Optional[DataHandler] = None,
+        decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
         response = self.perform(
@@ -104,6 +108,7 @@ class Client(BaseClient):
             upload_progress=upload_progress,
             download_progress=download_progress,
             data_handler=data_handler,
+            decision_handler=decision_handler,
         )
         return response.raise_for_error()
 
@@ -174,7 +179,8 @@ class Client(BaseClient):
         """Cancels what runs, each handler is called with "request cancelled", and refuses new
         requests.
 
-        Does not wait: see `drain`. A second call does nothing.
+        The transfers of a background session are kept instead ("detached"). Does not wait: see
+        `drain`. A second call does nothing.
         """
         self._close()
 

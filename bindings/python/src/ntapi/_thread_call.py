@@ -57,6 +57,9 @@ class ThreadCall:
     def take_response(self, event: Facts) -> None:
         """It has no events."""
 
+    def take_decision(self, event: Facts) -> None:
+        """Nobody asked for it."""
+
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 
@@ -72,6 +75,8 @@ class ThreadCall:
 
 def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
     """Performs a request on the calling thread; None when it has to go the long way."""
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(args)
     flat = short_args(args)
     if flat is None or _registry.is_exiting:
         return None

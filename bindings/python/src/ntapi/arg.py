@@ -31,6 +31,7 @@ __all__ = [
     "cache_policy",
     "data",
     "data_thread",
+    "decision_thread",
     "digest_auth",
     "download",
     "download_progress_thread",
@@ -44,6 +45,7 @@ __all__ = [
     "option",
     "path",
     "response_thread",
+    "resume",
     "stream",
     "timeout",
     "upload_progress_thread",
@@ -235,6 +237,17 @@ def download(path: Optional[Path]) -> Arg:
     return _arg("download", _file_path(path))
 
 
+def resume(resume_data: Optional[str]) -> Arg:
+    """Goes on with a download that was cancelled or failed, in this process or another, of any
+    language.
+
+    The text is `Response.resume_data`, or `Request.resume_data`. The URL and the file are those of
+    the first time; headers and credentials are to be given again. The server's copy is asked for by
+    its validator: if it has changed, the download starts over.
+    """
+    return _arg("resume", _string(resume_data, "resume data"))
+
+
 def base_url(url: Optional[str]) -> Arg:
     """Replaces the whole URL before the query, command included, for this request."""
     return _arg("base_url", _string(url, "the base URL"))
@@ -328,6 +341,11 @@ def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
 def data_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the data handler runs; where the response handler does, unless said."""
     return _arg("data_thread", _place(place))
+
+
+def decision_thread(place: Optional[PlaceLike]) -> Arg:
+    """Says where the decision handler runs; where the response handler does, unless said."""
+    return _arg("decision_thread", _place(place))
 
 
 def _member(members: Any, name: str) -> Any:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 
 __all__ = [
+    "AUTHENTICATION",
     "CANCELLED",
+    "DETACHED",
     "GENERIC",
     "HTTP_ERROR",
     "INVALID_JSON",
@@ -59,8 +61,10 @@ TIMEOUT = ErrorCode("timeout")
 TLS = ErrorCode("TLS")
 INVALID_JSON = ErrorCode("invalid JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
+AUTHENTICATION = ErrorCode("authentication failed")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
+DETACHED = ErrorCode("detached")
 INVALID_REQUEST = ErrorCode("invalid request")
 RESPONSE_TOO_LARGE = ErrorCode("response too large")
 GENERIC = ErrorCode("generic")

@@ -1,0 +1,331 @@
+/// Credentials that expire: gives requests their token, and asks for another one once for all that wait for it.
+///
+///     client.authenticator = Authenticator(token: .init(saved)) { refresh in
+///         let json = try await refresh.client.send("token", args: [.form("refresh_token", secret)]).json
+///         return Authenticator.Token(json?["access_token"]?.string ?? "", lifetime: json?["expires_in"]?.double)
+///     }
+///
+/// A request that is rejected because its token has expired waits for the refresh, and is then sent once more; what it
+/// gets then is delivered. A failed refresh fails all that wait, with one error, and answers for a second for those that
+/// come next. The token goes to the origin of the client's base URL, and to those named here; a request with an
+/// Authorization header, or with digest auth, of its own goes without. May serve several clients. Safe to use from any thread.
+public final class Authenticator: Sendable {
+    /// What a server is shown to be let in.
+    public struct Token: Sendable, Equatable, CustomStringConvertible {
+        public var text: String
+        /// For how many seconds it is good from now on; nil is unknown. It is refreshed ahead of its end.
+        public var lifetime: Double?
+
+        public init(_ text: String, lifetime: Double? = nil) {
+            self.text = text
+            self.lifetime = lifetime
+        }
+
+        public var description: String { "Token(\(Secrets.redacted)\(lifetime.map { ", lifetime: \($0)" } ?? ""))" }
+    }
+
+    typealias Gate = RefreshGate<CredentialWait>
+    typealias Grant = Gate.Grant
+
+    /// What it is made with.
+    package struct Options: Sendable {
+        package var header = "Authorization"
+        package var scheme = "Bearer"
+        package var statuses: Set<Int> = [401]
+        package var origins: [String] = []
+        package var timeout = 30.0
+        package var thread = CallbackThread.background
+
+        package init() {}
+    }
+
+    /// The same, looked at once.
+    final class Settings: Sendable {
+        let options: Options
+        let origins: [Origin]
+        let destination: Destination
+
+        init(_ options: Options) {
+            self.options = options
+            origins = options.origins.compactMap { url in
+                let origin = Authenticator.origin(of: url)
+                if origin == nil {
+                    APILog.write(.warn, "\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
+                }
+                return origin
+            }
+            destination = Destination(options.thread)
+        }
+
+        var header: String { options.header }
+        var scheme: String { options.scheme }
+        var statuses: Set<Int> { options.statuses }
+    }
+
+    /// How new tokens are made.
+    package enum Refresher: Sendable {
+        case answering(@Sendable (TokenRefresh) -> Void)
+        case async(@Sendable (TokenRefresh) async throws -> Token?)
+    }
+
+    private struct State {
+        var gate = Gate()
+        var settings: Settings
+        var origins = OriginCache()
+        /// The client's base URL that was seen last, and where it leads.
+        var home: (url: String, origin: Origin?) = ("", nil)
+        var generation = Fork.generation
+        var running = Running()
+    }
+
+    /// What the refresh that runs is ended with.
+    private struct Running {
+        var task: Task<Void, Never>?
+        var timer: EngineTimer?
+    }
+
+    /// The authenticator whose refresh the calling task or thread is inside of: what is begun there goes without it.
+    @TaskLocal static var refreshing: Authenticator?
+
+    private let state: Lock<State>
+    private let refresher: Refresher
+
+    /// - Parameters:
+    ///   - token: the one to begin with; without one the first request asks for it.
+    ///   - header: the header that carries the token.
+    ///   - scheme: what stands before the token; "" is nothing.
+    ///   - statuses: those by which a server says that the token has expired. A challenge that gives another reason (RFC 6750,
+    ///     3.1: `insufficient_scope`, `invalid_request`) is believed.
+    ///   - origins: URLs of other servers that may see the token, too; their paths do not matter.
+    ///   - timeout: how many seconds a refresh may take.
+    ///   - refresh: makes another token; nil when the response does not mean that the token has expired.
+    public convenience init(
+        token: Token? = nil, header: String = "Authorization", scheme: String = "Bearer", statuses: Set<Int> = [401],
+        origins: [String] = [], timeout: Double = 30,
+        refresh: @escaping @Sendable (TokenRefresh) async throws -> Token?
+    ) {
+        var options = Options()
+        options.header = header
+        options.scheme = scheme
+        options.statuses = statuses
+        options.origins = origins
+        options.timeout = timeout
+        self.init(options, .async(refresh))
+        if let token { setToken(token) }
+    }
+
+    /// As the other one, for code without `async`: the refresh is answered with a method of its own, at once or later.
+    ///
+    /// - Parameters:
+    ///   - thread: where `answering` is called.
+    ///   - answering: may block, and may make requests and wait for them.
+    public convenience init(
+        token: Token? = nil, header: String = "Authorization", scheme: String = "Bearer", statuses: Set<Int> = [401],
+        origins: [String] = [], timeout: Double = 30, on thread: CallbackThread = .background,
+        answering: @escaping @Sendable (TokenRefresh) -> Void
+    ) {
+        var options = Options()
+        options.header = header
+        options.scheme = scheme
+        options.statuses = statuses
+        options.origins = origins
+        options.timeout = timeout
+        options.thread = thread
+        self.init(options, .answering(answering))
+        if let token { setToken(token) }
+    }
+
+    package init(_ options: Options, _ refresher: Refresher) {
+        state = Lock(State(settings: Settings(options)), sharing: .clients)
+        self.refresher = refresher
+    }
+
+    package static func isOrigin(_ url: String) -> Bool { origin(of: url) != nil }
+
+    static func origin(of url: String) -> Origin? {
+        (try? URLParts(url)).map { Origin(scheme: $0.scheme, host: $0.host, port: $0.port) }
+    }
+
+    /// The token that requests carry now, good or not; nil when there is none.
+    public var token: String? { state.withLock { $0.gate.current } }
+
+    /// Uses another token from now on, also for the requests that wait; nil makes the next request ask for one.
+    public func setToken(_ token: Token?) {
+        act { $0.set(token?.text, lifetime: token?.lifetime, .now()) }
+    }
+
+    package var options: Options {
+        get { settings.options }
+        set {
+            let settings = Settings(newValue)
+            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            let replaced = state.withLock { exchange(&$0.settings, with: settings) }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    var settings: Settings { state.withLock { $0.settings } }
+
+    // MARK: Requests
+
+    /// Whether a request goes with this authenticator's token.
+    func isMeant(for http: HTTPRequest, _ options: APIOptions, _ baseURL: String?, _ settings: Settings) -> Bool {
+        guard Self.refreshing !== self, (try? options.isOn(.bypassAuthentication)) != true,
+            http.headers[settings.header] == nil,
+            http.digest == nil || !settings.header.equalsIgnoringASCIICase("authorization")
+        else { return false }
+        return state.withLock { state in
+            guard let origin = try? state.origins.origin(of: http.url).key else { return false }
+            if settings.origins.contains(origin) { return true }
+            guard let baseURL else { return false }
+            if state.home.url != baseURL { state.home = (baseURL, Self.origin(of: baseURL)) }
+            return origin == state.home.origin
+        }
+    }
+
+    func grant() -> Grant? { state.withLock { $0.gate.grant(.now()) } }
+
+    func admit(_ wait: CredentialWait) -> Gate.Admission {
+        let admission = ofThisProcess { $0.gate.admit(wait, .now()) }
+        switch admission {
+        case .send(_, let start), .wait(let start): if let start { begin(start) }
+        case .fail: break
+        }
+        return admission
+    }
+
+    func rejected(_ wait: CredentialWait, _ generation: UInt64, _ history: Gate.History) -> Gate.Verdict {
+        let verdict = ofThisProcess { $0.gate.rejected(wait, generation, history, .now()) }
+        if case .wait(let start?) = verdict { begin(start) }
+        return verdict
+    }
+
+    func rejectedForGood(_ generation: UInt64) { state.withLock { $0.gate.rejectedForGood(generation) } }
+
+    func leave(_ wait: CredentialWait) { state.withLock { $0.gate.leave(wait) } }
+
+    /// A client is closed: when nobody else waits, the refresh is of no use any more.
+    func clientIsClosed() {
+        let running = ofThisProcess { state in
+            state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
+        }
+        end(running, cancels: true)
+    }
+
+    /// Whether a response says that the token has expired.
+    static func meansExpired(_ head: ResponseHead, _ settings: Settings) -> Bool {
+        guard settings.statuses.contains(head.status) else { return false }
+        let challenges = HTTPChallenge.parse(head.headers.all("WWW-Authenticate"))
+        return !challenges.contains { challenge in
+            challenge.isScheme(settings.scheme)
+                && ["insufficient_scope", "invalid_request"].contains(challenge["error"] ?? "")
+        }
+    }
+
+    // MARK: The refresh
+
+    private func begin(_ start: Gate.Start) {
+        let runtime = Runtime.current
+        let settings = settings
+        let refresh = TokenRefresh(
+            start.token, start.isAboutAnswer ? start.asker.response : nil, start.asker.client
+        ) { self.answered(start.identifier, $0) }
+        let deadline = MonotonicTime.now().advanced(bySeconds: settings.options.timeout)
+        let timer = runtime.engine.schedule(at: deadline) { [weak self] in self?.timeOut(start.identifier) }
+        state.withLock { $0.running.timer = timer }
+        switch refresher {
+        case .answering(let answering):
+            let run: @Sendable () -> Void = {
+                Self.$refreshing.withValue(self) { runtime.workers.whileBlocked { answering(refresh) } }
+            }
+            let deliveries = DeliveryBatch()
+            settings.destination.send(Job(run), deliveries)
+            deliveries.flush(to: runtime.workers)
+        case .async(let make):
+            let task = Task {
+                await Self.$refreshing.withValue(self) {
+                    do {
+                        if let token = try await make(refresh) { refresh.succeed(token) } else { refresh.decline() }
+                    } catch {
+                        refresh.fail(error)
+                    }
+                }
+            }
+            state.withLock { state in
+                if state.gate.isRefreshing(start.identifier) { state.running.task = task }
+            }
+        }
+    }
+
+    private func answered(_ identifier: UInt64, _ answer: TokenRefresh.Answer) {
+        switch answer {
+        case .token(let token):
+            do throws(APIError) {
+                try HeaderSyntax.check(name: settings.header, value: token.text)
+                act { $0.succeeded(identifier, token.text, lifetime: token.lifetime, .now()) }
+            } catch {
+                act { $0.failed(identifier, Self.failure(error), .now()) }
+            }
+        case .failed(let error): act { $0.failed(identifier, Self.failure(error), .now()) }
+        case .none:
+            let error = APIError(
+                domain: .request, code: .authentication, message: "the refresh of the credentials gave no token")
+            act { $0.declined(identifier, error, .now()) }
+        }
+    }
+
+    private func timeOut(_ identifier: UInt64) {
+        let error = APIError(
+            domain: .network, code: .authentication,
+            message: "the credentials were not refreshed within \(settings.options.timeout) s", isRetryable: true)
+        act(cancels: true) { $0.timedOut(identifier, error, .now()) }
+    }
+
+    static func failure(_ error: APIError) -> APIError {
+        APIError(
+            domain: error.domain, code: .authentication,
+            message: "the credentials could not be refreshed: \(error.message)", httpStatus: error.httpStatus,
+            transportCode: error.transportCode, isRetryable: error.isRetryable)
+    }
+
+    /// Moves the gate, and tells whoever waits.
+    private func act(cancels: Bool = false, _ move: (inout Gate) -> Gate.Release) {
+        let (release, running) = ofThisProcess { state in
+            let release = move(&state.gate)
+            let isOver = !state.gate.isRefreshing || release.start != nil
+            return (release, isOver ? exchange(&state.running, with: Running()) : Running())
+        }
+        end(running, cancels: cancels)
+        for (wait, outcome) in release.outcomes {
+            switch outcome {
+            case .send(let grant): wait.end(.send(grant))
+            case .deliver: wait.end(.deliver)
+            case .fail(let error): wait.end(.fail(error))
+            }
+        }
+        if let start = release.start { begin(start) }
+    }
+
+    private func end(_ running: Running, cancels: Bool) {
+        if cancels { running.task?.cancel() }
+        if let timer = running.timer { Runtime.current.engine.cancel(timer) }
+    }
+
+    private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            if state.generation != Fork.generation {
+                state.generation = Fork.generation
+                // The parent's: not even released here.
+                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
+                _ = Unmanaged.passRetained(Inherited(exchange(&state.running, with: Running())))
+            }
+            return body(&state)
+        }
+    }
+
+    private final class Inherited {
+        let running: Running
+
+        init(_ running: Running) { self.running = running }
+    }
+}

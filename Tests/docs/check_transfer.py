@@ -1,0 +1,287 @@
+"""Checks what an example `transfer` shows and does, at a terminal and without one.
+
+python3 Tests/docs/check_transfer.py COMMAND... [-- OTHER...]...
+
+The others, of other languages, go on with the downloads that the first has begun.
+
+The server is the one of NTAPI_TEST_SERVERS, or one started here, which ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0
+SIZE = 3_000_000
+RATE = 2_000_000
+BAR = re.compile(r"\[(#*) *\] +(\d+) %  ([\d.]+ \w?B) of 3\.0 MB")
+
+
+class Terminal:
+    """A program at a terminal of its own."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.text = ""
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            os.execvp(command[0], command)
+
+    def read_until(self, pattern: str) -> re.Match[str]:
+        """Waits until the program has shown something new that looks like this, and forgets what came before."""
+        deadline = time.monotonic() + PATIENCE
+        while not (match := re.search(pattern, self.text)):
+            assert time.monotonic() < deadline, f"no {pattern!r} in {self.text!r}"
+            assert self.read(), f"ended without {pattern!r}: {self.text!r}"
+        self.text = self.text[match.end() :]
+        return match
+
+    def type(self, text: str) -> None:
+        os.write(self.descriptor, text.encode())
+
+    def end(self) -> tuple[int, str]:
+        """The exit code, and what was shown since."""
+        while self.read():
+            pass
+        os.close(self.descriptor)
+        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), self.text
+
+    def read(self) -> bool:
+        """Reads what is shown next; False when the program has ended."""
+        if not select.select([self.descriptor], [], [], PATIENCE)[0]:
+            return False
+        try:
+            piece = os.read(self.descriptor, 65536)
+        except OSError:
+            # The program has ended: so says Linux.
+            return False
+        self.text += piece.decode("utf-8", "replace")
+        return bool(piece)
+
+
+class Checks:
+    """Everything that is asked of the program, each in a folder of its own."""
+
+    def __init__(self, command: list[str], others: list[list[str]], url: str, folder: Path) -> None:
+        self.command = command
+        self.others = others
+        self.url = url
+        self.folder = folder
+        self.file = folder / "a.bin"
+
+    def download(self, size: int = SIZE, rate: int = RATE) -> str:
+        return f"{self.url}/download?size={size}&rate={rate}"
+
+    def run(
+        self, *arguments: str, command: list[str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*(command or self.command), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def check_file(self, url: str) -> None:
+        """The file is what the server has, and nothing else is there."""
+        with urllib.request.urlopen(url) as answer:
+            expected = answer.headers["X-SHA256"]
+        found = hashlib.sha256(self.file.read_bytes()).hexdigest()
+        assert found == expected, "the file is not what the server has"
+        assert os.listdir(self.folder) == ["a.bin"], os.listdir(self.folder)
+
+    def downloads_without_a_terminal(self) -> None:
+        done = self.run("get", self.download(), str(self.file))
+        *lines, last = done.stdout.splitlines()
+        assert (done.returncode, done.stderr) == (0, ""), done
+        assert re.fullmatch(rf"{self.file}: 3\.0 MB in 0:0\d", last), last
+        assert 1 <= len(lines) <= 10, lines
+        assert re.fullmatch(r" *\d+ %  [\d.]+ \w?B of 3\.0 MB  .+/s  0:0\d left", lines[-1]), lines
+        assert "\r" not in done.stdout
+        self.check_file(self.download(rate=0))
+
+    def uploads_without_a_terminal(self) -> None:
+        self.file.write_bytes(os.urandom(SIZE))
+        done = self.run("put", str(self.file), f"{self.url}/upload?rate={RATE}")
+        *lines, last = done.stdout.splitlines()
+        assert (done.returncode, done.stderr) == (0, ""), done
+        assert re.fullmatch(rf"{self.file}: 3\.0 MB in 0:0\d", last), last
+        assert any("of 3.0 MB" in line for line in lines), lines
+
+    def says_what_is_wrong(self) -> None:
+        missing = self.run("get", f"{self.url}/no-such-page", str(self.file))
+        assert missing.returncode == 1, missing
+        assert re.fullmatch(r"error: .*404.*\n", missing.stderr), missing
+        assert "stopped at" in missing.stdout
+        folder = self.run("get", self.download(), str(self.folder / "no" / "a.bin"))
+        assert folder.returncode == 1, folder
+        assert "no such folder" in folder.stderr, folder
+        unreadable = self.run("put", str(self.folder / "none"), self.url)
+        assert unreadable.returncode == 1, unreadable
+        assert re.fullmatch(r"error: .*none.*\n", unreadable.stderr), unreadable
+        assert os.listdir(self.folder) == []
+        for arguments in ([], ["get"], ["give", "a", "b"], ["get", "a", "b", "c"]):
+            usage = self.run(*arguments)
+            assert (usage.returncode, usage.stdout) == (2, ""), usage
+            assert usage.stderr.startswith("usage: "), usage
+
+    def draws_a_bar_at_a_terminal(self) -> None:
+        for direction in ("get", "put"):
+            arguments = ["get", self.download(), str(self.file)]
+            if direction == "put":
+                self.file.write_bytes(bytes(SIZE))
+                arguments = ["put", str(self.file), f"{self.url}/upload?rate={RATE}"]
+            terminal = Terminal([*self.command, *arguments])
+            shown = terminal.read_until(BAR.pattern + r"  [\d.]+ MB/s  0:0\d left")
+            assert len(shown[1]) == int(shown[2]) // 5, shown[0]
+            terminal.read_until(r"\r\[")
+            code, rest = terminal.end()
+            assert code == 0
+            assert re.search(rf"\r(\x1b\[K)?{self.file}: 3\.0 MB in 0:0\d", rest), rest
+
+    def pauses_and_goes_on(self) -> None:
+        url = self.download()
+        terminal = Terminal([*self.command, "get", url, str(self.file)])
+        terminal.read_until(r"MB/s")
+        terminal.type("\n")
+        terminal.read_until("paused, Enter goes on")
+        urllib.request.urlopen(f"{self.url}/slow?seconds=0.3").close()
+        terminal.text = ""
+        before = terminal.read_until(BAR.pattern + "  paused")[3]
+        urllib.request.urlopen(f"{self.url}/slow?seconds=1").close()
+        terminal.text = ""
+        assert terminal.read_until(BAR.pattern + "  paused")[3] == before
+        terminal.type("\n")
+        terminal.read_until(r"MB/s")
+        assert terminal.end()[0] == 0
+        self.check_file(self.download(rate=0))
+
+    def _stopped(self, url: str) -> None:
+        """Pauses a download and stops it by Ctrl-C."""
+        terminal = Terminal([*self.command, "get", url, str(self.file)])
+        terminal.read_until(r"MB/s")
+        terminal.type("\n")
+        terminal.read_until("paused, Enter goes on")
+        terminal.type("\x03")
+        code, rest = terminal.end()
+        assert code == 130, rest
+        assert re.search(r"stopped at [\d.]+ \w?B; the same command goes on", rest), rest
+        assert not self.file.exists()
+
+    def _goes_on(self, command: list[str], url: str) -> None:
+        """The same command takes what is there for granted: so we can see that it does."""
+        (part,) = self.folder.glob(".*.part")
+        with part.open("r+b") as bytes_there:
+            bytes_there.write(b"MARK")
+        done = self.run("get", url, str(self.file), command=command)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        found = self.file.read_bytes()
+        assert found[:4] == b"MARK", "it has started over"
+        with urllib.request.urlopen(self.download(rate=0)) as answer:
+            assert found[4:] == answer.read()[4:]
+        assert os.listdir(self.folder) == ["a.bin"], os.listdir(self.folder)
+
+    def goes_on_after_ctrl_c(self) -> None:
+        self._stopped(self.download())
+        self._goes_on(self.command, self.download())
+
+    def another_language_goes_on(self) -> None:
+        for other in self.others:
+            self._stopped(self.download())
+            self._goes_on(other, self.download())
+            self.file.unlink()
+
+    def goes_on_after_kill(self) -> None:
+        terminal = Terminal([*self.command, "get", self.download(rate=500_000), str(self.file)])
+        terminal.read_until(r"B/s")
+        deadline = time.monotonic() + PATIENCE
+        while not (self.folder / "a.bin.resume").exists():
+            assert time.monotonic() < deadline, "nothing was saved"
+            terminal.read()
+        os.kill(terminal.process, signal.SIGKILL)
+        assert terminal.end()[0] == -signal.SIGKILL
+        self._goes_on(self.command, self.download(rate=500_000))
+
+    def starts_over_with_another_url(self) -> None:
+        self._stopped(self.download())
+        done = self.run("get", self.download(rate=0), str(self.file))
+        assert done.returncode == 0, done
+        self.check_file(self.download(rate=0))
+
+
+@contextmanager
+def weather_server() -> Iterator[str]:
+    """The base URL of the server."""
+    table = json.loads(os.environ.get("NTAPI_TEST_SERVERS", "{}"))
+    if "weather" in table:
+        yield table["weather"]
+        return
+    command = [sys.executable, str(ROOT / "Tests" / "servers" / "weather.py")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdin and server.stdout
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.stdin.close()
+
+
+CHECKS = [
+    Checks.downloads_without_a_terminal,
+    Checks.uploads_without_a_terminal,
+    Checks.says_what_is_wrong,
+    Checks.draws_a_bar_at_a_terminal,
+    Checks.pauses_and_goes_on,
+    Checks.goes_on_after_ctrl_c,
+    Checks.another_language_goes_on,
+    Checks.goes_on_after_kill,
+    Checks.starts_over_with_another_url,
+]
+
+
+def commands(words: list[str]) -> list[list[str]]:
+    """Command lines that are separated by --."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == "--":
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def main() -> int:
+    """A line for each check; 0 when all is well."""
+    command, *others = commands(sys.argv[1:])
+    failed = 0
+    with weather_server() as url, tempfile.TemporaryDirectory() as home:
+        for check in CHECKS:
+            folder = Path(home) / check.__name__
+            folder.mkdir()
+            try:
+                check(Checks(command, others, url, folder))
+                print(f"passed  {check.__name__}", flush=True)
+            except (AssertionError, OSError, ValueError, subprocess.TimeoutExpired) as error:
+                failed += 1
+                print(f"FAILED  {check.__name__}: {error}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,305 @@
+"""Credentials that expire: another token is asked for once, for all requests that wait."""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import itertools
+import threading
+import weakref
+from collections.abc import Awaitable, Iterable
+from functools import partial
+
+from ._arg import Arg
+from ._arg_list import c_text
+from ._background import background_mailbox
+from ._checks import check_string, type_name
+from ._enums import Status
+from ._errors import ApiError, c_error
+from ._handles import Handle
+from ._library import lib
+from ._loops import running_loop
+from ._report import report
+from ._response import Response
+from ._signatures import DestroyFunction, RefreshFunction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, Callable, Optional, Union
+
+    from ._aliases import Args
+    from ._mailbox import Mailbox
+
+_BYPASS = Arg("option", ("bypass_authentication",))
+_authenticators: weakref.WeakValueDictionary[int, Authenticator] = weakref.WeakValueDictionary()
+_keys = itertools.count(1)
+_refreshing: contextvars.ContextVar[Optional[Authenticator]] = contextvars.ContextVar(
+    "ntapi_refreshing", default=None
+)
+"""The authenticator whose refresh the code that runs is inside of: what it begins goes without."""
+
+
+class Token:
+    """What a server is shown to be let in, and for how many seconds it is good; None is unknown."""
+
+    __slots__ = ("lifetime", "text")
+
+    text: str
+    lifetime: Optional[float]
+
+    def __init__(self, text: str, lifetime: Optional[float] = None) -> None:
+        check_string(text, "a token")
+        self.text = text
+        self.lifetime = None if lifetime is None else float(lifetime)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Token):
+            return NotImplemented
+        return (self.text, self.lifetime) == (other.text, other.lifetime)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.lifetime))
+
+    def __repr__(self) -> str:
+        return f"<ntapi.Token <redacted>, lifetime {self.lifetime}>"
+
+
+class Refresh:
+    """Why another token is wanted."""
+
+    __slots__ = ("expired_token", "response")
+
+    expired_token: Optional[str]
+    """The token that has expired, or will soon; None when there was none."""
+    response: Optional[Response]
+    """The server's answer that says so; None when nobody was asked yet: there is no token, or its
+    time is over.
+    """
+
+    def __init__(self, expired_token: Optional[str], response: Optional[Response]) -> None:
+        self.expired_token = expired_token
+        self.response = response
+
+    def __repr__(self) -> str:
+        return f"<ntapi.Refresh, response {self.response!r}>"
+
+
+class Authenticator:
+    """Gives a client's requests their token, and makes another one once for all that wait for it.
+
+        def refresh(refresh):
+            answer = client.send("token", ntapi.form("refresh_token", secret)).json
+            return ntapi.Token(answer["access_token"], answer["expires_in"])
+
+        client.authenticator = ntapi.Authenticator(refresh, token=saved)
+
+    A request that is rejected because its token has expired waits for the refresh, and is then sent
+    once more; what it gets then is delivered. A failed refresh fails all that wait, with one error,
+    and answers for a second for those that come next. The token goes to the origin of the client's
+    base URL, and to those named here; a request with that header of its own goes without. May serve
+    several clients.
+    """
+
+    def __init__(
+        self,
+        refresh: Optional[Callable[[Refresh], Any]] = None,
+        *,
+        token: Union[Token, str, None] = None,
+        header: str = "Authorization",
+        scheme: str = "Bearer",
+        statuses: Iterable[int] = (401,),
+        origins: Iterable[str] = (),
+        timeout: float = 30.0,
+    ) -> None:
+        """Without `refresh`, a subclass overrides the method.
+
+        `token` is the one to begin with; without one the first request asks for it. `header`
+        carries it, after `scheme` ("" is nothing). By `statuses` a server says that it has expired;
+        a challenge that gives another reason (insufficient_scope, invalid_request) is believed.
+        `origins` are URLs of other servers that may see it, too. A refresh may take `timeout`
+        seconds.
+        """
+        if refresh is not None and not callable(refresh):
+            raise TypeError(f"refresh has to be callable, not {type_name(refresh)}")
+        if isinstance(origins, str):
+            raise TypeError("origins has to be a list of URLs, not one string")
+        self._function = refresh
+        self._key = next(_keys)
+        _authenticators[self._key] = self
+        self._handle = Handle(
+            lib.ntapi_authenticator_create(_refresh, self._key, DestroyFunction()),
+            lib.ntapi_authenticator_free,
+        )
+        self._mailbox: Optional[Mailbox] = None
+        self._loop: Optional[weakref.ref[asyncio.AbstractEventLoop]] = None
+        pointer = self._handle.pointer
+        for name, value in (("header", header), ("scheme", scheme)):
+            check_string(value, name)
+        _check(
+            lib.ntapi_authenticator_set_header(pointer, c_text(header), c_text(scheme)),
+            f"{header!r} with {scheme!r} cannot be a header",
+        )
+        numbers = list(statuses)
+        array = (ctypes.c_int * len(numbers))(*numbers)
+        _check(
+            lib.ntapi_authenticator_set_statuses(pointer, array, len(numbers)),
+            f"{numbers} are no HTTP statuses",
+        )
+        for origin in origins:
+            check_string(origin, "an origin")
+            _check(
+                lib.ntapi_authenticator_add_origin(pointer, c_text(origin)),
+                f"{origin!r} is no http or https URL",
+            )
+        _check(
+            lib.ntapi_authenticator_set_timeout(pointer, float(timeout)),
+            f"timeout has to be above 0 seconds, not {timeout}",
+        )
+        if token is not None:
+            self.set_token(token)
+
+    def refresh(self, refresh: Refresh) -> Any:
+        """Makes another token: returns a Token or a string, or raises what went wrong.
+
+        None says that the response does not mean that the token has expired: it is delivered as it
+        is. A plain function runs on the background thread of the package, an async one on the event
+        loop of the client's requests. What either asks a client of this authenticator for goes
+        without it.
+        """
+        if self._function is None:
+            raise NotImplementedError("an Authenticator needs a refresh function or method")
+        return self._function(refresh)
+
+    @property
+    def token(self) -> Optional[str]:
+        """The token that requests carry now, good or not; None when there is none."""
+        text = lib.ntapi_authenticator_token(self._handle.pointer)
+        return None if text is None else text.decode()
+
+    def set_token(self, token: Union[Token, str, None]) -> None:
+        """Uses a token from now on, also for the requests that wait; None makes the next request
+        ask for one.
+        """
+        known = Token(token) if isinstance(token, str) else token
+        if known is None:
+            text, lifetime = None, -1.0
+        else:
+            text, lifetime = c_text(known.text), _seconds(known)
+        _check(
+            lib.ntapi_authenticator_set_token(self._handle.pointer, text, lifetime),
+            "the token cannot be used",
+        )
+
+    def _adjust(self, args: tuple[Args, ...]) -> tuple[Args, ...]:
+        """On the thread that begins a request: its args, and where a refresh is to run from now
+        on.
+        """
+        if _refreshing.get() is self:
+            return (*args, _BYPASS)
+        loop = running_loop()
+        if loop is not None:
+            self._loop = weakref.ref(loop)
+        # Not made before there is a request, and made anew in a forked child.
+        mailbox = background_mailbox()
+        if mailbox is not self._mailbox:
+            self._mailbox = mailbox
+            lib.ntapi_authenticator_set_mailbox(self._handle.pointer, mailbox.pointer)
+        return args
+
+    def _run(self, handle: Handle) -> None:
+        """On the background thread."""
+        contextvars.copy_context().run(self._run_marked, handle)
+
+    def _run_marked(self, handle: Handle) -> None:
+        _refreshing.set(self)
+        try:
+            token = lib.ntapi_refresh_token(handle.pointer)
+            pointer = lib.ntapi_refresh_response(handle.pointer)
+            refresh = Refresh(
+                None if token is None else token.decode(),
+                Response._owning(pointer) if pointer else None,
+            )
+            result = self.refresh(refresh)
+        except BaseException as error:
+            self._fail(handle, error)
+            return
+        if isinstance(result, Awaitable):
+            self._await(handle, result)
+        else:
+            self._succeed(handle, result)
+
+    def _await(self, handle: Handle, result: Awaitable[Any]) -> None:
+        """An async refresh runs on the loop of the requests; without one, on a loop of its own."""
+        import asyncio
+
+        async def drive() -> None:
+            try:
+                token = await result
+            except BaseException as error:
+                self._fail(handle, error)
+                if not isinstance(error, Exception):
+                    raise
+                return
+            self._succeed(handle, token)
+
+        loop = None if self._loop is None else self._loop()
+        if loop is not None and loop.is_running():
+            asyncio.run_coroutine_threadsafe(drive(), loop)
+            return
+        context = contextvars.copy_context()
+        run = partial(context.run, asyncio.run, drive())
+        threading.Thread(target=run, name="ntapi-refresh", daemon=True).start()
+
+    def _succeed(self, handle: Handle, token: Any) -> None:
+        pointer, handle.pointer = handle.pointer, None
+        if token is None:
+            lib.ntapi_refresh_decline(pointer)
+            return
+        try:
+            known = Token(token) if isinstance(token, str) else token
+            if not isinstance(known, Token):
+                raise TypeError(f"refresh has to return a Token, a str or None, not {token!r}")
+            text = c_text(known.text)
+        except (TypeError, ValueError, ApiError) as error:
+            handle.pointer = pointer
+            self._fail(handle, error)
+            return
+        lib.ntapi_refresh_succeed(pointer, text, _seconds(known))
+
+    def _fail(self, handle: Handle, error: BaseException) -> None:
+        if not isinstance(error, ApiError):
+            # A mistake in the program, of which the requests' error shows only the text.
+            report(error, self.refresh)
+        reason = c_error(error)
+        pointer, handle.pointer = handle.pointer, None
+        lib.ntapi_refresh_fail(pointer, reason)
+        lib.ntapi_error_free(reason)
+
+
+def _seconds(token: Token) -> float:
+    return -1.0 if token.lifetime is None else max(0.0, token.lifetime)
+
+
+def _check(status: int, problem: str) -> None:
+    if status != Status.OK:
+        raise ValueError(problem)
+
+
+def _call_refresh(key: int, pointer: int) -> None:
+    """ntapi_refresh_fn for every authenticator; where the background mailbox is drained, as a rule.
+
+    Runs inside a C call: the user's code runs after it.
+    """
+    handle = Handle(pointer, lib.ntapi_refresh_free)
+    authenticator = _authenticators.get(key)
+    if authenticator is None:
+        handle.free()
+        return
+    try:
+        background_mailbox().post(partial(authenticator._run, handle))
+    except BaseException as error:
+        authenticator._fail(handle, error)
+
+
+_refresh = RefreshFunction(_call_refresh)

@@ -1,0 +1,114 @@
+"""Decisions: asked once, answered at once or later, and never lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ntapi
+
+REDIRECT = [ntapi.url("url", "/bytes/500"), ntapi.url("status_code", 307), ntapi.option("raw_data")]
+
+
+@pytest.fixture
+def client(servers: dict[str, str]) -> Any:
+    with ntapi.Client(servers["httpbin"]) as client:
+        yield client
+
+
+def test_each_kind_is_asked_once(client: ntapi.Client) -> None:
+    seen: list[tuple[ntapi.DecisionKind, int]] = []
+
+    def decide(decision: ntapi.Decision) -> None:
+        seen.append((decision.kind, decision.status))
+        if decision.kind is ntapi.DecisionKind.REDIRECT:
+            assert decision.header("location") == "/bytes/500"
+            assert not decision.download("/tmp/x")
+        assert decision.proceed()
+        assert not decision.proceed()
+
+    response = client.send("redirect-to", REDIRECT, decision_handler=decide)
+    assert len(response.data) == 500
+    assert seen == [(ntapi.DecisionKind.REDIRECT, 307), (ntapi.DecisionKind.RESPONSE, 200)]
+
+
+def test_a_redirect_is_refused_or_cancelled(client: ntapi.Client) -> None:
+    refused = client.perform("redirect-to", REDIRECT, decision_handler=lambda it: it.refuse())
+    assert refused.status == 307
+    assert refused.error is not None
+    assert refused.error.code is ntapi.codes.HTTP_ERROR
+    cancelled = client.perform("redirect-to", REDIRECT, decision_handler=lambda it: it.cancel())
+    assert cancelled.error is not None
+    assert cancelled.error.code is ntapi.codes.CANCELLED
+
+
+def test_the_request_that_follows_can_be_changed(client: ntapi.Client) -> None:
+    def decide(decision: ntapi.Decision) -> None:
+        if decision.http_request is not None:
+            decision.http_request.url = decision.http_request.url.replace("/bytes/500", "/headers")
+            decision.http_request.set_header("X-Added", "1")
+
+    response = client.send("redirect-to", REDIRECT[:2], decision_handler=decide)
+    assert response.json["headers"]["X-Added"] == "1"
+
+
+def test_a_response_becomes_a_download(client: ntapi.Client, tmp_path: Path) -> None:
+    path = tmp_path / "bytes.bin"
+    response = client.send("bytes/700", decision_handler=lambda decision: decision.download(path))
+    assert path.stat().st_size == 700
+    assert str(response.file) == str(path)
+
+
+def test_an_answer_may_come_later_from_another_thread(client: ntapi.Client) -> None:
+    def decide(decision: ntapi.Decision) -> None:
+        threading.Timer(0.05, decision.proceed).start()
+
+    assert len(client.send("redirect-to", REDIRECT, decision_handler=decide).data) == 500
+
+
+def test_what_raises_cancels(client: ntapi.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    reported: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", reported.append)
+
+    def decide(decision: ntapi.Decision) -> None:
+        raise ValueError("no idea")
+
+    response = client.perform("redirect-to", REDIRECT, decision_handler=decide)
+    assert response.error is not None
+    assert response.error.code is ntapi.codes.CANCELLED
+    assert [str(each.exc_value) for each in reported] == ["no idea"]
+
+
+class Asked(ntapi.Client):
+    decision_kinds = ntapi.DecisionKind.REDIRECT
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.kinds: list[ntapi.DecisionKind] = []
+
+    def decide(self, decision: ntapi.Decision) -> None:
+        self.kinds.append(decision.kind)
+
+
+def test_a_client_is_asked(servers: dict[str, str]) -> None:
+    with Asked(servers["httpbin"]) as client:
+        assert len(client.send("redirect-to", REDIRECT).data) == 500
+        assert client.kinds == [ntapi.DecisionKind.REDIRECT]
+
+
+def test_a_coroutine_decides(servers: dict[str, str]) -> None:
+    class Decider(ntapi.AsyncClient):
+        async def decide(self, decision: ntapi.Decision) -> None:
+            await asyncio.sleep(0)
+            decision.refuse() or decision.proceed()
+
+    async def main() -> None:
+        async with Decider(servers["httpbin"]) as client:
+            response = await client.perform("redirect-to", REDIRECT)
+            assert response.status == 307
+
+    asyncio.run(main())

@@ -1,0 +1,46 @@
+import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// FILE.resume: the URL, and what is needed to go on.
+struct Saved {
+    let path: String
+    let url: String
+
+    init(file: String, url: String) {
+        path = "\(file).resume"
+        self.url = url
+    }
+
+    /// Nil when it is not there, or of another URL.
+    func load() -> ResumeData? {
+        guard let file = fopen(path, "r") else { return nil }
+        defer { fclose(file) }
+        guard let url = line(of: file), let text = line(of: file), let data = try? ResumeData(text) else { return nil }
+        if url == self.url { return data }
+        data.discard()
+        return nil
+    }
+
+    /// Writes it, or removes it when there is nothing to go on from.
+    func save(_ data: ResumeData?) {
+        guard let data, let file = fopen(path, "w") else {
+            remove(path)
+            return
+        }
+        fputs("\(url)\n\(data.text)\n", file)
+        fclose(file)
+    }
+
+    private func line(of file: UnsafeMutablePointer<FILE>) -> String? {
+        var (line, room): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)
+        defer { free(line) }
+        let count = getline(&line, &room, file)
+        guard count > 0, let line else { return nil }
+        return String(cString: line).split(separator: "\n").first.map(String.init)
+    }
+}
