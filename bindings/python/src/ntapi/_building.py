@@ -69,9 +69,6 @@ def build(
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
         flat = flatten(flat if adjusted is None else adjusted)
-    if reader is not None:
-        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
-        data_handler = _nothing
     functions = {
         Handler.RESPONSE: handler or _nothing,
         Handler.UPLOAD_PROGRESS: upload_progress,
@@ -79,10 +76,11 @@ def build(
         Handler.DATA: data_handler,
         Handler.DECISION: decision_handler,
     }
-    placed = _placed(client, flat, functions, usual_place, response_place)
+    handlers = _placed(client, flat, functions, usual_place, response_place)
     if reader is not None:
-        placed[Handler.DATA] = (placed[Handler.RESPONSE][0], _nothing)
-    delivery = Delivery(client, placed, reader)
+        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], _nothing
+    delivery = Delivery(client, handlers, reader)
     try:
         _create_in_c(delivery, command, flat)
     except ApiError as error:

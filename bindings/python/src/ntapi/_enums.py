@@ -26,6 +26,14 @@ class Handler(enum.IntFlag):
     DECISION = 16
 
 
+class DataFormat(enum.IntEnum):
+    """ntapi_data_format."""
+
+    BYTES = 0
+    JSON_LINES = 1
+    SERVER_EVENTS = 2
+
+
 class DecisionKind(enum.IntFlag):
     """What a decision asks; combined with | where kinds are chosen."""
 
@@ -33,28 +41,7 @@ class DecisionKind(enum.IntFlag):
     """Whether a redirect is followed, and how."""
     RESPONSE = 2
     """Whether a response is received, now that its head is there, and where its body goes."""
-    CHALLENGE = 4
-    """Who asks, or whether a certificate is trusted: see `Decision.challenge`."""
-    ALL = 7
-
-
-class ChallengeKind(enum.Enum):
-    """What a challenge is about."""
-
-    SERVER = 1
-    """The server wants a user and a password (401)."""
-    PROXY = 2
-    """The proxy does (407)."""
-    CERTIFICATE = 3
-    """The server's certificate cannot be verified: whether it is trusted all the same."""
-
-
-class DataFormat(enum.IntEnum):
-    """ntapi_data_format."""
-
-    BYTES = 0
-    JSON_LINES = 1
-    SERVER_EVENTS = 2
+    ALL = 3
 
 
 class Content(enum.IntFlag):

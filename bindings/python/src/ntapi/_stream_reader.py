@@ -116,7 +116,7 @@ class StreamReader:
         if not lib.ntapi_data_next_server_event(piece.pointer, ctypes.byref(event)):
             return NOTHING
         return ServerSentEvent(
-            ctypes.string_at(event.type).decode(),
+            event.type.decode(),
             ctypes.string_at(event.data, event.length).decode(),
-            ctypes.string_at(event.last_event_id).decode(),
+            event.last_event_id.decode(),
         )
