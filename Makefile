@@ -9,12 +9,13 @@
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
 #   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
+#   make soak             a background session that is killed 200 times; KILLS=1000 more often
 #   make fuzz             a minute for each parser of outside input
 #   make lib              build/libntapi.so.0
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test check format test-tsan test-asan stress fuzz bench bench-full bench-setup check-cost lib clean setup
+.PHONY: demo test check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
 # Packages are installed when something is missing, by root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -82,6 +83,13 @@ test-tsan test-asan: setup
 stress: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize thread --only stress --requests 100000
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize address --only stress --requests 100000
+
+# How often the background session is killed; its seed is printed, and set with NTAPI_SEED.
+KILLS ?= 200
+
+soak: setup lib
+	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \
+	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py -k killed
 
 fuzz: setup
 	$(VENV_PYTHON) Tests/tools/fuzz.py

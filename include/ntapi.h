@@ -123,6 +123,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
 #define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
+#define NTAPI_CODE_DETACHED ntapi_code_register("detached")
 #define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
 #define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
 #define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
@@ -1313,6 +1314,8 @@ ntapi_client *ntapi_client_create_with_configuration(ntapi_class *class_handle, 
 void ntapi_client_free(ntapi_client *client);
 
 /** Closes a client: cancels what runs (each handler is called once, with "request cancelled") and refuses new requests.
+ *  The transfers of a background session are kept instead (NTAPI_CODE_DETACHED); it can be opened again when their
+ *  handlers have returned.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes. Does not wait: see ntapi_client_drain.
@@ -1856,7 +1859,8 @@ ntapi_status ntapi_request_set_server_event_handler(ntapi_request *request, ntap
                                                     void *user_data, ntapi_destroy_fn destroy);
 
 /** Says what the pieces of the body are read as that a request delivers as events (ntapi_request_set_events).
- *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. As with a handler of that
+ *  ntapi_data_next_json and ntapi_data_next_server_event then tell what is in a piece. The first piece of an answer
+ *  may have no bytes: it comes as soon as the head is there (ntapi_request_received_status). As with a handler of that
  *  format, the request connects again, and ends with an error when the body makes no sense.
  *  @param request the request, created suspended.
  *  @param format what its body is.
@@ -2080,6 +2084,77 @@ const char *ntapi_request_received_header_value(const ntapi_request *request, si
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_request_curl_command(const ntapi_request *request);
+
+/* ---- Sessions: background transfers
+ * --------------------------------------------------------------------------------------- */
+/*
+ * A client with a configuration of the kind NTAPI_SESSION_KIND_BACKGROUND makes transfers that outlive the process:
+ * downloads into a file (ntapi_args_download, ntapi_args_resume; no body) and uploads from a file (ntapi_args_file).
+ * Other requests of it fail with "invalid request".
+ *
+ * ntapi_request_resume returns when the transfer is recorded on disk, with its headers and so with its credentials, in
+ * a folder for the user alone: $XDG_STATE_HOME/ntapi/background, or ~/.local/state/ntapi/background. The record goes
+ * when the handler has returned. A process that ends before, in whatever way, leaves it to the next one that makes a
+ * client with the same identifier and asks for the restored requests. Only one process at a time can have it open.
+ *
+ * ntapi_client_close, and the orderly end of a process, let go of transfers that run without ending them: their
+ * handlers are called with NTAPI_CODE_DETACHED, and the transfers wait for the next process. ntapi_request_cancel and
+ * ntapi_client_cancel_all end them.
+ */
+
+/** Why a background session cannot be used: another process has it open, which the message names.
+ *  @param client the client.
+ *  @returns the error that each request of it fails with, new; NULL when there is none, and for other clients.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error *ntapi_client_background_error(const ntapi_client *client);
+
+/** The transfers of a background session that a process before this one left, and that were not resumed yet.
+ *
+ *  Those of higher priority first, and of the same the older ones. Each is suspended: set its handlers, then resume it.
+ *  It has the identifier, the description and the command that it was made with. A download goes on where it was. An
+ *  upload is sent again from its beginning when its method is idempotent; otherwise it ends with a network error which
+ *  says that its result is ambiguous. One that has ended, but whose handler had not returned, is not sent again: its
+ *  handler gets what was recorded.
+ *  @param client the client.
+ *  @param args says where the handlers run (ntapi_args_thread and the like); others have no effect; NULL is none.
+ *  @param requests is filled with requests, each new; NULL only counts.
+ *  @param capacity how many there is room for.
+ *  @returns how many there are, which may be more than were stored; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_client_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_request **requests,
+                                      size_t capacity);
+
+/** Resumes all transfers that a process before this one left, in order, with one handler.
+ *  @param client the client.
+ *  @param args says where the handler runs; NULL is none.
+ *  @param handler receives each response; ntapi_response_request says which it is. NULL forgets what comes of them.
+ *  @param user_data given to handler.
+ *  @param destroy ends user_data after the last call, at once when there are none; may be NULL.
+ *  @returns how many were resumed; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes. The handler is never called inside this call. Waits for the disk.
+ *  @since 0.1 */
+size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_args *args, ntapi_response_fn handler,
+                                             void *user_data, ntapi_destroy_fn destroy);
+
+/** Whether a handler may have seen this outcome of a background transfer before: its process ended before it returned.
+ *  @param response the response.
+ *  @returns true or false; false for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_response_was_delivered_before(const ntapi_response *response);
+
+/** Says that the outcome of a background transfer, which was taken from a mailbox as an event, has been dealt with.
+ *
+ *  Its record is removed: no other process is told of it. Freeing the response does the same; a handler does it by
+ *  returning.
+ *  @param response the response, as it came with the event.
+ *  @returns NTAPI_STATUS_OK, also the second time; NTAPI_STATUS_INVALID_ARGUMENT; NTAPI_STATUS_INVALID_STATE when it is
+ *           no event's of a background session.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_response_acknowledge(ntapi_response *response);
 
 /* ---- Response
  * -------------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
  */
 #include "bench.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +118,50 @@ static double seconds(struct timeval after, struct timeval before) {
     return (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_usec - before.tv_usec) / 1e6;
 }
 
+/* Processor time of this process's threads, by their numbers. */
+static struct {
+    long thread;
+    double seconds;
+} threads_before[256];
+static size_t thread_count;
+
+/* Calls back with each thread and its processor time so far. */
+static void each_thread(void (*found)(long thread, double seconds)) {
+    DIR *folder = opendir("/proc/self/task");
+    if (folder == NULL)
+        fail("no /proc");
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        char path[300];
+        double nanoseconds;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (file == NULL)
+            continue;
+        if (fscanf(file, "%lf", &nanoseconds) == 1)
+            found(strtol(entry->d_name, NULL, 10), nanoseconds / 1e9);
+        fclose(file);
+    }
+    closedir(folder);
+}
+
+static void remember(long thread, double seconds) {
+    if (thread_count < sizeof threads_before / sizeof *threads_before) {
+        threads_before[thread_count].thread = thread;
+        threads_before[thread_count++].seconds = seconds;
+    }
+}
+
+static double busiest;
+
+static void compare(long thread, double seconds) {
+    for (size_t i = 0; i < thread_count; i++)
+        if (threads_before[i].thread == thread)
+            seconds -= threads_before[i].seconds;
+    busiest = seconds > busiest ? seconds : busiest;
+}
+
 void meters_start(void) {
+    each_thread(remember);
     report_number("idle_rss_kb", (double)memory_kb("VmRSS"));
     clock_gettime(CLOCK_MONOTONIC, &wall_before);
     getrusage(RUSAGE_SELF, &usage_before);
@@ -128,6 +172,8 @@ void meters_report(long done) {
     struct timespec now;
     getrusage(RUSAGE_SELF, &after);
     clock_gettime(CLOCK_MONOTONIC, &now);
+    each_thread(compare);
+    report_number("busiest_seconds", busiest);
     double user = seconds(after.ru_utime, usage_before.ru_utime);
     double system = seconds(after.ru_stime, usage_before.ru_stime);
     double wall = (double)(now.tv_sec - wall_before.tv_sec) + (double)(now.tv_nsec - wall_before.tv_nsec) / 1e9;

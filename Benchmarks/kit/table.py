@@ -12,7 +12,7 @@ UNITS = {
     "cpu_ms": "ms CPU",
     "held_kb": "KB each",
     "wall_ms": "ms wall",
-    "pace_ms": "ms each",
+    "busiest": "µs of one",
     "calls": "calls",
 }
 
@@ -49,6 +49,12 @@ def notes(workload: Workload, client: str, results: Results) -> str:
     if workload.mode.endswith("-file"):
         found = results.spread(workload.name, client, "growth_kb")
         return f"   grew by {found.most / 1024:.1f} MB" if found else ""
+    if workload.metric == "busiest":
+        pace = results.spread(workload.name, client, "pace_ms")
+        cpu = results.spread(workload.name, client, "cpu")
+        return (
+            f"   of {cpu.median:.0f} µs CPU in {pace.median * 1e3:.0f} µs" if pace and cpu else ""
+        )
     if workload.metric == "calls":
         wakes = results.spread(workload.name, client, "wakes")
         turns = results.spread(workload.name, client, "turns")

@@ -104,6 +104,20 @@ static inline CURLcode ntapi_easy_get_offset(CURL *easy, CURLINFO info, curl_off
     return curl_easy_getinfo(easy, info, value);
 }
 
+/* The certificates that the server has shown; nothing before the handshake. */
+static inline const struct curl_certinfo *ntapi_easy_certificates(CURL *easy) {
+    struct curl_certinfo *info = NULL;
+    return curl_easy_getinfo(easy, CURLINFO_CERTINFO, &info) ? NULL : info;
+}
+
+/* Whether a proxy that refused a tunnel would take a user and a password. */
+static inline int ntapi_easy_proxy_wants_basic(CURL *easy) {
+    long status = 0, schemes = 0;
+    if (curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status) || status != 407)
+        return 0;
+    return !curl_easy_getinfo(easy, CURLINFO_PROXYAUTH_AVAIL, &schemes) && (schemes & CURLAUTH_BASIC);
+}
+
 static inline CURLcode ntapi_easy_get_pointer(CURL *easy, CURLINFO info, void **value) {
     return curl_easy_getinfo(easy, info, (char **)value);
 }

@@ -24,7 +24,7 @@ final class EventBox: Sendable {
         switch event {
         case .response(let response):
             stored.handler = NTAPI_HANDLER_RESPONSE
-            let box = ResponseBox(response)
+            let box = ResponseBox(response, isOwed: true)
             stored.response = box.handle
             stored.summary = box.summary
         case .data(let piece):

@@ -179,7 +179,7 @@ func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_stat
 }
 
 // Without a function the user data is kept until the request is done all the same: so the header says.
-private func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
+func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
     guard let handler else { return nil }
     return { response in
         let handle = ResponseBox(response).handle

@@ -15,7 +15,17 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var pickle: JSONPickle?
     }
 
-    init(_ response: APIResponse) { self.response = response }
+    /// Whether a background transfer is kept until whoever took this response as an event has dealt with it.
+    let isOwed: Bool
+
+    init(_ response: APIResponse, isOwed: Bool = false) {
+        self.response = response
+        self.isOwed = isOwed && response.request.isOfBackgroundSession
+    }
+
+    deinit {
+        if isOwed { response.request.acknowledge() }
+    }
 
     /// A new handle.
     var handle: OpaquePointer? { Handles.make(self) }

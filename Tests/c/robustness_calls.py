@@ -23,6 +23,7 @@ CALLBACKS = dict(
 OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *": "in->events"}
 OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_server_event *"] = "in->server_event"
+OUT["ntapi_request **"] = "in->requests"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}

@@ -20,6 +20,7 @@ struct inputs {
     ntapi_event *events;
     ntapi_watch *watch;
     ntapi_server_event *server_event;
+    ntapi_request **requests;
 };
 
 enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
@@ -197,11 +198,14 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
     ntapi_event event = {0};
     ntapi_watch watch = {.descriptor = -1};
     ntapi_server_event server_event = {0};
-    const struct inputs in = {"x", NULL, count_destroy, &destroys, &error, &length, &event, &watch, &server_event};
+    ntapi_request *request = NULL;
+    const struct inputs in = {"x",     NULL,   count_destroy, &destroys,     &error,
+                              &length, &event, &watch,        &server_event, &request};
     int before = destroys;
     int result = export->call(handles, &in);
     ntapi_response_free(watch.response);
     ntapi_request_free(watch.request);
+    ntapi_request_free(request);
     ntapi_error_free(error);
     calls++;
     if (wrong == NULL && export->nullable[place])

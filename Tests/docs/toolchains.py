@@ -64,6 +64,8 @@ class Toolchains:
             "PYTHONPATH": str(self._python_path),
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONWARNINGS": "error",
+            # What background sessions leave must neither be found nor stay.
+            "XDG_STATE_HOME": str(self._scratch / "state"),
         }
 
     def command(self, example: Example) -> list[str]:

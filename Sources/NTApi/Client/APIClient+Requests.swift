@@ -11,16 +11,25 @@ extension APIClient {
     func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
-        let (identifier, isClosed) = countRequest()
+        var (identifier, isClosed) = countRequest()
         let built: Result<BuiltRequest, APIError>
+        var transfer: BackgroundTransfer?
         do throws(APIError) {
             guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
-            built = .success(try build(command, all))
+            if let background {
+                let number = try background.opened().nextIdentifier()
+                identifier = UInt64(clamping: number)
+                built = .success(try BackgroundSession.check(build(command, all)))
+                transfer = BackgroundTransfer(background, number)
+            } else {
+                built = .success(try build(command, all))
+            }
         } catch {
             built = .failure(error)
         }
         return APIRequest(
-            client: self, identifier: identifier, command: command, threads: HandlerThreads(all), built: built)
+            client: self, identifier: identifier, command: command, threads: HandlerThreads(all), built: built,
+            background: transfer)
     }
 
     // Most often one of the two is empty, and nothing need be copied.
@@ -93,8 +102,12 @@ extension APIClient {
     public func cancelAll() { Runtime.current.requests.cancelAll { $0.client === self } }
 
     /// Cancels what runs and refuses new requests. Does not wait: see `drain`.
+    ///
+    /// What a background session has not finished is kept, for whoever opens it next: the handlers get the error `detached`.
+    /// The session can be opened again when those have returned. To give up a transfer, cancel it before.
     public func close() {
         markClosed()
+        background?.detach()
         cancelAll()
         authenticatorIfAny?.clientIsClosed()
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }

@@ -16,6 +16,7 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var isClosed = false
         var authenticator: Authenticator?
+        var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
     }
@@ -52,6 +53,8 @@ open class APIClient: @unchecked Sendable {
     public let sessionKind: SessionConfiguration.Kind?
     /// The cookies of the session; nil when the client was made without a configuration.
     public let cookies: CookieStorage?
+    /// The transfers of a background session.
+    let background: BackgroundSession?
     private let state: Lock<State>
     // Read once: the host program may change its environment while requests run.
     private let environment = ProxySettings.fromEnvironment()
@@ -69,6 +72,7 @@ open class APIClient: @unchecked Sendable {
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
 
@@ -82,6 +86,7 @@ open class APIClient: @unchecked Sendable {
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
 
@@ -132,6 +137,16 @@ open class APIClient: @unchecked Sendable {
             let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
             hasAuthenticator.store(newValue != nil, ordering: .releasing)
             withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// What challenges were answered with for the whole session.
+    var answers: SessionAnswers {
+        state.withLock { state in
+            if let known = state.answers { return known }
+            let made = SessionAnswers()
+            state.answers = made
+            return made
         }
     }
 

@@ -42,6 +42,11 @@ final class RequestRegistry: Sendable {
         for request in all where matches(request) { request.cancel() }
     }
 
+    /// The process ends: what background sessions have not finished is left to the next one.
+    func detachBackground() {
+        for request in all { request.background?.session.detach() }
+    }
+
     /// Waits until no matching request is left, save those whose callback the caller is; runs the calling thread's
     /// mailbox meanwhile.
     ///

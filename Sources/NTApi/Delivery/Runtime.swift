@@ -59,6 +59,7 @@ final class Runtime: Sendable {
     /// The process exits: whatever runs is cancelled, and its handlers get a moment to be called: first where they asked to
     /// be, then, as other threads may never run their mailboxes again, on a worker.
     func exit() {
+        requests.detachBackground()
         requests.cancelAll { _ in true }
         if requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1), where: { _ in true }) > 0 {
             let others = mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox]

@@ -55,6 +55,7 @@ enum RedirectPolicy {
             }
             next.headers.removeSecrets()
             next.digest = nil
+            if next.settings.trust != .verified { next.settings.trust = .verified }
             next.headers.remove("Host")
         }
         if case .stream(let stream) = next.body {

@@ -53,6 +53,13 @@ public struct ResumeData: Sendable, Hashable {
             totalLength: totalLength ?? self.totalLength, startTime: startTime)
     }
 
+    /// A copy that goes on from all that is in the temporary file.
+    func withAllBytes() throws(APIError) -> ResumeData {
+        try ResumeData(
+            url: url, destination: destination, temporaryFile: temporaryFile, offset: nil, validator: validator,
+            totalLength: totalLength, startTime: startTime)
+    }
+
     /// It may come from anywhere, and decides what is written where and what is sent.
     private func check() throws(APIError) {
         do throws(APIError) {

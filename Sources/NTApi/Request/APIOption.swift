@@ -35,6 +35,8 @@ public struct APIOptions: Sendable {
 
     var isEmpty: Bool { values.isEmpty }
 
+    var all: [(name: String, value: String)] { values }
+
     /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
     public subscript(option: APIOption) -> String? { values.first { $0.name == option.name }?.value }
 

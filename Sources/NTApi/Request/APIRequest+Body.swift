@@ -10,15 +10,24 @@ extension APIRequest: BodySink {
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
-        if shared.withLock({ $0.journey.credentials?.mayRefresh(head.status) ?? false }) { return .memory }
+        if shared.withLock({ $0.quietStatuses.contains(head.status) }) { return .memory }
         let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
         guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }
-        guard asks(for: .response) else { return route(head) }
+        guard asks(for: .response) else {
+            guard let background, shared.withLock({ $0.download != nil }) else { return route(head) }
+            // The disk is waited for, so not here.
+            onWorker { _ in self.change(.route(self.routeDurably(background, head))) }
+            return .undecided
+        }
         ask(.response, head, deliveries) { answer, _ in
             self.decisionIsOver()
-            guard case .download(let path) = answer else { return self.change(.route(self.route(head))) }
+            guard case .download(let path) = answer else {
+                let route = self.background.map { self.routeDurably($0, head) } ?? self.route(head)
+                return self.change(.route(route))
+            }
             do throws(APIError) {
+                if self.background != nil { throw .noOtherFileInBackground }
                 let target = DownloadTarget(destination: try DownloadFile.check(path))
                 self.shared.withLock { $0.download = Download(target) }
                 self.change(.route(self.route(head)))
@@ -29,7 +38,7 @@ extension APIRequest: BodySink {
         return .undecided
     }
 
-    private func route(_ head: ResponseHead) -> BodyRoute {
+    func route(_ head: ResponseHead) -> BodyRoute {
         let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
             if shared.machine.isCancelled { return .success(.memory) }
             if shared.download == nil {
@@ -41,9 +50,8 @@ extension APIRequest: BodySink {
         }
         switch route {
         case .success(let route):
-            if case .reader(let reader) = shared.withLock({ $0.handlers.body }) {
-                onWorker { _ in reader.headArrived() }
-            }
+            let posts = shared.withLock { $0.handlers.announcesHead && $0.machine.bodyBegins() }
+            if posts { onWorker { self.postData($0) } }
             return route
         case .failure(let error): return .refused(error)
         }
@@ -108,8 +116,7 @@ extension APIRequest: BodySink {
         let (taken, stream) = shared.withLock { ($0.machine.takeData(), $0.stream) }
         // The network goes on while the handler works.
         if taken.wasFull { change(.release(.sink)) }
-        guard taken.bytes != nil || taken.isLast else { return nil }
-        return BodyPiece(self, stream, taken.bytes ?? .empty, isLast: taken.isLast, receipt)
+        return taken.bytes.map { BodyPiece(self, stream, $0, isLast: taken.isLast, receipt) }
     }
 
     func dataReturned() {

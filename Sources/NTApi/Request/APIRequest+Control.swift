@@ -92,7 +92,10 @@ extension APIRequest {
         case .end:
             runtime.requests.insert(self)
             shared.withLock { $0.journey.begin(nil) }
-            onWorker { self.finish(self.journeyEnd(error: .cancelled), $0) }
+            onWorker { deliveries in
+                self.giveUpFound()
+                self.finish(self.journeyEnd(error: .cancelled), deliveries)
+            }
         }
         if case .reader(let reader) = body { reader.dropPiece() }
         return true

@@ -64,10 +64,13 @@ extension APIRequest {
 
     private func deliverResponse() {
         let (content, handler) = shared.withLock { ($0.content, $0.handlers.response) }
+        // Events that nobody took are nobody's: the next process tells of a background transfer then.
+        let isHeard = handler != nil || !isEvent(.response)
         if let content, let handler {
+            beginDelivery()
             Delivery.run(self) { handler(APIResponse(request: self, content)) }
         }
-        handlerReturned()
+        handlerReturned(acknowledges: isHeard)
     }
 
     private func deliverOrphaned() {
@@ -77,12 +80,14 @@ extension APIRequest {
 
     private func takeResponseEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
+        beginDelivery()
         let event = response.flatMap { makeEvent?(.response($0)) }
-        handlerReturned()
+        // Whoever took it says when it is dealt with.
+        handlerReturned(acknowledges: false)
         return event
     }
 
-    private func handlerReturned() {
+    private func handlerReturned(acknowledges: Bool = true) {
         // The handlers go now, outside the lock, and with them what they hold: a C caller's destroy runs here.
         Delivery.run(self) {
             let handlers = shared.withLock { shared in
@@ -92,6 +97,7 @@ extension APIRequest {
             }
             withExtendedLifetime(handlers) {}
         }
+        if acknowledges, background != nil { acknowledge() }
         let waiters = shared.withLock { shared in
             shared.machine.handlerReturned()
             defer { shared.waiters = [] }

@@ -5,13 +5,14 @@ extension APIRequest: ExchangeObserver {
     func start() {
         RequestLog.started(self)
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
         case .failure(let error): onWorker { self.finish(self.journeyEnd(error: error), $0) }
         }
     }
 
-    private func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
+    func firstRequest(_ built: BuiltRequest) -> HTTPRequest {
         guard let target = built.download else { return startReading(built) }
         return shared.withLock { shared in
             var download = Download(target)
@@ -29,10 +30,14 @@ extension APIRequest: ExchangeObserver {
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
+            shared.quietStatuses = shared.journey.quietStatuses
+            if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
+                shared.quietStatuses.formUnion([401, 407])
+            }
             let exchange = Exchange(
                 request: http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.journey.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)
             let transport =
                 shared.transport
@@ -85,7 +90,7 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
-            let answer = ResponseClassifier.plainAnswer(result, options)
+            background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
@@ -134,7 +139,10 @@ extension APIRequest: ExchangeObserver {
                 return askForRedirect(to: next, head, result, deliveries)
             }
         }
-        if refusal == nil, waitsForCredentials(result, http, deliveries) { return }
+        if refusal == nil {
+            if waitsForCredentials(result, http, deliveries) { return }
+            if answersChallenge(result, http, deliveries) { return }
+        }
         if refusal == nil, connectsAgain(after: result, deliveries) { return }
         complete(result, refusal: refusal, deliveries)
     }
@@ -148,6 +156,7 @@ extension APIRequest: ExchangeObserver {
             if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
                 shared.journey.credentials?.generation = nil
             }
+            if next.digest == nil, next.headers["Authorization"] == nil { shared.journey.challenges?.server = .init() }
         }
         if !beginExchange(next) { finishCancelled(deliveries) }
     }
@@ -161,7 +170,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
             }
         }
     }
@@ -210,15 +219,23 @@ extension APIRequest: ExchangeObserver {
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
-        let (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
+        var (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
                 content = ResponseContent(journey: shared.journey, error: .cancelled)
             }
+            if let background {
+                content = background.completed(content, hasBegun: shared.journey.current != nil)
+                shared.machine.holdDelivery()
+            }
             let box = ResponseContent.Box(content)
             shared.content = box
             return (shared.machine.ended(successfully: content.error == nil), box)
+        }
+        if let background {
+            keepOutcome(background, box.content)
+            action = shared.withLock { $0.machine.releaseDelivery() }
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)

@@ -72,7 +72,9 @@ extension APIRequest {
     }
 
     private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
-        guard generation == Fork.generation, !Delivery.isRunning(self), case .success(let built) = built else {
+        guard generation == Fork.generation, background == nil, !Delivery.isRunning(self),
+            case .success(let built) = built
+        else {
             return nil
         }
         let lent = runtime.engine.directLoop(for: built.http.settings, watching: descriptor)

@@ -63,6 +63,8 @@ public final class APIRequest: Sendable {
         var body: BodyHandler?
         /// What the body is read as.
         var format = BodyFormat.bytes
+        /// Whether a piece without bytes tells that the head of an answer is there.
+        var announcesHead = false
         var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
@@ -93,6 +95,8 @@ public final class APIRequest: Sendable {
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
+        /// Answers with one of these may be followed by another attempt, so that nobody else is to see their bodies.
+        var quietStatuses: Set<Int> = []
         /// What the request waits for now, and what ends that.
         var credentialWait: CredentialWait?
         var credentialTimer: EngineTimer?
@@ -112,6 +116,8 @@ public final class APIRequest: Sendable {
     public let command: String
     /// What was built from the args; an error when they make no request.
     let built: Result<BuiltRequest, APIError>
+    /// Of a background session's request.
+    let background: BackgroundTransfer?
     let responseDestination: Destination
     let uploadProgressDestination: Destination
     let downloadProgressDestination: Destination
@@ -126,9 +132,10 @@ public final class APIRequest: Sendable {
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
-        built: Result<BuiltRequest, APIError>
+        built: Result<BuiltRequest, APIError>, background: BackgroundTransfer? = nil
     ) {
         self.client = client
+        self.background = background
         self.identifier = identifier
         self.command = command
         self.built = built
@@ -145,7 +152,9 @@ public final class APIRequest: Sendable {
     public var httpRequest: HTTPRequest? { try? built.get().http }
 
     /// The options that the args set.
-    public var options: APIOptions { (try? built.get())?.options ?? APIOptions() }
+    public var options: APIOptions {
+        (try? built.get())?.options ?? background?.found?.options ?? APIOptions()
+    }
 
     public var state: State {
         read(.cancelled) { shared in
@@ -282,11 +291,17 @@ public final class APIRequest: Sendable {
         configure {
             $0.body = handler
             $0.format = handler == nil ? .bytes : format
+            if case .reader = handler { $0.announcesHead = true }
         }
     }
 
     /// Says what the pieces of the body are that are delivered as events.
-    package func setFormat(_ format: BodyFormat) -> Bool { configure { $0.format = format } }
+    package func setFormat(_ format: BodyFormat) -> Bool {
+        configure {
+            $0.format = format
+            $0.announcesHead = true
+        }
+    }
 
     /// Sets the handler that is asked, in place of the client's `decide`, what the request is to do next.
     ///

@@ -26,6 +26,9 @@ public struct APIResponse: Sendable {
     /// call ``ResumeData/discard()``.
     public var resumeData: ResumeData? { content.resumeData }
 
+    /// Whether a handler may have seen this outcome of a background transfer before, in a process that ended before it returned.
+    public var wasDeliveredBefore: Bool { content.wasDeliveredBefore }
+
     /// The body as text; bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 

@@ -15,6 +15,8 @@ struct DataLane: Sendable {
     }
 
     private var waiting: Bytes?
+    /// Whether the handler is to be told that the head is there, though there be no bytes yet.
+    private var headWaits = false
     /// Whether the handler is to be told that the body is whole, after what waits.
     private var endWaits = false
     private var isPosted = false
@@ -25,9 +27,10 @@ struct DataLane: Sendable {
     /// Whether the handler runs, or has to be called yet.
     var isBusy: Bool { isRunning || hasMore }
 
-    private var hasMore: Bool { waiting != nil || endWaits }
+    private var hasMore: Bool { waiting != nil || headWaits || endWaits }
 
     struct Taken {
+        /// Nil when there is nothing to tell; without bytes when there are none yet, or no more.
         var bytes: Bytes?
         var isLast = false
         /// Whether the network may go on.
@@ -47,6 +50,15 @@ struct DataLane: Sendable {
         return isPosted ? .taken : .takenFirst
     }
 
+    /// The head is there, and whoever reads the body is to be told.
+    ///
+    /// - Returns: whether a job is to be posted.
+    mutating func begin() -> Bool {
+        headWaits = true
+        defer { isPosted = true }
+        return !isPosted
+    }
+
     /// The body is whole, and whoever reads it is to be told.
     ///
     /// - Returns: whether a job is to be posted.
@@ -61,7 +73,7 @@ struct DataLane: Sendable {
     /// - Returns: what to tell the handler: nothing when there is nothing any more.
     mutating func take() -> Taken {
         guard hasMore else { return Taken() }
-        let taken = Taken(bytes: waiting, isLast: endWaits, wasFull: isFull)
+        let taken = Taken(bytes: waiting ?? .empty, isLast: endWaits, wasFull: isFull)
         drop()
         isFull = false
         isRunning = true
@@ -79,6 +91,7 @@ struct DataLane: Sendable {
 
     mutating func drop() {
         waiting = nil
+        headWaits = false
         endWaits = false
     }
 }

@@ -3,6 +3,8 @@ struct DownloadTarget: Sendable {
     /// An absolute path.
     var destination: String
     var resumeData: ResumeData?
+    /// An absolute path, where a background session has recorded it; nil makes one beside the destination.
+    var temporaryFile: String?
 }
 
 /// The download of a request, over all its exchanges. A value of the request's, under its lock.
@@ -10,6 +12,8 @@ struct Download: Sendable {
     let destination: String
     /// What it goes on from; nil when it begins, or begins anew.
     private(set) var resumeData: ResumeData?
+    /// Where a background session has recorded it: the file is then on the disk, too, before it gets its name.
+    private let temporaryFile: String?
     /// How many bytes of the temporary file are gone on from: what was asked for.
     private(set) var offset: Int64 = 0
     /// Of the response whose body is being received.
@@ -26,6 +30,7 @@ struct Download: Sendable {
     init(_ target: DownloadTarget) {
         destination = target.destination
         resumeData = target.resumeData
+        temporaryFile = target.temporaryFile
     }
 
     /// The request as it is sent: with the range that is missing, if there are bytes to go on from.
@@ -45,6 +50,8 @@ struct Download: Sendable {
             let new: DownloadFile
             if let resumeData {
                 new = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0)
+            } else if let temporaryFile {
+                new = try DownloadFile(for: destination, continuing: temporaryFile, at: 0)
             } else {
                 new = try DownloadFile(for: destination)
             }
@@ -85,14 +92,15 @@ struct Download: Sendable {
                 // Not locked by anybody else: this request had it open, or nobody has.
                 try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
             }
-            self = Download(DownloadTarget(destination: destination))
+            self = Download(DownloadTarget(destination: destination, temporaryFile: temporaryFile))
             return http
         }
         guard error == nil, let file, let end, let total, end < total, file.size == end, let resumeData,
             let further = try? resumeData.advanced(to: end, of: total)
         else { return nil }
         file.keep()
-        self = Download(DownloadTarget(destination: destination, resumeData: further))
+        self = Download(
+            DownloadTarget(destination: destination, resumeData: further, temporaryFile: temporaryFile))
         return begin(http)
     }
 
@@ -100,15 +108,34 @@ struct Download: Sendable {
     func finish() throws(APIError) {
         if isComplete, let resumeData {
             let whole = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: offset)
-            return try whole.finish(expected: offset)
+            return try whole.finish(expected: offset, isDurable: temporaryFile != nil)
         }
-        try file?.finish(expected: end ?? announcedSize)
+        try file?.finish(expected: end ?? announcedSize, isDurable: temporaryFile != nil)
     }
 
     // With a content encoding the length is that of the encoded bytes, which libcurl has checked.
     private var announcedSize: Int64? {
         guard let head, head.hasIdentityEncoding, case .bytes(let count) = head.announcedLength else { return nil }
         return count
+    }
+
+    /// Whether the bytes that are there are of the file that such a response is of.
+    func keepsBytes(_ head: ResponseHead) -> Bool {
+        guard let resumeData, offset > 0 else { return false }
+        switch ResumeDecision.decide(resumeData, offset: offset, head) {
+        case .append, .complete, .fail: return true
+        case .replace, .startOver: return false
+        }
+    }
+
+    /// What can be gone on from once bytes come, whatever their number; nil when that could not be trusted.
+    func resumeDataAtStart(_ http: HTTPRequest, _ journey: RequestJourney) -> ResumeData? {
+        guard let file, let head else { return nil }
+        let data = try? ResumeData.make(
+            journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
+            temporaryFile: file.temporary, received: 0, previous: head.status == 200 ? resumeData : nil,
+            startTime: resumeData?.startTime ?? journey.startTime)
+        return data.flatMap { try? $0.withAllBytes() }
     }
 
     /// What a later request can go on from; nil when there is nothing, or it could not be trusted.

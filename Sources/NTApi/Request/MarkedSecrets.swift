@@ -10,6 +10,8 @@ struct MarkedSecrets: Sendable {
     /// Whether the body is pairs, whatever its content type says.
     var isForm = false
 
+    init() {}
+
     mutating func mark(_ kind: APIArg.Kind) {
         switch kind {
         case .url(let name, _): names.insert(name)
@@ -26,6 +28,21 @@ struct MarkedSecrets: Sendable {
             isInBody = true
         default: break
         }
+    }
+
+    /// As a background session keeps them.
+    var json: JSON {
+        [
+            "names": JSON(names.sorted().map { JSON($0) }), "pathValues": JSON(pathValues.sorted().map { JSON($0) }),
+            "isWholeBody": JSON(isWholeBody), "isInBody": JSON(isInBody),
+        ]
+    }
+
+    init(_ json: JSON?) {
+        names = Set(json?["names"]?.array?.compactMap(\.string) ?? [])
+        pathValues = Set(json?["pathValues"]?.array?.compactMap(\.string) ?? [])
+        isWholeBody = json?["isWholeBody"]?.bool == true
+        isInBody = json?["isInBody"]?.bool == true
     }
 
     /// The text of a body, or the beginning of it, without its secrets.

@@ -116,7 +116,7 @@ extension APIRequest {
     }
 
     /// The server's answer stays readable; the error says what else went wrong.
-    private func fail(_ result: ExchangeResult, _ error: APIError, _ deliveries: DeliveryBatch) {
+    func fail(_ result: ExchangeResult, _ error: APIError, _ deliveries: DeliveryBatch) {
         var content = content(of: result, refusal: nil)
         content.error = error
         if error.httpStatus == nil { content.error?.httpStatus = content.status }

@@ -9,6 +9,8 @@ public final class RequestDecision: Sendable {
         case redirect
         /// Whether a response is received, now that its head is there, and where its body goes.
         case response
+        /// Who asks, for a server or a proxy that wants to know, or whether a certificate is trusted: see `challenge`.
+        case challenge
     }
 
     /// The kinds of decisions that a client, or a request, wants to be asked for.
@@ -19,12 +21,14 @@ public final class RequestDecision: Sendable {
 
         public static let redirect = Kinds(rawValue: 1)
         public static let response = Kinds(rawValue: 2)
-        public static let all: Kinds = [.redirect, .response]
+        public static let challenge = Kinds(rawValue: 4)
+        public static let all: Kinds = [.redirect, .response, .challenge]
 
         public init(_ kind: Kind) {
             switch kind {
             case .redirect: self = .redirect
             case .response: self = .response
+            case .challenge: self = .challenge
             }
         }
     }
@@ -35,13 +39,17 @@ public final class RequestDecision: Sendable {
         case refuse
         case follow(HTTPRequest)
         case download(path: String)
+        case credential(UserCredential, forSession: Bool)
+        case trust(forSession: Bool)
     }
 
     typealias Continuation = @Sendable (Answer) -> Void
 
     public let kind: Kind
     public let request: APIRequest
-    /// The status of the response that asks.
+    /// Of a challenge: what is asked for.
+    public let challenge: AuthenticationChallenge?
+    /// The status of the response that asks; 0 when there is none.
     public let status: Int
     /// The headers of the response that asks.
     public let headers: HTTPHeaders
@@ -50,13 +58,15 @@ public final class RequestDecision: Sendable {
     private let continuation: Lock<Continuation?>
 
     init(
-        _ kind: Kind, of request: APIRequest, _ head: ResponseHead, redirectedRequest: HTTPRequest? = nil,
+        _ kind: Kind, of request: APIRequest, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
+        challenge: AuthenticationChallenge? = nil,
         _ continuation: @escaping Continuation
     ) {
         self.kind = kind
         self.request = request
-        status = head.status
-        headers = head.headers
+        self.challenge = challenge
+        status = head?.status ?? 0
+        headers = head?.headers ?? HTTPHeaders()
         self.redirectedRequest = redirectedRequest
         self.continuation = Lock(continuation)
     }
@@ -68,7 +78,8 @@ public final class RequestDecision: Sendable {
 
     // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
 
-    /// What happens to a request that nobody asks about: the redirect is followed, the response is received.
+    /// What happens to a request that nobody asks about: the redirect is followed, the response is received, who asks is
+    /// not told, and a certificate that cannot be verified is not trusted.
     @discardableResult public func proceed() -> Bool { answer(.proceed) }
 
     /// The request ends with the error `request cancelled`.
@@ -97,6 +108,24 @@ public final class RequestDecision: Sendable {
         kind == .response && answer(.download(path: path))
     }
 
+    /// Of a challenge of a server or a proxy: this user asks. Whether that was right the next answer shows; if not, this is
+    /// asked again, with one failure more.
+    ///
+    /// - Parameter forSession: the client's other requests to the same realm use it too, without asking, until it fails.
+    /// - Returns: false also for control characters, and for a colon in the user where the scheme is Basic.
+    @discardableResult public func use(user: String, password: String, forSession: Bool = false) -> Bool {
+        let credential = UserCredential(user: user, password: password)
+        guard let challenge, challenge.kind != .certificate, challenge.allows(credential) else { return false }
+        return answer(.credential(credential, forSession: forSession))
+    }
+
+    /// Of a challenge about a certificate: this one is trusted. The request is sent to whoever shows it, and to nobody else.
+    ///
+    /// - Parameter forSession: the client's other requests to the same host and port trust it, too, without asking.
+    @discardableResult public func trust(forSession: Bool = false) -> Bool {
+        challenge?.kind == .certificate && answer(.trust(forSession: forSession))
+    }
+
     @discardableResult func answer(_ answer: Answer) -> Bool {
         guard let continuation = continuation.withLock({ $0.take() }) else { return false }
         continuation(answer)
@@ -118,11 +147,14 @@ extension APIRequest {
     ///
     /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
     func ask(
-        _ kind: RequestDecision.Kind, _ head: ResponseHead, redirectedRequest: HTTPRequest? = nil,
+        _ kind: RequestDecision.Kind, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
+        challenge: AuthenticationChallenge? = nil,
         _ deliveries: DeliveryBatch,
         then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
     ) {
-        let decision = RequestDecision(kind, of: self, head, redirectedRequest: redirectedRequest) { answer in
+        let decision = RequestDecision(
+            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge
+        ) { answer in
             self.onWorker { continuation(answer, $0) }
         }
         let (handler, isEvent, makeEvent, deadline, isCancelled) = shared.withLock { shared in

@@ -8,6 +8,20 @@ struct RequestJourney: Sendable {
     var queued = 0.0
     /// With an authenticator of the client's.
     var credentials: RequestCredentials?
+    /// Rare and large: apart, so that a journey is small.
+    private var box: Box?
+
+    private final class Box: Sendable {
+        let challenges: RequestChallenges
+
+        init(_ challenges: RequestChallenges) { self.challenges = challenges }
+    }
+
+    var challenges: RequestChallenges? {
+        get { box?.challenges }
+        set { box = newValue.map(Box.init) }
+    }
+
     /// What is sent now: the built request, or what a redirect made of it.
     var current: HTTPRequest?
 

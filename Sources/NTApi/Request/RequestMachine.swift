@@ -143,6 +143,7 @@ struct RequestMachine: Sendable {
     /// Whether the end of an exchange waits until its body has been read.
     private var awaitsData = false
     private var lanes = Lanes()
+    private var isHeld = false
     private var data = DataLane()
 
     mutating func resume() -> ResumeAction {
@@ -220,6 +221,11 @@ struct RequestMachine: Sendable {
         isCancelled ? .taken : data.append(bytes)
     }
 
+    /// The head of an answer has come whose body is read.
+    ///
+    /// - Returns: whether a job is to be posted that takes the data.
+    mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
+
     mutating func takeData() -> DataLane.Taken {
         if isCancelled { data.drop() }
         guard phase == .running || phase == .ending else { return DataLane.Taken() }
@@ -261,6 +267,14 @@ struct RequestMachine: Sendable {
         return deliverIfFree()
     }
 
+    /// The response waits, whatever else is through, until `releaseDelivery`: the outcome is written to disk first.
+    mutating func holdDelivery() { isHeld = true }
+
+    mutating func releaseDelivery() -> EndAction {
+        isHeld = false
+        return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
+    }
+
     mutating func handlerReturned() { phase = .done }
 
     private mutating func dropProgress() {
@@ -269,7 +283,7 @@ struct RequestMachine: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !lanes.isBusy, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, !lanes.isBusy, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

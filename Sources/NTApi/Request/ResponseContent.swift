@@ -9,6 +9,8 @@ struct ResponseContent: Sendable {
     var file: String?
     var resumeData: ResumeData?
     var error: APIError?
+    /// Whether a handler may have seen it, in a process that ended meanwhile.
+    var wasDeliveredBefore = false
     var url = ""
     var startTime: Double
     var endTime: Double

@@ -20,16 +20,7 @@ final class StreamReader: Sendable {
 
     // MARK: From the request
 
-    /// The head of the answer is there.
-    func headArrived() {
-        let waiter = state.withLock { state in
-            state.hasHead = true
-            return state.headWaiter.take()
-        }
-        waiter?.resume()
-    }
-
-    /// A piece of the body has come; the next one comes when this one is gone.
+    /// A piece of the body has come, the first one, without bytes, with the head; the next one comes when this one is gone.
     func receive(_ piece: BodyPiece) {
         let (waiter, element, headWaiter) = state.withLock { state in
             state.hasHead = true

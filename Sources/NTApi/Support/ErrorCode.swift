@@ -72,6 +72,8 @@ extension ErrorCode {
     public static let tooManyRedirects = ErrorCode("too many redirects")
     /// The caller cancelled the request.
     public static let cancelled = ErrorCode("request cancelled")
+    /// The background session was closed, or the process ends: the transfer goes on when the session is opened again.
+    public static let detached = ErrorCode("detached")
     /// The request could not be built; the message names the arg and the fix.
     public static let invalidRequest = ErrorCode("invalid request")
     /// The decoded body is larger than allowed.

@@ -1,3 +1,5 @@
+import CNTApiSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -19,12 +21,8 @@ final class DownloadFile: BodySink, @unchecked Sendable {
 
     /// Makes a temporary file.
     convenience init(for destination: String) throws(APIError) {
-        let (folder, name) = Self.split(destination)
-        // A file name may have 255 bytes; what is cut off is only to be recognised by people.
-        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
         for _ in 0..<16 {
-            let mark = String(UInt32.random(in: .min ... .max), radix: 36)
-            let path = "\(folder)/.\(start).\(mark).part"
+            let path = Self.newTemporary(for: destination)
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
             if descriptor >= 0 {
                 try self.init(destination, path, descriptor, 0)
@@ -33,6 +31,14 @@ final class DownloadFile: BodySink, @unchecked Sendable {
             guard errno == EEXIST else { break }
         }
         throw Self.error(destination, "cannot be made: \(systemErrorText(errno))")
+    }
+
+    /// A path for a temporary file, which nobody else comes to.
+    static func newTemporary(for destination: String) -> String {
+        let (folder, name) = split(destination)
+        // A file name may have 255 bytes; what is cut off is only to be recognised by people.
+        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
+        return "\(folder)/.\(start).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
     }
 
     /// Goes on with a temporary file; what it has beyond the offset is cut off.
@@ -92,16 +98,33 @@ final class DownloadFile: BodySink, @unchecked Sendable {
 
     /// The body is whole: the file gets its name.
     ///
-    /// - Parameter expected: its length, as far as it is known.
-    func finish(expected: Int64?) throws(APIError) {
+    /// - Parameters:
+    ///   - expected: its length, as far as it is known.
+    ///   - isDurable: whether it is to be on the disk when this returns. Waits for that: not for the network thread.
+    func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
         if let expected, size != expected {
             throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
+        }
+        if isDurable {
+            let status = ntapi_system_sync(descriptor)
+            guard status == 0 else {
+                throw Self.error(destination, "cannot be written: \(systemErrorText(status))")
+            }
         }
         // A full disk at the other end of a network may be told of only here.
         guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
         guard rename(temporary, destination) == 0 else {
             throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
         }
+        if isDurable { Self.syncFolder(of: destination) }
+    }
+
+    /// The file is there under its name; should this fail, it may not be so after a power cut.
+    private static func syncFolder(of path: String) {
+        let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = ntapi_system_sync(folder)
+        close(folder)
     }
 
     /// The temporary file stays, to be gone on with.
@@ -144,9 +167,14 @@ final class DownloadFile: BodySink, @unchecked Sendable {
             let reason = status.st_mode & S_IFMT == S_IFDIR ? systemErrorText(errno) : "no such folder"
             throw .invalidRequest("the folder \(quoted(folder)) of the download cannot be written to: \(reason)")
         }
+        return try absolute(path, "download")
+    }
+
+    /// A path that holds wherever the program, or another one, runs.
+    static func absolute(_ path: String, _ what: String) throws(APIError) -> String {
         guard path.utf8.first != UInt8(ascii: "/") else { return path }
         guard let here = getcwd(nil, 0) else {
-            throw .invalidRequest("the path of the download \(quoted(path)) is relative to a folder that is gone")
+            throw .invalidRequest("the path of the \(what) \(quoted(path)) is relative to a folder that is gone")
         }
         defer { free(here) }
         return "\(String(cString: here))/\(path)"

@@ -24,6 +24,9 @@ struct ProxySettings: Sendable, Equatable {
 
     private init() {}
 
+    /// The proxy for URLs of a scheme.
+    func url(for scheme: String) -> String? { scheme == "https" ? https : http }
+
     /// The environment's http_proxy, https_proxy, all_proxy and no_proxy, read as libcurl reads them: HTTP_PROXY in
     /// capitals is ignored, because a CGI server sets it from a request's Proxy header.
     static func fromEnvironment() -> ProxySettings {

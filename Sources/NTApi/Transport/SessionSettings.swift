@@ -34,6 +34,23 @@ final class SessionContext: Sendable {
     }
 }
 
+extension TransferSettings {
+    /// A user for the proxy, on connections that nobody else uses.
+    mutating func authenticate(toProxy url: String, as credential: UserCredential) {
+        var identity = self.session?.identity ?? ConnectionIdentity()
+        identity.proxy = credential
+        identity.proxyURL = url
+        self.session = SessionSettings(identity: identity, credential: self.session?.credential)
+        context = SessionContext(connections: .of(identity), cookies: context?.cookies)
+    }
+
+    /// Only this certificate, in PEM, will do.
+    mutating func pin(to certificate: String) {
+        self.trust = .pinned(certificate)
+        self.httpVersion = .http11
+    }
+}
+
 /// By what a connection is told from others to the same server: who it was opened as, and what it was checked against.
 struct ConnectionIdentity: Sendable, Hashable {
     var tlsMinimum = TLSVersion.tls12

@@ -7,6 +7,7 @@
         var timeouts = Timeouts()
         var httpVersion = HTTPVersion.negotiated
         var allowsInvalidCertificate = false
+        var trust = CertificateTrust.verified
         /// A PEM file that takes the place of the system's store.
         var caFile: String?
         /// What the environment said when the client was made, or the setting. Never left to libcurl to look up.
@@ -59,6 +60,16 @@
             shared = Shared(values)
         }
     }
+}
+
+/// What is made of the certificate that a server shows.
+enum CertificateTrust: Sendable, Equatable {
+    /// It is checked, as ever.
+    case verified
+    /// It is looked at: the exchange ends before anything is sent.
+    case inspected
+    /// The program trusts this one, in PEM, and no other: the exchange ends before anything is sent to another.
+    case pinned(String)
 }
 
 /// A version of HTTP to ask for.

@@ -79,7 +79,21 @@ struct ExchangeResult: Sendable {
     var body = Bytes.empty
     /// Nil when the response is whole.
     var error: APIError?
+    /// What there is to ask the program about; nil, as a rule, is nothing.
+    var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
+}
+
+/// Why a connection did not come about, where somebody could say how it might.
+enum ConnectionQuestion: Sendable {
+    /// The certificate is not trusted.
+    case untrusted
+    /// The chain of certificates that the server has shown, in PEM, its own first.
+    case certificates([String])
+    /// The one that the program trusts is not what the server shows now.
+    case otherCertificate
+    /// The proxy wants to know who asks for a tunnel.
+    case proxyCredential
 }
 
 /// Status line and headers of a final (not 1xx) response.

@@ -140,8 +140,7 @@ import Testing
                 if taken.wasFull != data.isFull, taken.bytes != nil { violate("the network waits for nothing") }
                 if taken.wasFull { data.isFull = false }
                 if taken.isLast { data.endsTold += 1 }
-                guard taken.bytes != nil || taken.isLast else { return }
-                let bytes = taken.bytes ?? Bytes.empty
+                guard let bytes = taken.bytes else { return }
                 note("tells data \(bytes.count)\(taken.isLast ? ", the last" : "")")
                 if isDelivering || deliveries > 0 { violate("data after the response") }
                 if machine.isCancelled { violate("data after a cancel") }
@@ -161,6 +160,7 @@ import Testing
 
         private mutating func begin() {
             if awaitsReading { violate("an exchange begins before the body of the last one was read") }
+            defer { if reads, hasExchange, machine.bodyBegins() { post() } }
             exchanges += 1
             if machine.exchangeBegins() {
                 hasExchange = true
@@ -243,13 +243,17 @@ import Testing
             case .conclude: conclude()
             case .postData:
                 data.ends += 1
-                data.posted += 1
+                post()
                 awaitsReading = true
-                if data.posted > 1 { violate("two jobs for the data handler") }
             case .awaitData:
                 if isWhole { data.ends += 1 }
                 awaitsReading = true
             }
+        }
+
+        private mutating func post() {
+            data.posted += 1
+            if data.posted > 1 { violate("two jobs for the data handler") }
         }
 
         private mutating func concludeRead() {

@@ -53,6 +53,16 @@ final class BackgroundStore: Sendable {
     /// Lets another open the session. Nothing can be changed from here afterwards.
     func close() { state.withLock { $0.folder.unlock() } }
 
+    /// The identifier of a transfer that may come to be.
+    func nextIdentifier() throws(APIError) -> Int64 {
+        try state.withLock { state throws(APIError) in try state.numbers.next(in: state.folder, sessionIdentifier) }
+    }
+
+    /// Keeps a new transfer, whose identifier is one of `nextIdentifier`.
+    func add(_ record: BackgroundRecord) throws(APIError) {
+        try state.withLock { state throws(APIError) in try state.keep(record) }
+    }
+
     /// Keeps a new transfer.
     ///
     /// - Parameter make: makes its record with the identifier given. Must not call the store.

@@ -17,6 +17,8 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let turn: LoopTurn
+    /// Of the request's settings: asked for with each line of an answer.
+    let context: SessionContext?
     @exclusivity(unchecked) var clocks: ExchangeClocks
     @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
     /// Its place in the queue of its server.
@@ -51,6 +53,9 @@ final class CurlTransfer {
     @exclusivity(unchecked) var connectionsUsed = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.
     @exclusivity(unchecked) private var challengesAnswered = 0
+    /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
+    @exclusivity(unchecked) private var handshakes = 0
+    @exclusivity(unchecked) private var question: ConnectionQuestion?
     @exclusivity(unchecked) private var progress = ProgressReporter()
 
     init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
@@ -58,6 +63,7 @@ final class CurlTransfer {
         self.origin = origin
         self.url = url
         self.turn = turn
+        context = exchange.request.settings.context
         clocks = ExchangeClocks(
             begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         holds = exchange.firstHolds
@@ -115,7 +121,7 @@ final class CurlTransfer {
 
     /// A connection is ready and the request is about to be sent. False stops it.
     func connectionIsReady(localPort: Int) -> Bool {
-        guard beginsWithoutDoubt() else { return false }
+        guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
         if connectionsUsed > 1 {
@@ -124,7 +130,9 @@ final class CurlTransfer {
         }
         if countsConnection { join(localPort) }
         // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies { handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil) }
+        if let cookies = context?.cookies {
+            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+        }
         return true
     }
 
@@ -147,6 +155,27 @@ final class CurlTransfer {
         return false
     }
 
+    /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.
+    private func certificateIsTrusted() -> Bool {
+        let trust = exchange.request.settings.trust
+        guard trust != .verified, origin.scheme == "https", let easy = handle?.easy else { return true }
+        let chain = ShownCertificates.chain(easy)
+        handshakes += 1
+        var opened = 0
+        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
+        switch trust {
+        case .verified: return true
+        case .inspected:
+            question = .certificates(chain)
+            return stop(.tls, "the server's certificate was not accepted")
+        case .pinned(let leaf):
+            // Each time on a connection whose handshake the chain is of: with Digest there are two.
+            if chain.first == leaf, opened == handshakes { return true }
+            question = .otherCertificate
+            return stop(.tls, "the server's certificate is not the one that was trusted")
+        }
+    }
+
     /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
     /// no second attempt of the same, and counts anew.
     private func beginsWithoutDoubt() -> Bool {
@@ -165,10 +194,21 @@ final class CurlTransfer {
 
     private static let maximumChallenges = 5
 
+    /// What the program may be asked about a transfer that libcurl gave up.
+    private func question(_ code: CURLcode) -> ConnectionQuestion? {
+        if let question { return question }
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return .untrusted
+        default:
+            guard !wasConnected, let easy = handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else { return nil }
+            return .proxyCredential
+        }
+    }
+
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
         // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
-        if let cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
+        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
@@ -179,8 +219,6 @@ final class CurlTransfer {
         }
     }
 
-    private var cookies: CookieUse? { exchange.request.settings.context?.cookies }
-
     private func bytesMoved() {
         clocks.bytesMoved(turn.now)
         seat.connection?.lastActivity = turn.now
@@ -188,7 +226,7 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
-        if let cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
+        if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
         case .unknown: break
@@ -322,6 +360,7 @@ final class CurlTransfer {
             result.error = reason
         } else if code != CURLE_OK, !endsWithHead {
             result.error = failure ?? curlFailure(code).error
+            result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
                 domain: .network, code: .network,

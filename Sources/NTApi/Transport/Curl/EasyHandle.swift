@@ -48,7 +48,7 @@ final class EasyHandle {
             reset()
             setUp(transfer, in: multi, &options)
         }
-        if let engine = transfer.exchange.request.settings.context?.cookies?.engine {
+        if let engine = transfer.context?.cookies?.engine {
             engine.attach(easy)
             cookies = (engine, true)
         }
@@ -213,6 +213,7 @@ extension TransferSettings {
     fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate
+                && self.trust == other.trust
                 && self.caFile == other.caFile && self.proxy == other.proxy
                 && self.session?.identity == other.session?.identity
     }

@@ -121,6 +121,7 @@ struct EasyOptions {
             set(CURLOPT_SSL_VERIFYPEER, 0)
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
+        if settings.trust != .verified { setUnverified() }
         if profile.generation > 0 { setGeneration(profile.generation) }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
@@ -129,6 +130,16 @@ struct EasyOptions {
             set(CURLOPT_CAPATH, nil)
             set(CURLOPT_PROXY_CAPATH, nil)
         }
+    }
+
+    /// The program looks at the certificate, or has: on a connection of its own, which nobody uses after it.
+    private mutating func setUnverified() {
+        set(CURLOPT_SSL_VERIFYPEER, 0)
+        set(CURLOPT_SSL_VERIFYHOST, 0)
+        set(CURLOPT_CERTINFO, 1)
+        set(CURLOPT_PIPEWAIT, 0)
+        set(CURLOPT_FRESH_CONNECT, 1)
+        set(CURLOPT_FORBID_REUSE, 1)
     }
 
     /// Keeps the transfer off the connections of other generations: libcurl shares one only among those that want the same

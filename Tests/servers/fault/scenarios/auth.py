@@ -91,9 +91,12 @@ async def digest(exchange: Exchange) -> None:
 
 @scenario("challenge")
 async def challenge(exchange: Exchange) -> None:
-    """401 with each ?with=CHALLENGE, unless the Authorization header is ?unless=VALUE."""
+    """401 with each ?with=CHALLENGE, unless Authorization is ?unless=VALUE; then on to ?url=."""
     if (unless := exchange.text("unless")) and exchange.request.header("Authorization") == unless:
-        await exchange.echo()
+        if url := exchange.text("url"):
+            await exchange.respond("{}", 302, [("Location", url)])
+        else:
+            await exchange.echo()
         return
     asked = [
         ("WWW-Authenticate", value) for name, value in exchange.request.pairs if name == "with"

@@ -194,8 +194,8 @@ class AsyncClient(BaseClient):
     async def close(self) -> None:
         """Cancels what runs, waits until it has ended, and refuses new requests.
 
-        A second call does nothing. A handler that runs neither on this loop nor in the background
-        is not waited for.
+        The transfers of a background session are kept ("detached"). A second call does nothing. A
+        handler that runs neither on this loop nor in the background is not waited for.
         """
         self._close()
         ending = self._ending_by_themselves(running_mailbox())

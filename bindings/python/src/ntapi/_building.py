@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterable
 
 from . import _same_thread
@@ -66,29 +67,14 @@ def build(
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
         flat = flatten(flat if adjusted is None else adjusted)
-    places: dict[Handler, Place] = {}
-    for arg in (*client.args, *flat):
-        if arg.kind in THREAD_KINDS:
-            places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
-    if response_place is not None:
-        places[Handler.RESPONSE] = response_place
-    for kind in (Handler.DATA, Handler.DECISION):
-        places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
-
-    handlers: dict[Handler, tuple[Place, Callable[..., object]]] = {}
-
-    def add(kind: Handler, function: Optional[Callable[..., object]]) -> None:
-        if function is not None:
-            handlers[kind] = (places.get(kind, usual_place), function)
-
-    add(Handler.RESPONSE, handler or _nothing)
-    add(Handler.UPLOAD_PROGRESS, upload_progress)
-    add(Handler.DOWNLOAD_PROGRESS, download_progress)
-    add(Handler.DATA, data_handler)
-    if decision_handler is None and "decide" in client._overridden:
-        decision_handler = client.decide
-    add(Handler.DECISION, decision_handler)
-    delivery = Delivery(client, handlers)
+    functions = {
+        Handler.RESPONSE: handler or _nothing,
+        Handler.UPLOAD_PROGRESS: upload_progress,
+        Handler.DOWNLOAD_PROGRESS: download_progress,
+        Handler.DATA: data_handler,
+        Handler.DECISION: decision_handler,
+    }
+    delivery = Delivery(client, _placed(client, flat, functions, usual_place, response_place))
     try:
         _create_in_c(delivery, command, flat)
     except ApiError as error:
@@ -99,6 +85,77 @@ def build(
         delivery.forget_sources()
         raise
     return Request(delivery.handle, delivery.outcome)
+
+
+def restore(
+    client: BaseClient,
+    args: Args,
+    *,
+    usual_place: Place,
+    handler: Optional[ResponseHandler],
+    upload_progress: Optional[ProgressHandler],
+    download_progress: Optional[ProgressHandler],
+) -> list[Request]:
+    """Suspended requests for what a background session has on disk."""
+    check_handler(handler)
+    check_handler(upload_progress, "the upload progress handler")
+    check_handler(download_progress, "the download progress handler")
+    functions = {
+        Handler.RESPONSE: handler or _nothing,
+        Handler.UPLOAD_PROGRESS: upload_progress,
+        Handler.DOWNLOAD_PROGRESS: download_progress,
+    }
+    handlers = _placed(client, flatten([args]), functions, usual_place)
+    count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
+    if not count:
+        return []
+    deliveries = [Delivery(client, handlers) for _ in range(count)]
+    pointer: Any = lib.ntapi_args_create()
+    room = (ctypes.c_void_p * count)()
+    events = 0
+    try:
+        for mailbox, kinds in deliveries[0].mailboxes().items():
+            lib.ntapi_args_mailbox(pointer, int(kinds), mailbox.pointer)
+            events |= int(kinds)
+        lib.ntapi_client_restored_requests(client._handle.pointer, pointer, room, count)
+    finally:
+        lib.ntapi_args_free(pointer)
+    requests = []
+    for delivery, request in zip(deliveries, room):
+        # Resumed meanwhile, by another thread.
+        if not request:
+            continue
+        delivery.handle = Handle(request, lib.ntapi_request_free)
+        # With a hook that parses, it was recorded that the core does not.
+        delivery.parses = "parse_json" in client._overridden
+        _set_events(delivery, request, events)
+        requests.append(Request(delivery.handle, delivery.outcome))
+    return requests
+
+
+def _placed(
+    client: BaseClient,
+    args: list[Arg],
+    functions: dict[Handler, Any],
+    usual_place: Place,
+    response_place: Optional[Place] = None,
+) -> dict[Handler, tuple[Place, Callable[..., object]]]:
+    """The handlers that there are, each with the place where it runs."""
+    places: dict[Handler, Place] = {}
+    for arg in (*client.args, *args):
+        if arg.kind in THREAD_KINDS:
+            places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
+    if response_place is not None:
+        places[Handler.RESPONSE] = response_place
+    for kind in (Handler.DATA, Handler.DECISION):
+        places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
+    if functions.get(Handler.DECISION) is None and "decide" in client._overridden:
+        functions[Handler.DECISION] = client.decide
+    return {
+        kind: (places.get(kind, usual_place), function)
+        for kind, function in functions.items()
+        if function is not None
+    }
 
 
 def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
@@ -123,9 +180,14 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     # What build_request or a default's provider raised. Dropping the handle ends the request
     # without a call.
     _same_thread.raise_kept()
+    _set_events(delivery, request, events)
+
+
+def _set_events(delivery: Delivery, request: int, events: int) -> None:
     lib.ntapi_request_set_events(request, events, delivery.token)
     if events & Handler.DECISION:
-        lib.ntapi_request_set_decision_kinds(request, int(client.decision_kinds))
+        kinds = int(delivery.client.decision_kinds)
+        lib.ntapi_request_set_decision_kinds(request, kinds)
 
 
 def _is_raw(arg: Arg) -> bool:

@@ -9,12 +9,13 @@ from ._arg import Arg, flatten
 from ._arg_list import append_args
 from ._authenticator import Authenticator
 from ._background import background_mailbox
-from ._building import build
+from ._building import build, restore
 from ._checks import check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._delivery import Delivery
-from ._enums import LogFlags, Status
+from ._enums import LogFlags, SessionKind, Status
+from ._errors import ApiError, take_error
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
@@ -39,7 +40,16 @@ if TYPE_CHECKING:
     from ._protocols import Ending, Owed, Place
 
 _OWN = frozenset(
-    {"_handle", "_base_url", "_pending", "_args", "_log_flags", "_overridden", "_authenticator"}
+    {
+        "_handle",
+        "_is_background",
+        "_base_url",
+        "_pending",
+        "_args",
+        "_log_flags",
+        "_overridden",
+        "_authenticator",
+    }
 )
 """What BaseClient.__init__ sets."""
 
@@ -82,12 +92,18 @@ class BaseClient(Hooks):
         if not pointer:
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
+        self._is_background = (
+            configuration is not None and configuration.kind is SessionKind.BACKGROUND
+        )
         self._base_url = base_url
         self._pending: set[Owed] = set()
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
         self._find_overridden()
+        if self._is_background:
+            # Those ways do not say when the response has been dealt with.
+            self._may_be_short = False
         _hooks.install(self, pointer, self._overridden)
         if args:
             self.args = args
@@ -225,6 +241,61 @@ class BaseClient(Hooks):
             data_handler=data_handler,
             decision_handler=decision_handler,
         )
+
+    @property
+    def background_error(self) -> Optional[ApiError]:
+        """Why the background session cannot be used: another process has it open, which is named.
+
+        None when it can, and for other clients. Every request fails with this error.
+        """
+        pointer = lib.ntapi_client_background_error(self._handle.pointer)
+        return take_error(pointer, "") if pointer else None
+
+    def restored_requests(
+        self,
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        *,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> list[Request]:
+        """The transfers of the background session that a process before this one left, and that
+        were not resumed yet.
+
+        Those of higher priority first, and of the same the older ones. Each is suspended, and has
+        the identifier and the description that it was made with. A download goes on where it was.
+        An upload is sent again from its beginning when its method is idempotent; otherwise it ends
+        with a network error which says that its result is ambiguous. One that has ended, but whose
+        handler had not returned, is not sent again: its handler gets what was recorded. The args
+        say where handlers run; others have no effect.
+        """
+        return restore(
+            self,
+            args,
+            usual_place=self._usual_place(handler is not None),
+            handler=handler,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
+        )
+
+    def resume_restored_requests(
+        self,
+        args: Args = (),
+        handler: Optional[ResponseHandler] = None,
+        *,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> int:
+        """Resumes all `restored_requests`, in order, with one handler; returns how many there are.
+
+        The response's `request` says which it is.
+        """
+        requests = self.restored_requests(
+            args, handler, upload_progress=upload_progress, download_progress=download_progress
+        )
+        for request in requests:
+            request.resume()
+        return len(requests)
 
     def _usual_place(self, has_handler: bool) -> Place:
         """Where handlers run when no arg says."""

@@ -243,6 +243,8 @@ class Delivery:
                 call_reporting(self._handlers[Handler.RESPONSE][1], response)
         finally:
             outcome.runner = None
+            if self.client._is_background:
+                lib.ntapi_response_acknowledge(response._pointer)
             self._end()
 
     def _complete(self, response: Response) -> None:
@@ -277,8 +279,16 @@ class Delivery:
         return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED
 
     def cancel(self) -> None:
-        """Cancels in C, which answers with "request cancelled". Too late is no error."""
-        if self.handle is not None:
+        """Cancels in C, which answers with "request cancelled". Too late is no error.
+
+        At the end of the process a background session is closed instead: what it has not finished
+        goes on in the next one.
+        """
+        if self.handle is None:
+            return
+        if _registry.is_exiting and self.client._is_background:
+            self.client._close()
+        else:
             lib.ntapi_request_cancel(self.handle.pointer)
 
 

@@ -113,6 +113,13 @@ class Response:
             return self._data
 
     @property
+    def was_delivered_before(self) -> bool:
+        """Whether a handler may have seen this outcome of a background transfer, in a process that
+        ended before it returned.
+        """
+        return bool(lib.ntapi_response_was_delivered_before(self._pointer))
+
+    @property
     def file(self) -> Optional[Path]:
         """The file that the body was written to, with the arg `download`; None when it was not,
         because of an error, say.

@@ -215,6 +215,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_free": (None, (c_void_p,)),
     "ntapi_client_close": (c_int, (c_void_p,)),
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
+    "ntapi_client_background_error": (c_void_p, (c_void_p,)),
+    "ntapi_client_restored_requests": (c_size_t, (c_void_p, c_void_p, POINTER(c_void_p), c_size_t)),
+    "ntapi_client_resume_restored_requests": (
+        c_size_t,
+        (c_void_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
+    ),
+    "ntapi_response_was_delivered_before": (c_bool, (c_void_p,)),
+    "ntapi_response_acknowledge": (c_int, (c_void_p,)),
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
@@ -345,5 +353,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_refresh_free"
+LATEST = "ntapi_response_acknowledge"
 """The function that was added last."""

@@ -127,7 +127,8 @@ class Client(BaseClient):
         """Cancels what runs, each handler is called with "request cancelled", and refuses new
         requests.
 
-        Does not wait: see `drain`. A second call does nothing.
+        The transfers of a background session are kept instead ("detached"). Does not wait: see
+        `drain`. A second call does nothing.
         """
         self._close()
 

@@ -7,6 +7,7 @@ import threading
 __all__ = [
     "AUTHENTICATION",
     "CANCELLED",
+    "DETACHED",
     "GENERIC",
     "HTTP_ERROR",
     "INVALID_JSON",
@@ -63,6 +64,7 @@ HTTP_ERROR = ErrorCode("HTTP error")
 AUTHENTICATION = ErrorCode("authentication failed")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
+DETACHED = ErrorCode("detached")
 INVALID_REQUEST = ErrorCode("invalid request")
 RESPONSE_TOO_LARGE = ErrorCode("response too large")
 GENERIC = ErrorCode("generic")

@@ -1,0 +1,125 @@
+// The steps of a background transfer in the life of its request.
+extension APIRequest {
+    /// Records the request, and then sends it. On the thread that resumes, which waits for the disk.
+    func start(_ background: BackgroundTransfer) {
+        let outcome = background.found?.outcome
+        let ambiguity = background.found?.ambiguity
+        let (priority, description, readsBody) = shared.withLock {
+            ($0.priority, $0.description, $0.handlers.wantsData)
+        }
+        do throws(APIError) {
+            if outcome == nil, readsBody { throw .noDataHandlerInBackground }
+            let built = outcome == nil ? try built.get() : nil
+            try background.begin(
+                built, command: command, priority: priority, description: description,
+                sends: outcome == nil && ambiguity == nil)
+            if let outcome {
+                onWorker { self.finish(self.content(of: outcome), $0) }
+            } else if let ambiguity {
+                onWorker { self.finish(self.journeyEnd(error: ambiguity), $0) }
+            } else if let built, !beginFirstExchange(firstRequest(built)) {
+                onWorker { self.finishCancelled($0) }
+            }
+        } catch {
+            // What was found is ended by this too, and forgotten when the program has heard of it.
+            if background.found != nil, error.code != .detached {
+                try? background.begin(
+                    nil, command: command, priority: priority, description: description, sends: false)
+            }
+            onWorker { self.finish(self.journeyEnd(error: error), $0) }
+        }
+    }
+
+    /// What another process was told, or would have been.
+    private func content(of outcome: BackgroundOutcome) -> ResponseContent {
+        var content = journeyEnd(error: .cancelled)
+        content.error = outcome.error
+        content.status = outcome.status
+        content.headers = outcome.headers
+        content.url = outcome.url
+        let body = Bytes()
+        if outcome.body.withUnsafeBytes({ body.append($0) }) { content.body = body }
+        if let found = background?.found {
+            content.startTime = found.created
+            content.endTime = outcome.ended
+            content.elapsed = max(0, outcome.ended - found.created)
+            content.resumeData = found.resumable
+            if case .download(let destination, _, _) = found.work, outcome.error == nil { content.file = destination }
+        }
+        let isRaw = (try? options.isOn(.rawData)) == true
+        if content.body.count > 0, !isRaw, let parsed = try? client.parseJSON(ResponseData(bytes: content.body)) {
+            content.json = parsed.json
+            content.prefixText = parsed.prefixText
+        }
+        return content
+    }
+
+    // MARK: On a worker
+
+    /// Opens the temporary file for the body, and records what it can be gone on with, before the first byte is written.
+    ///
+    /// In this order: bytes of one version of the file must never stand beside the validator of another.
+    func routeDurably(_ background: BackgroundTransfer, _ head: ResponseHead) -> BodyRoute {
+        do throws(APIError) {
+            let keepsBytes = shared.withLock { $0.download?.keepsBytes(head) ?? true }
+            if !keepsBytes { try background.setResumeData(nil) }
+            let route = route(head)
+            if !keepsBytes, case .sink = route, let http = httpRequest {
+                try background.setResumeData(shared.withLock { $0.download?.resumeDataAtStart(http, $0.journey) })
+            }
+            return route
+        } catch {
+            return .refused(error)
+        }
+    }
+
+    /// The outcome stands: it is kept before anybody is told.
+    func keepOutcome(_ background: BackgroundTransfer, _ content: ResponseContent) {
+        do throws(APIError) {
+            try background.end(content)
+        } catch {
+            log(.error, "the outcome of background transfer \(identifier) cannot be kept: \(error.message)")
+        }
+    }
+
+    /// What another process left is cancelled, and was not gone on with: there is a record all the same.
+    func giveUpFound() {
+        guard let background, background.found != nil else { return }
+        let (priority, description) = shared.withLock { ($0.priority, $0.description) }
+        do throws(APIError) {
+            try background.begin(nil, command: command, priority: priority, description: description, sends: false)
+        } catch {
+            if error.code != .detached { log(.error, error.message) }
+        }
+    }
+
+    // MARK: On the handler's thread
+
+    /// Whether the outcome is kept until it has been dealt with.
+    package var isOfBackgroundSession: Bool { background != nil }
+
+    func beginDelivery() {
+        do throws(APIError) {
+            try background?.beginDelivery()
+        } catch {
+            log(.error, "the delivery of background transfer \(identifier) cannot be recorded: \(error.message)")
+        }
+    }
+
+    /// The program has dealt with the outcome.
+    package func acknowledge() {
+        do throws(APIError) {
+            try background?.endDelivery()
+        } catch {
+            log(.error, "background transfer \(identifier) cannot be forgotten: \(error.message)")
+        }
+    }
+}
+
+extension APIError {
+    fileprivate static let noDataHandlerInBackground = APIError.invalidRequest(
+        "a request of a background session has no data handler: what it was called with would be lost with the process")
+
+    static let noOtherFileInBackground = APIError.invalidRequest(
+        "a request of a background session cannot become another download: where it goes is recorded when it begins")
+}

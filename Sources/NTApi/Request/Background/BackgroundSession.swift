@@ -1,0 +1,142 @@
+/// A background session in the process that has it open: its store, and who of its transfers is on the way.
+final class BackgroundSession: Sendable {
+    /// A transfer that was found when the session was opened, and is not begun yet.
+    private struct Found {
+        let record: BackgroundRecord
+        /// The request that the program has for it. Weak: it keeps the client, and so this.
+        weak var request: APIRequest?
+    }
+
+    private struct State {
+        var found: [Int64: Found]
+        /// How many are begun, and not dealt with.
+        var active = 0
+        var isDetached = false
+    }
+
+    let identifier: String
+    /// Why every request of the session fails, when it could not be opened.
+    let problem: APIError?
+    private let store: BackgroundStore?
+    /// A forked child leaves the session to its parent: its lock may be held there by a thread that the child does not have.
+    private let generation = Fork.generation
+    private let state: Lock<State>
+
+    /// - Parameter root: the folder of all sessions; nil is that of the user.
+    init(_ identifier: String, root: String?) {
+        self.identifier = identifier
+        var opened: BackgroundStore?
+        var problem: APIError?
+        do throws(APIError) {
+            opened = try BackgroundStore(identifier, root: root)
+        } catch {
+            problem = error
+            problem?.message = "the background session \(quoted(identifier)) cannot be opened: \(error.message)"
+        }
+        store = opened
+        self.problem = problem
+        var found: [Int64: Found] = [:]
+        for record in opened?.records ?? [] { found[record.identifier] = Found(record: record) }
+        state = Lock(State(found: found))
+        for file in opened?.setAside ?? [] {
+            APILog.write(.warn, "background session \(quoted(identifier)): \(file.path) is left out: \(file.reason)")
+        }
+    }
+
+    /// The store, while transfers may be begun.
+    func opened() throws(APIError) -> BackgroundStore {
+        if let problem { throw problem }
+        guard generation == Fork.generation else {
+            throw .invalidRequest(
+                "the background session \(quoted(identifier)) belongs to the process that this one was forked from")
+        }
+        guard let store else { throw .detached(identifier) }
+        return store
+    }
+
+    var isDetached: Bool { state.withLock { $0.isDetached } }
+
+    /// Lets go of the session: what is not finished stays for whoever opens it next, once those that run have been stopped.
+    func detach() {
+        guard generation == Fork.generation else { return }
+        let isIdle = state.withLock { state in
+            state.isDetached = true
+            return state.active == 0
+        }
+        if isIdle { store?.close() }
+    }
+
+    /// A transfer begins: the session stays open until it leaves.
+    ///
+    /// - Throws: `detached`, or that it has been begun already, by another handle.
+    func enter(found identifier: Int64?) throws(APIError) {
+        try state.withLock { state throws(APIError) in
+            if state.isDetached { throw .detached(self.identifier) }
+            if let identifier {
+                guard state.found.removeValue(forKey: identifier) != nil else {
+                    throw .invalidRequest("background transfer \(identifier) was begun already")
+                }
+            }
+            state.active += 1
+        }
+    }
+
+    func leave() {
+        let isLast = state.withLock { state in
+            state.active -= 1
+            return state.isDetached && state.active == 0
+        }
+        if isLast { store?.close() }
+    }
+
+    /// The transfers that were found and not begun yet, in the order of their priority, each with a request for it.
+    ///
+    /// - Parameter make: called where the program has no request for a transfer, or has let go of it.
+    func foundRequests(_ make: (BackgroundRecord) -> APIRequest) -> [APIRequest] {
+        guard generation == Fork.generation else { return [] }
+        let found = state.withLock { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
+        return found.sorted { BackgroundRecord.isBefore($0.0, $1.0) }.compactMap { record, request in
+            if let request { return request }
+            let made = make(record)
+            return state.withLock { state in
+                // Another thread may have been faster.
+                if let other = state.found[record.identifier]?.request { return other }
+                guard state.found[record.identifier] != nil else { return nil }
+                state.found[record.identifier]?.request = made
+                return made
+            }
+        }
+    }
+
+    /// Checks that a request is one that can be recorded, and makes it so: with paths that hold in another process.
+    static func check(_ built: BuiltRequest) throws(APIError) -> BuiltRequest {
+        var http = built.http
+        var download = built.download
+        switch http.body {
+        case .none:
+            guard let target = download else { throw .notInBackground }
+            download?.temporaryFile =
+                target.resumeData?.temporaryFile ?? DownloadFile.newTemporary(for: target.destination)
+        case .file(let path, let length):
+            guard download == nil else { throw .notInBackground }
+            http.body = .file(path: try DownloadFile.absolute(path, "file to send"), length: length)
+        case .bytes, .multipart, .stream: throw .notInBackground
+        }
+        return BuiltRequest(http: http, options: built.options, secrets: built.secrets, download: download)
+    }
+}
+
+extension APIError {
+    fileprivate static let notInBackground = APIError.invalidRequest(
+        "a background session makes downloads into a file (args download, resume) without a body, and uploads from a file"
+            + " (arg file) into memory: use a client with another configuration for everything else")
+
+    /// The transfer goes on without this process.
+    static func detached(_ identifier: String) -> APIError {
+        APIError(
+            domain: .cancelled, code: .detached,
+            message:
+                "the background session \(quoted(identifier)) was closed, or its process ends: the transfer is kept, "
+                + "and goes on when the session is opened again")
+    }
+}

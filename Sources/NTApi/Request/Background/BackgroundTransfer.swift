@@ -1,0 +1,131 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What a request of a background session is beside a request: a record that outlives the process.
+///
+/// Each step is on disk before it is taken: begun, then sent; received, then told. Not for the network thread.
+final class BackgroundTransfer: Sendable {
+    private struct State {
+        /// Whether there is a record, and the session waits for this.
+        var isKept = false
+        /// Whether the process lets go of it: the record stays as it is.
+        var isLeft = false
+    }
+
+    let session: BackgroundSession
+    let identifier: Int64
+    /// What a process before this one left; nil of a transfer that is new.
+    let found: BackgroundRecord?
+    private let state = Lock(State())
+
+    init(_ session: BackgroundSession, _ identifier: Int64, found: BackgroundRecord? = nil) {
+        self.session = session
+        self.identifier = identifier
+        self.found = found
+    }
+
+    /// What is recorded when the transfer begins.
+    ///
+    /// - Parameter sends: whether it is sent now, or was ended before.
+    func begin(
+        _ built: BuiltRequest?, command: String, priority: Double, description: String?, sends: Bool
+    ) throws(APIError) {
+        let store = try session.opened()
+        try session.enter(found: found?.identifier)
+        state.withLock { $0.isKept = true }
+        do throws(APIError) {
+            if found == nil {
+                guard let built else { return }
+                var record = BackgroundRecord(identifier, built, command: command)
+                record.priority = priority
+                record.description = description
+                try record.run()
+                try store.add(record)
+            } else {
+                try store.update(identifier) { (record) throws(APIError) in
+                    record.priority = priority
+                    record.description = description
+                    if sends { try record.run() }
+                }
+            }
+        } catch {
+            state.withLock { $0.isKept = false }
+            session.leave()
+            throw error
+        }
+    }
+
+    /// Records from what the download can be gone on with, should the process end now.
+    func setResumeData(_ data: ResumeData?) throws(APIError) {
+        try session.opened().update(identifier) { (record) throws(APIError) in
+            guard record.outcome == nil, case .download(let destination, let file, let known) = record.work,
+                known != data
+            else { return }
+            record.work = .download(destination: destination, temporaryFile: file, resume: data)
+        }
+    }
+
+    /// The content of the response as the program gets to see it. Under the request's lock: looks at no disk.
+    ///
+    /// - Parameter hasBegun: whether the download was on its way in this process.
+    func completed(_ content: ResponseContent, hasBegun: Bool) -> ResponseContent {
+        var content = content
+        if let found, found.outcome != nil {
+            if case .delivering = found.state { content.wasDeliveredBefore = true }
+            return content
+        }
+        guard content.error?.domain == .cancelled else { return content }
+        if session.isDetached {
+            content.error = .detached(session.identifier)
+            content.resumeData = nil
+            state.withLock { $0.isLeft = true }
+        } else if !hasBegun, content.resumeData == nil {
+            content.resumeData = found?.resumable
+        }
+        return content
+    }
+
+    /// The outcome stands, and is kept until it is delivered.
+    func end(_ content: ResponseContent) throws(APIError) {
+        let state = state.withLock { $0 }
+        guard state.isKept, !state.isLeft, found?.outcome == nil else { return }
+        let outcome = BackgroundOutcome(content)
+        try session.opened().update(identifier) { (record) throws(APIError) in
+            if case .download(let destination, let file, _) = record.work {
+                record.work = .download(destination: destination, temporaryFile: file, resume: content.resumeData)
+                // Nobody can go on with it.
+                if content.resumeData == nil { unlink(file) }
+            }
+            try record.finish(outcome)
+        }
+    }
+
+    /// The handler is going to be called.
+    func beginDelivery() throws(APIError) {
+        let state = state.withLock { $0 }
+        guard state.isKept, !state.isLeft else { return }
+        _ = try session.opened().beginDelivery(identifier)
+    }
+
+    /// The handler has returned: there is nothing to be kept any more.
+    func endDelivery() throws(APIError) {
+        let before = state.withLock { state in
+            defer { state.isKept = false }
+            return state
+        }
+        guard before.isKept else { return }
+        defer { session.leave() }
+        if !before.isLeft { try session.opened().remove(identifier) }
+    }
+}
+
+extension BackgroundRecord {
+    /// What can be gone on with, as far as the temporary file is there.
+    var resumable: ResumeData? {
+        guard case .download(_, let file, let resume?) = work, DownloadFile.size(of: file) > 0 else { return nil }
+        return resume
+    }
+}

@@ -1,0 +1,245 @@
+/// What a request has been asked and has answered, over all its exchanges.
+struct RequestChallenges: Sendable {
+    /// What was answered last to a server or a proxy, and how often that was wrong.
+    struct Attempt: Sendable {
+        var credential: UserCredential?
+        var failures = 0
+        /// Whether the client's own credential, or what it was told for the session, has been tried.
+        var triedOwn = false
+    }
+
+    var server = Attempt()
+    var proxy = Attempt()
+    /// Why the certificate was not accepted, and of what, while it is looked at for the program to decide.
+    var refused: (result: ExchangeResult, http: HTTPRequest)?
+    var inspections = 0
+
+    /// More answers than this were wrong, whatever they are.
+    static let maximumFailures = 5
+}
+
+// Questions that stand between a request and its answer: who asks, and whether a certificate is trusted.
+extension APIRequest {
+    /// - Returns: false when nobody is to be asked: the result stands as it is.
+    func answersChallenge(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
+        guard result.question != nil || result.head?.status == 401 || result.head?.status == 407 || http.isInspection
+        else { return false }
+        switch (result.head?.status, result.question) {
+        case (401, nil): return answerServer(result, http, deliveries)
+        case (407, nil) where result.error == nil:
+            guard let lines = result.head?.headers.all("Proxy-Authenticate"),
+                let best = AuthenticationChallenge.best(of: lines), best.scheme == AuthenticationChallenge.basic
+            else { return false }
+            return answerProxy(result, http, realm: best.realm, deliveries)
+        case (_, .proxyCredential): return answerProxy(result, http, realm: nil, deliveries)
+        case (_, .untrusted): return inspect(result, http, deliveries)
+        case (_, .certificates(let chain)): return askWhetherToTrust(chain, http, deliveries)
+        case (_, .otherCertificate): return trustNoLonger(result, http, deliveries)
+        default:
+            guard http.isInspection else { return false }
+            // It could not even be looked at.
+            return askWhetherToTrust([], http, deliveries)
+        }
+    }
+
+    // MARK: A server
+
+    private func answerServer(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
+        let attempt = shared.withLock { $0.journey.challenges?.server } ?? .init()
+        // With credentials that the program put in itself the answer stands.
+        let isOwn = attempt.credential == nil && (http.digest != nil || http.headers["Authorization"] != nil)
+        guard result.error == nil, let head = result.head, !isOwn,
+            let best = AuthenticationChallenge.best(of: head.headers.all("WWW-Authenticate")),
+            let parts = try? URLParts(http.url)
+        else { return false }
+        let challenge = AuthenticationChallenge(
+            .server, host: parts.host, port: parts.port, scheme: best.scheme, realm: best.realm,
+            failures: attempt.failures + (attempt.credential == nil ? 0 : 1))
+        let space = ProtectionSpace(
+            kind: .server, origin: Origin(scheme: parts.scheme, host: parts.host, port: parts.port), realm: best.realm)
+        return answer(challenge, space, attempt, \.server, result, http, deliveries) { credential in
+            var next = http
+            if challenge.isDigest {
+                next.headers.remove("Authorization")
+                next.digest = credential
+            } else {
+                let text = Base64.encode("\(credential.user):\(credential.password)".utf8)
+                next.digest = nil
+                next.headers.set("Authorization", "Basic \(text)", isSecret: true)
+            }
+            return next
+        }
+    }
+
+    // MARK: A proxy
+
+    private func answerProxy(
+        _ result: ExchangeResult, _ http: HTTPRequest, realm: String?, _ deliveries: DeliveryBatch
+    ) -> Bool {
+        let attempt = shared.withLock { $0.journey.challenges?.proxy } ?? .init()
+        // The settings' own were shown to it already.
+        guard http.settings.session?.identity.proxy == nil || attempt.credential != nil,
+            let parts = try? URLParts(http.url), let url = http.settings.proxy.url(for: parts.scheme)
+        else { return false }
+        let challenge = AuthenticationChallenge(
+            .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
+            failures: attempt.failures + (attempt.credential == nil ? 0 : 1), reason: Secrets.redactURL(url))
+        // Whatever it is that is asked for: it is the proxy that is told.
+        let space = ProtectionSpace(kind: .proxy, origin: Origin(scheme: "proxy", host: url, port: 0), realm: nil)
+        return answer(challenge, space, attempt, \.proxy, result, http, deliveries) { credential in
+            var next = http
+            next.settings.authenticate(toProxy: url, as: credential)
+            // Others may not use the connection that is opened for this user.
+            self.shared.withLock { $0.transport = nil }
+            return next
+        }
+    }
+
+    // MARK: Both
+
+    private func answer(
+        _ challenge: AuthenticationChallenge, _ space: ProtectionSpace, _ attempt: RequestChallenges.Attempt,
+        _ path: any WritableKeyPath<RequestChallenges, RequestChallenges.Attempt> & Sendable, _ result: ExchangeResult,
+        _ http: HTTPRequest, _ deliveries: DeliveryBatch, _ make: @escaping @Sendable (UserCredential) -> HTTPRequest
+    ) -> Bool {
+        var attempt = attempt
+        attempt.failures = challenge.failures
+        if attempt.credential != nil, client.answers[space] == attempt.credential { client.answers[space] = nil }
+        if !attempt.triedOwn, attempt.credential == nil, let known = ownCredential(for: space, http) {
+            attempt.triedOwn = true
+            attempt.credential = known
+            return send(make(known), instead: http, attempt, path, result, deliveries)
+        }
+        guard challenge.failures <= RequestChallenges.maximumFailures, asks(for: .challenge) else { return false }
+        leaveTransport()
+        ask(.challenge, result.head, challenge: challenge, deliveries) { [attempt] answer, deliveries in
+            self.decisionIsOver()
+            guard case .credential(let credential, let forSession) = answer,
+                // The same again would only be wrong again.
+                credential != attempt.credential
+            else { return self.complete(result, refusal: nil, deliveries) }
+            if forSession { self.client.answers[space] = credential }
+            var attempt = attempt
+            attempt.credential = credential
+            if !self.send(make(credential), instead: http, attempt, path, result, deliveries) {
+                self.complete(result, refusal: nil, deliveries)
+            }
+        }
+        return true
+    }
+
+    /// What the client was told for the session, or its configuration says: that goes to its own server alone.
+    private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> UserCredential? {
+        if let known = client.answers[space] { return known }
+        guard space.kind == .server, let own = http.settings.session?.credential,
+            let base = client.settings.baseURL?.text, Authenticator.origin(of: base) == space.origin
+        else { return nil }
+        return own
+    }
+
+    private func send(
+        _ next: HTTPRequest, instead http: HTTPRequest, _ attempt: RequestChallenges.Attempt,
+        _ path: any WritableKeyPath<RequestChallenges, RequestChallenges.Attempt> & Sendable, _ result: ExchangeResult,
+        _ deliveries: DeliveryBatch
+    ) -> Bool {
+        guard !shared.withLock({ $0.machine.isCancelled }) else {
+            finishCancelled(deliveries)
+            return true
+        }
+        // What never came to the server need not be rewound.
+        if result.head != nil, case .stream(let stream) = http.body {
+            let reason =
+                stream.rewind == nil
+                ? "the body is a stream that cannot be sent twice" : "the body's stream could not be rewound"
+            guard stream.rewind?() == true else {
+                let error = APIError(
+                    domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
+                fail(result, error, deliveries)
+                return true
+            }
+        }
+        shared.withLock { shared in
+            var challenges = shared.journey.challenges ?? RequestChallenges()
+            challenges[keyPath: path] = attempt
+            shared.journey.challenges = challenges
+            shared.journey.retries += 1
+        }
+        RequestLog.sentAgain(self)
+        if !beginExchange(next) { finishCancelled(deliveries) }
+        return true
+    }
+
+    // MARK: A certificate
+
+    /// Connects once more, only to see what the server shows.
+    private func inspect(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
+        guard let origin = Authenticator.origin(of: http.url) else { return false }
+        if let known = client.answers[certificateOf: origin], http.settings.trust == .verified {
+            send(http, trusting: known, deliveries)
+            return true
+        }
+        var challenges = shared.withLock { $0.journey.challenges } ?? RequestChallenges()
+        challenges.inspections += 1
+        challenges.refused = (result, http)
+        guard challenges.inspections <= RequestChallenges.maximumFailures, asks(for: .challenge) else { return false }
+        shared.withLock { [challenges] in $0.journey.challenges = challenges }
+        var look = http
+        look.settings.trust = .inspected
+        look.settings.httpVersion = .http11
+        look.body = .none
+        if !beginExchange(look) { finishCancelled(deliveries) }
+        return true
+    }
+
+    private func askWhetherToTrust(_ chain: [String], _ look: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
+        let known = shared.withLock { shared in
+            defer { shared.journey.challenges?.refused = nil }
+            return shared.journey.challenges?.refused
+        }
+        guard let (refused, http) = known else { return false }
+        guard let leaf = chain.first, let parts = try? URLParts(http.url) else {
+            complete(refused, refusal: nil, deliveries)
+            return true
+        }
+        let challenge = AuthenticationChallenge(
+            .certificate, host: parts.host, port: parts.port, certificates: chain, reason: refused.error?.message ?? "")
+        leaveTransport()
+        ask(.challenge, nil, challenge: challenge, deliveries) { answer, deliveries in
+            self.decisionIsOver()
+            guard case .trust(let forSession) = answer else {
+                return self.complete(refused, refusal: nil, deliveries)
+            }
+            if forSession {
+                let origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
+                self.client.answers[certificateOf: origin] = leaf
+            }
+            self.send(http, trusting: leaf, deliveries)
+        }
+        return true
+    }
+
+    private func send(_ http: HTTPRequest, trusting certificate: String, _ deliveries: DeliveryBatch) {
+        var next = http
+        next.settings.pin(to: certificate)
+        if !beginExchange(next) { finishCancelled(deliveries) }
+    }
+
+    /// The server shows another certificate than the one that was trusted for the session: that is no answer any more.
+    private func trustNoLonger(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
+        guard case .pinned(let leaf) = http.settings.trust, let origin = Authenticator.origin(of: http.url),
+            client.answers[certificateOf: origin] == leaf
+        else { return false }
+        client.answers[certificateOf: origin] = nil
+        return inspect(result, http, deliveries)
+    }
+}
+
+extension HTTPRequest {
+    /// Whether an answer that asks for credentials might be answered.
+    func mayBeChallenged(_ kinds: RequestDecision.Kinds) -> Bool {
+        kinds.contains(.challenge) || settings.session?.credential != nil
+    }
+
+    /// Whether it is only made to see the server's certificate.
+    fileprivate var isInspection: Bool { settings.trust == .inspected }
+}

@@ -1,0 +1,206 @@
+/* Section "background transfers" of the header: what one client leaves, another one with the same identifier finds. */
+#include "support.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <unistd.h>
+
+static char folder[128]; /* of one test, for the session and its files */
+
+static int make_folder(void **state) {
+    (void)state;
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%s/ntapi-background-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    return mkdtemp(folder) == NULL;
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static ntapi_client *open_session(const char *name) {
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_BACKGROUND, "photos");
+    ntapi_defaults *settings = ntapi_configuration_defaults(configuration);
+    char sessions[160];
+    snprintf(sessions, sizeof sessions, "%s/sessions", folder);
+    check_ok(ntapi_defaults_set_string(settings, "backgroundFolder", sessions));
+    check_ok(ntapi_defaults_set_string(settings, NTAPI_DEFAULT_PROXY, ""));
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
+    ntapi_configuration_free(configuration);
+    assert_non_null(client);
+    return client;
+}
+
+/* How many transfers are on disk. */
+static int records(void) {
+    char path[192];
+    snprintf(path, sizeof path, "%s/sessions/photos", folder);
+    DIR *files = opendir(path);
+    int count = 0;
+    for (struct dirent *entry; files != NULL && (entry = readdir(files)) != NULL;) {
+        size_t length = strlen(entry->d_name);
+        count += length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
+                 strcmp(entry->d_name, "session.json") != 0;
+    }
+    if (files != NULL)
+        closedir(files);
+    return count;
+}
+
+static ntapi_args *download_args(const char *name) {
+    char path[192];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_download(args, path));
+    return args;
+}
+
+/* Begins a slow download and closes the client before it is whole. */
+static uint64_t leave(void) {
+    ntapi_client *client = open_session("nginx");
+    ntapi_args *args = download_args("f");
+    ntapi_request *request = ntapi_client_create_request(client, "slow/pattern-8M.bin", args);
+    check_ok(ntapi_request_set_description(request, "the pattern"));
+    witness seen;
+    witness_init(&seen);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    assert_int_equal(records(), 1);
+    check_ok(ntapi_client_close(client));
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_check_once(&seen);
+    assert_string_equal(witness_code(&seen), "detached");
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_DETACHED);
+    assert_null(ntapi_response_resume_data(seen.response));
+    uint64_t identifier = ntapi_request_identifier(request);
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    assert_int_equal(records(), 1);
+    return identifier;
+}
+
+static void what_is_left_is_found(void **state) {
+    (void)state;
+    uint64_t identifier = leave();
+    ntapi_client *client = open_session("nginx");
+    assert_null(ntapi_client_background_error(client));
+    assert_int_equal(ntapi_client_restored_requests(client, NULL, NULL, 0), 1);
+    ntapi_request *found[2] = {NULL, NULL};
+    assert_int_equal(ntapi_client_restored_requests(client, NULL, found, 2), 1);
+    assert_null(found[1]);
+    assert_true(ntapi_request_identifier(found[0]) == identifier);
+    assert_string_equal(ntapi_request_description(found[0]), "the pattern");
+    assert_int_equal(ntapi_request_get_state(found[0]), NTAPI_REQUEST_STATE_SUSPENDED);
+    witness seen;
+    witness_init(&seen);
+    check_ok(ntapi_request_set_handler(found[0], witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_cancel(found[0]));
+    check_ok(ntapi_request_wait(found[0], PATIENCE));
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), NTAPI_CODE_CANCELLED);
+    witness_free(&seen);
+    ntapi_request_free(found[0]);
+    assert_int_equal(records(), 0);
+    assert_int_equal(ntapi_client_restored_requests(client, NULL, NULL, 0), 0);
+    ntapi_client_free(client);
+}
+
+static void all_are_resumed_with_one_handler(void **state) {
+    (void)state;
+    leave();
+    ntapi_client *client = open_session("nginx");
+    witness seen;
+    witness_init(&seen);
+    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 1);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_check_once(&seen);
+    assert_null(witness_code(&seen));
+    assert_non_null(ntapi_response_file(seen.response));
+    assert_false(ntapi_response_was_delivered_before(seen.response));
+    /* A handler has dealt with it by returning. */
+    check_too_late(ntapi_response_acknowledge(seen.response));
+    witness_free(&seen);
+    assert_int_equal(records(), 0);
+    /* Without any the user data ends at once. */
+    witness_init(&seen);
+    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 0);
+    assert_int_equal(seen.destroys, 1);
+    assert_int_equal(seen.responses, 0);
+    witness_free(&seen);
+    ntapi_client_free(client);
+}
+
+static void an_event_is_dealt_with_when_its_response_is(void **state) {
+    (void)state;
+    ntapi_client *client = open_session("fault");
+    for (int acknowledges = 0; acknowledges < 2; acknowledges++) {
+        ntapi_mailbox *mailbox = ntapi_mailbox_create();
+        ntapi_args *args = download_args("event");
+        check_ok(ntapi_args_mailbox(args, NTAPI_HANDLER_ALL, mailbox));
+        ntapi_request *request = ntapi_client_create_request(client, "range", args);
+        check_ok(ntapi_request_set_events(request, NTAPI_HANDLER_RESPONSE, NULL));
+        check_ok(ntapi_request_resume(request));
+        struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
+        assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
+        ntapi_event event = {0};
+        assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
+        assert_int_equal(records(), 1);
+        if (acknowledges) {
+            check_ok(ntapi_response_acknowledge(event.response));
+            assert_int_equal(records(), 0);
+            check_ok(ntapi_response_acknowledge(event.response));
+        }
+        ntapi_response_free(event.response);
+        assert_int_equal(records(), 0);
+        ntapi_request_free(request);
+        ntapi_args_free(args);
+        ntapi_mailbox_free(mailbox);
+    }
+    ntapi_client_free(client);
+}
+
+static void a_second_client_is_refused(void **state) {
+    (void)state;
+    ntapi_client *first = open_session("fault"), *second = open_session("fault");
+    assert_null(ntapi_client_background_error(first));
+    ntapi_error *error = ntapi_client_background_error(second);
+    assert_non_null(error);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_non_null(strstr(ntapi_error_message(error), "\"photos\""));
+    ntapi_response *response = perform(second, "range", download_args("f"));
+    assert_string_equal(ntapi_error_message(ntapi_response_error(response)), ntapi_error_message(error));
+    ntapi_response_free(response);
+    ntapi_error_free(error);
+    assert_int_equal(ntapi_client_restored_requests(second, NULL, NULL, 0), 0);
+    ntapi_client_free(second);
+    ntapi_client_free(first);
+}
+
+static void other_requests_are_refused(void **state) {
+    (void)state;
+    ntapi_client *client = open_session("fault");
+    check_error(perform(client, "echo", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_client_free(client);
+    ntapi_client *usual = client_of("fault");
+    assert_null(ntapi_client_background_error(usual));
+    assert_int_equal(ntapi_client_restored_requests(usual, NULL, NULL, 0), 0);
+    ntapi_client_free(usual);
+}
+
+#define each(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        each(what_is_left_is_found),
+        each(all_are_resumed_with_one_handler),
+        each(an_event_is_dealt_with_when_its_response_is),
+        each(a_second_client_is_refused),
+        each(other_requests_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

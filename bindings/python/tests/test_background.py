@@ -1,0 +1,242 @@
+"""Background sessions: what a killed process leaves is finished by the next, once, byte by byte."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Optional
+
+import pytest
+
+import ntapi
+from ntapi import SessionConfiguration, codes
+
+KILLS = int(os.environ.get("NTAPI_KILLS", "15"))
+SEED = int(os.environ.get("NTAPI_SEED", random.SystemRandom().randrange(1 << 32)))
+CHILD = Path(__file__).with_name("background_child.py")
+
+
+class Sessions:
+    """Sessions of this test alone, in a folder of its own."""
+
+    def __init__(self, servers: dict[str, str], folder: Path) -> None:
+        self.servers = servers
+        self.folder = folder
+        self.files = folder / "files"
+        self.files.mkdir()
+        self.journal = folder / "journal"
+        self.journal.touch()
+        self.state = folder / "state"
+        self.environment = {
+            **os.environ,
+            "XDG_STATE_HOME": str(self.state),
+            "XDG_DATA_HOME": str(folder / "data"),
+        }
+
+    def client(self, server: str = "fault", identifier: str = "photos") -> ntapi.Client:
+        configuration = SessionConfiguration.background(identifier, proxy="")
+        configuration["backgroundFolder"] = str(self.state / "ntapi" / "background")
+        return ntapi.Client(
+            self.servers[server], configuration=configuration, log_flags=ntapi.LogFlags.NONE
+        )
+
+    @property
+    def records(self) -> list[str]:
+        """The transfers that are kept on disk."""
+        found = self.state.glob("ntapi/background/*/*.json*")
+        return sorted(path.name for path in found if path.name != "session.json")
+
+    def child(self, *urls: str) -> subprocess.Popen[str]:
+        """A process with a session, which has opened it when its first line is there."""
+        arguments = ["photos", str(self.journal), str(self.files), *urls]
+        return subprocess.Popen(
+            [sys.executable, str(CHILD), *arguments],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def sessions(servers: dict[str, str], tmp_path: Path) -> Sessions:
+    return Sessions(servers, tmp_path)
+
+
+@pytest.fixture
+def served(servers: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Checksums of files of nginx's, by the URLs at which they come slowly."""
+    rng = random.Random(SEED)
+    folder = Path(servers["nginx_root"]) / f"background-{os.getpid()}"
+    folder.mkdir()
+    sums = {}
+    for number in range(8 + KILLS // 2):
+        # Most are on their way for a while, some are gone at once.
+        size = rng.choice([0, 1, 70_000, 1_500_000, 2_500_000, 3_500_000])
+        content = rng.randbytes(size)
+        (folder / str(number)).write_bytes(content)
+        url = f"{servers['nginx']}/slow/{folder.name}/{number}"
+        sums[url] = hashlib.sha256(content).hexdigest()
+    yield sums
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+
+
+def first_line(child: subprocess.Popen[str]) -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def ends_within(child: subprocess.Popen[str], seconds: float) -> bool:
+    try:
+        child.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+@pytest.mark.timeout(60 + KILLS * 15)
+def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> None:
+    rng = random.Random(SEED)
+    print(f"NTAPI_SEED={SEED} NTAPI_KILLS={KILLS}")
+    kills = 0
+    while kills < KILLS:
+        with sessions.child(*served) as child:
+            # From before it has opened its session until long after.
+            if rng.random() < 0.1:
+                kills += not ends_within(child, rng.uniform(0, 0.3))
+            else:
+                assert first_line(child) == "ready"
+                kills += not ends_within(child, rng.choice([0.002, 0.03, 0.4, 0.9]) * rng.random())
+            child.kill()
+        if child.returncode == 0:
+            break
+    with sessions.child(*served) as child:
+        assert first_line(child) == "ready"
+        assert child.wait(120) == 0
+
+    entries = [json.loads(line) for line in sessions.journal.read_text().splitlines()]
+    ended: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        if entry["what"] == "ended":
+            ended.setdefault(entry["name"], []).append(entry)
+    assert sorted(ended, key=int) == [str(number) for number in range(len(served))]
+    for number, sum_ in enumerate(served.values()):
+        told = ended[str(number)]
+        # A handler that was killed amid its work is called again, and told so.
+        assert all(entry["again"] for entry in told[1:]), told
+        assert {(entry["error"], entry["sum"]) for entry in told} == {(None, sum_)}, told
+        assert hashlib.sha256((sessions.files / str(number)).read_bytes()).hexdigest() == sum_
+    assert len(list(sessions.files.iterdir())) == len(served)
+    assert sessions.records == []
+    statuses = Counter(told[0]["status"] for told in ended.values())
+    print(f"{kills} kills, {statuses}, {sum(map(len, ended.values())) - len(ended)} told again")
+    # 416: it was killed when all was there, and nothing is missing.
+    assert set(statuses) <= {200, 206, 416}
+    if kills > 10:
+        assert statuses[206] > 0
+
+
+def test_another_process_has_it(sessions: Sessions, servers: dict[str, str]) -> None:
+    with sessions.child(f"{servers['nginx']}/slow/pattern-8M.bin") as child:
+        assert first_line(child) == "ready"
+        with sessions.client() as client:
+            error = client.background_error
+            assert error is not None
+            assert error.code is codes.INVALID_REQUEST
+            assert f"process {child.pid} " in error.message
+            assert '"photos"' in error.message
+            response = client.perform("range", ntapi.download(sessions.files / "f"))
+            assert response.error is not None
+            assert response.error.message == error.message
+        child.kill()
+    with sessions.client() as client:
+        assert client.background_error is None
+
+
+def test_an_orderly_end_keeps_what_runs(sessions: Sessions, servers: dict[str, str]) -> None:
+    """A program that ends with a transfer on its way loses nothing, and ends soon."""
+    program = f"""
+import ntapi
+configuration = ntapi.SessionConfiguration.background("photos", proxy="")
+client = ntapi.Client({servers["nginx"]!r}, configuration=configuration)
+def ended(response):
+    print(response.error.code, flush=True)
+client.begin("slow/pattern-8M.bin", ntapi.download({str(sessions.files / "f")!r}), ended)
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env=sessions.environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    assert run.stdout == "detached\n"
+    assert len(sessions.records) == 1
+    with sessions.client() as client:
+        (request,) = client.restored_requests()
+        request.cancel()
+        assert client.drain(20) == 0
+    assert sessions.records == []
+
+
+def test_closing_keeps_what_runs(sessions: Sessions) -> None:
+    told: list[Optional[ntapi.ApiError]] = []
+    with sessions.client("nginx") as client:
+        client.begin(
+            "slow/pattern-8M.bin",
+            ntapi.download(sessions.files / "f"),
+            lambda response: told.append(response.error),
+        )
+        assert len(sessions.records) == 1
+    assert [error and error.code for error in told] == [codes.DETACHED]
+    assert len(sessions.records) == 1
+    with sessions.client("nginx") as client:
+        (request,) = client.restored_requests()
+        assert request.identifier == 1
+        request.cancel()
+        assert client.drain(20) == 0
+        assert client.restored_requests() == []
+
+
+def test_a_handler_that_runs_keeps_the_record(sessions: Sessions) -> None:
+    seen: list[list[str]] = []
+    with sessions.client() as client:
+        client.begin(
+            "range", ntapi.download(sessions.files / "f"), lambda _: seen.append(sessions.records)
+        )
+        assert client.drain(20) == 0
+        assert len(seen[0]) == 1
+        assert sessions.records == []
+        assert client.resume_restored_requests() == 0
+
+
+def test_other_requests_are_refused(sessions: Sessions) -> None:
+    with sessions.client() as client:
+        error = client.perform("echo").error
+        assert error is not None
+        assert error.code is codes.INVALID_REQUEST
+        assert "background session" in error.message
+
+
+def test_asyncio(sessions: Sessions, servers: dict[str, str]) -> None:
+    configuration = SessionConfiguration.background("photos", proxy="")
+    configuration["backgroundFolder"] = str(sessions.state / "ntapi" / "background")
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"], configuration=configuration) as client:
+            response = await client.send("range", ntapi.download(sessions.files / "f"))
+            assert response.file == sessions.files / "f"
+            assert not response.was_delivered_before
+            assert sessions.records == []
+
+    asyncio.run(asyncio.wait_for(main(), 30))
