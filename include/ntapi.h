@@ -474,6 +474,7 @@ const char *ntapi_data_next_json_pickle(ntapi_data *data, size_t *length);
 bool ntapi_data_next_server_event(ntapi_data *data, ntapi_server_event *event);
 
 /** Frees a piece of a body: it is handled. The next piece of its request follows, and after the last one the response.
+ * The response of a request that is cancelled does not wait for that.
  *  @param data takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */

@@ -94,8 +94,9 @@ extension APIRequest: BodySink {
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
     private func callDataHandler(_ receipt: DataReceipt) {
-        let handler = shared.withLock { $0.handlers.body }
-        guard let piece = takePiece(receipt), let handler else { return }
+        guard let handler = shared.withLock({ $0.handlers.body }),
+            let piece = takePiece(receipt, lends: handler.isReader)
+        else { return }
         switch handler {
         case .data(let handler): Delivery.run(self) { handler(piece.data) }
         case .json(let handler):
@@ -109,11 +110,11 @@ extension APIRequest: BodySink {
     // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        return takePiece(DataReceipt(self)).flatMap { makeEvent?(.data($0)) }
+        return takePiece(DataReceipt(self), lends: true).flatMap { makeEvent?(.data($0)) }
     }
 
-    private func takePiece(_ receipt: DataReceipt) -> BodyPiece? {
-        let (taken, stream) = shared.withLock { ($0.machine.takeData(), $0.stream) }
+    private func takePiece(_ receipt: DataReceipt, lends: Bool) -> BodyPiece? {
+        let (taken, stream) = shared.withLock { ($0.machine.takeData(lends: lends), $0.stream) }
         // The network goes on while the handler works.
         if taken.wasFull { change(.release(.sink)) }
         return taken.bytes.map { BodyPiece(self, stream, $0, isLast: taken.isLast, receipt) }

@@ -76,9 +76,7 @@ extension APIRequest {
     /// - Returns: false when it was too late.
     @discardableResult public func cancel() -> Bool {
         guard generation == Fork.generation else { return false }
-        let (action, transport, exchange, body) = shared.withLock {
-            ($0.machine.cancel(), $0.transport, $0.exchange, $0.handlers.body)
-        }
+        let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
         switch action {
         case .tooLate: return false
         case .nothing:
@@ -97,7 +95,6 @@ extension APIRequest {
                 self.finish(self.journeyEnd(error: .cancelled), deliveries)
             }
         }
-        if case .reader(let reader) = body { reader.dropPiece() }
         return true
     }
 

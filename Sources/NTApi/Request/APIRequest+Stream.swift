@@ -119,7 +119,6 @@ struct StreamPause: Sendable {
 extension APIRequest.Handlers {
     /// Whether the end of the body has to be waited for: it is read as something, or by somebody who comes and goes.
     fileprivate var isRead: Bool {
-        if case .reader = body { return true }
-        return format != .bytes && wantsData
+        body?.isReader == true || (format != .bytes && wantsData)
     }
 }

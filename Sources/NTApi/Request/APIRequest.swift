@@ -54,6 +54,10 @@ public final class APIRequest: Sendable {
         case json(JSONLinesHandler)
         case event(ServerEventHandler)
         case reader(StreamReader)
+
+        var isReader: Bool {
+            if case .reader = self { true } else { false }
+        }
     }
 
     struct Handlers {
@@ -291,7 +295,7 @@ public final class APIRequest: Sendable {
         configure {
             $0.body = handler
             $0.format = handler == nil ? .bytes : format
-            if case .reader = handler { $0.announcesHead = true }
+            $0.announcesHead = handler?.isReader == true
         }
     }
 

@@ -26,9 +26,6 @@ package final class BodyPiece: Sendable {
         while next() != nil {}
     }
 
-    /// Whether nobody wants to hear of it any more.
-    var isCancelled: Bool { request.isCancelled }
-
     /// All of it.
     package var data: ResponseData { ResponseData(bytes: bytes) }
 

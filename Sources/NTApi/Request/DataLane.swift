@@ -21,6 +21,8 @@ struct DataLane: Sendable {
     private var endWaits = false
     private var isPosted = false
     private var isRunning = false
+    /// Whether what runs is no handler, but somebody who was lent a piece and gives it back when he likes.
+    private var isLent = false
     /// Whether the network waits for the handler.
     private var isFull = false
 
@@ -70,13 +72,15 @@ struct DataLane: Sendable {
 
     /// The posted job runs.
     ///
+    /// - Parameter lends: whether the piece is lent, beyond the job.
     /// - Returns: what to tell the handler: nothing when there is nothing any more.
-    mutating func take() -> Taken {
+    mutating func take(lends: Bool) -> Taken {
         guard hasMore else { return Taken() }
         let taken = Taken(bytes: waiting ?? .empty, isLast: endWaits, wasFull: isFull)
         drop()
         isFull = false
         isRunning = true
+        isLent = lends
         return taken
     }
 
@@ -85,11 +89,18 @@ struct DataLane: Sendable {
     /// - Returns: whether another one is to be posted.
     mutating func returned() -> Bool {
         isRunning = false
+        isLent = false
         isPosted = hasMore
         return isPosted
     }
 
-    mutating func drop() {
+    /// Nobody is told any more, and what is lent is not waited for.
+    mutating func cancel() {
+        drop()
+        if isLent { isRunning = false }
+    }
+
+    private mutating func drop() {
         waiting = nil
         headWaits = false
         endWaits = false

@@ -171,7 +171,7 @@ struct RequestMachine: Sendable {
         case .running:
             guard !isCancelled else { return .tooLate }
             isCancelled = true
-            data.drop()
+            data.cancel()
             if awaitsData, !data.isBusy {
                 awaitsData = false
                 return .conclude
@@ -226,10 +226,9 @@ struct RequestMachine: Sendable {
     /// - Returns: whether a job is to be posted that takes the data.
     mutating func bodyBegins() -> Bool { !isCancelled && data.begin() }
 
-    mutating func takeData() -> DataLane.Taken {
-        if isCancelled { data.drop() }
-        guard phase == .running || phase == .ending else { return DataLane.Taken() }
-        return data.take()
+    mutating func takeData(lends: Bool) -> DataLane.Taken {
+        guard !isCancelled, phase == .running || phase == .ending else { return DataLane.Taken() }
+        return data.take(lends: lends)
     }
 
     /// The exchange of a body that is read as lines or events has ended: what follows depends on what is in it.

@@ -35,8 +35,6 @@ final class StreamReader: Sendable {
         }
         headWaiter?.resume()
         if let waiter, let element { waiter.resume(returning: .element(element)) }
-        // Who cancels marks the request first and drops the piece then: one of the two sees the other.
-        if piece.isCancelled { dropPiece() }
     }
 
     /// The request has ended. Called once, and nothing after it.

@@ -27,6 +27,8 @@ import Testing
         private var isSuspended = false
         /// Whether the end of an exchange waits until its body has been read.
         private let reads: Bool
+        /// Whether pieces are lent, to be given back at any time.
+        private let lends: Bool
         private var awaitsReading = false
 
         private struct Data {
@@ -35,6 +37,8 @@ import Testing
             var posted = 0
             var isRunning = false
             var isFull = false
+            /// Whether what runs has something to tell.
+            var isTelling = false
             var ends = 0
             var endsTold = 0
         }
@@ -52,6 +56,7 @@ import Testing
         init(seed: UInt64) {
             generator = SeededGenerator(seed)
             reads = Bool.random(using: &generator)
+            lends = Bool.random(using: &generator)
             for index in lanes.indices { lanes[index].total = Bool.random(using: &generator) ? 1000 : nil }
         }
 
@@ -136,11 +141,12 @@ import Testing
             guard data.posted > 0 else { return }
             if !data.isRunning {
                 data.isRunning = true
-                let taken = machine.takeData()
+                let taken = machine.takeData(lends: lends)
                 if taken.wasFull != data.isFull, taken.bytes != nil { violate("the network waits for nothing") }
                 if taken.wasFull { data.isFull = false }
                 if taken.isLast { data.endsTold += 1 }
                 guard let bytes = taken.bytes else { return }
+                data.isTelling = true
                 note("tells data \(bytes.count)\(taken.isLast ? ", the last" : "")")
                 if isDelivering || deliveries > 0 { violate("data after the response") }
                 if machine.isCancelled { violate("data after a cancel") }
@@ -148,6 +154,7 @@ import Testing
                 data.told += bytes.count
             } else {
                 data.isRunning = false
+                data.isTelling = false
                 data.posted -= 1
                 switch machine.dataReturned() {
                 case .nothing: break
@@ -302,6 +309,7 @@ import Testing
             if lanes.contains(where: { $0.isRunning && $0.told.last != nil && machine.phase != .delivering }) {
                 violate("delivers while progress runs")
             }
+            if data.isTelling, !(lends && machine.isCancelled) { violate("delivers while data is told") }
             isDelivering = true
         }
 
@@ -342,6 +350,23 @@ import Testing
                 return
             }
         }
+    }
+
+    /// Whoever was lent a piece of the body may keep it for ever: a client that is closed has to come to its end.
+    @Test(arguments: [true, false]) func whatIsLentHoldsUpTheEndButNoCancel(_ lends: Bool) {
+        var machine = RequestMachine()
+        _ = machine.resume()
+        _ = machine.exchangeBegins()
+        _ = [1, 2, 3].withUnsafeBytes { machine.dataArrived($0) }
+        let taken = machine.takeData(lends: lends)
+        #expect(taken.bytes != nil)
+        machine.exchangeEnded()
+        #expect(machine.bodyEnded(isWhole: true) == .awaitData)
+        let action = machine.cancel()
+        #expect(action == (lends ? .conclude : .nothing))
+        let late = machine.dataReturned()
+        #expect(late == (lends ? .nothing : .conclude))
+        #expect(machine.ended(successfully: false) == .deliverResponse)
     }
 
     @Test func aRequestThatWasNeverResumedEndsByCancel() {

@@ -121,6 +121,17 @@ import Testing
         #expect(error?.code == .cancelled)
     }
 
+    /// A loop that is busy with something else holds a piece, with more in it.
+    @Test func aClientThatIsClosedDoesNotWaitForALoop() async throws {
+        let client = try fault()
+        var iterator = client.lines("lines", args: [.url("hold", 1)]).makeAsyncIterator()
+        #expect(try await iterator.next() == ["n": 1])
+        client.close()
+        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        let error = await #expect(throws: APIError.self) { _ = try await iterator.next() }
+        #expect(error?.code == .cancelled)
+    }
+
     @Test func cancellingTheTaskCancelsTheRequest() async throws {
         let client = try fault()
         for command in ["stall/after-headers", "stall/before", "lines"] {

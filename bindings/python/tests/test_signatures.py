@@ -29,6 +29,7 @@ SCALARS: dict[str, Any] = {
     "const void *": ctypes.c_void_p,
     "ntapi_summary": _signatures.Summary,
     "ntapi_event *": ctypes.POINTER(_signatures.Event),
+    "ntapi_server_event *": ctypes.POINTER(_signatures.ServerEvent),
     # Given as an address, which costs less.
     "ntapi_watch *": ctypes.c_void_p,
 }
@@ -47,7 +48,12 @@ FUNCTIONS = {
         r"^((?:const |struct )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
     )
 }
-BYTES_WITH_NUL = {"ntapi_data_bytes", "ntapi_response_data", "ntapi_response_json_pickle"}
+BYTES_WITH_NUL = {
+    "ntapi_data_bytes",
+    "ntapi_data_next_json_pickle",
+    "ntapi_response_data",
+    "ntapi_response_json_pickle",
+}
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.
 """
 
@@ -82,7 +88,7 @@ def argument_types(arguments: str) -> tuple[Any, ...]:
 
 def test_the_parser_finds_the_header() -> None:
     assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
-    assert len(CALLBACKS) == 20
+    assert len(CALLBACKS) == 22
     assert "ntapi_thread" in ENUMS
 
 
@@ -113,10 +119,11 @@ def test_same_callbacks(name: str) -> None:
         (_signatures.Summary, None),
         (_signatures.Event, _events._EVENT),
         (_signatures.Watch, _events._WATCH),
+        (_signatures.ServerEvent, None),
     ],
 )
 def test_same_structures(structure: Any, layout: Any) -> None:
-    name = f"ntapi_{structure.__name__.lower()}"
+    name = "ntapi" + re.sub("([A-Z])", r"_\1", structure.__name__).lower()
     body = re.search(rf"typedef struct {name} \{{(.*?)\}}", SOURCE, re.S)
     assert body
     fields = re.findall(r"([\w ]+?\*?)(\w+);", body[1])
@@ -141,6 +148,7 @@ def test_same_structures(structure: Any, layout: Any) -> None:
         ("NTAPI_STATUS_", _enums.Status),
         ("NTAPI_HANDLER_", _enums.Handler),
         ("NTAPI_CONTENT_", _enums.Content),
+        ("NTAPI_DATA_FORMAT_", _enums.DataFormat),
     ],
 )
 def test_same_enums(prefix: str, members: Any) -> None:

@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
+    from ._server_event import ServerSentEvent
+    from ._stream import AsyncStream, Stream
 
 BACKGROUND = Thread.BACKGROUND
 CURRENT = Thread.CURRENT
@@ -93,6 +95,7 @@ __all__ = [
     "Arg",
     "Args",
     "AsyncClient",
+    "AsyncStream",
     "Authenticator",
     "CachePolicy",
     "Challenge",
@@ -115,8 +118,10 @@ __all__ = [
     "Request",
     "RequestState",
     "Response",
+    "ServerSentEvent",
     "SessionConfiguration",
     "SessionKind",
+    "Stream",
     "Thread",
     "Token",
     "__version__",
@@ -173,7 +178,10 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
+    "ServerSentEvent": "_server_event",
+    "Stream": "_stream",
     "SessionConfiguration": "_configuration",
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
+    from ._stream_reader import StreamReader
 
 _HANDLER_OF = {
     "response_thread": Handler.RESPONSE,
@@ -49,6 +50,7 @@ def build(
     download_progress: Optional[ProgressHandler] = None,
     data_handler: Optional[DataHandler] = None,
     decision_handler: Optional[DecisionHandler] = None,
+    reader: Optional[StreamReader] = None,
 ) -> Request:
     """A suspended request.
 
@@ -74,7 +76,11 @@ def build(
         Handler.DATA: data_handler,
         Handler.DECISION: decision_handler,
     }
-    delivery = Delivery(client, _placed(client, flat, functions, usual_place, response_place))
+    handlers = _placed(client, flat, functions, usual_place, response_place)
+    if reader is not None:
+        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], _nothing
+    delivery = Delivery(client, handlers, reader)
     try:
         _create_in_c(delivery, command, flat)
     except ApiError as error:
@@ -188,6 +194,8 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
     if events & Handler.DECISION:
         kinds = int(delivery.client.decision_kinds)
         lib.ntapi_request_set_decision_kinds(request, kinds)
+    if delivery.reader is not None:
+        lib.ntapi_request_set_data_format(request, int(delivery.reader.format))
 
 
 def _is_raw(arg: Arg) -> bool:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._aliases import Job
     from ._client import BaseClient
     from ._protocols import Place
+    from ._stream_reader import StreamReader
 
 
 _CANCELLED = int(RequestState.CANCELLED.value)
@@ -70,6 +71,7 @@ class Delivery:
         self,
         client: BaseClient,
         handlers: dict[Handler, tuple[Place, Callable[..., object]]],
+        reader: Optional[StreamReader] = None,
     ) -> None:
         self.token = _registry.new_token()
         self.outcome = Outcome(self)
@@ -79,6 +81,8 @@ class Delivery:
         self.parses = False
         """Whether the client's hook parses the body."""
         self.source_tokens: list[int] = []
+        self.reader = reader
+        """Who gets the body piece by piece, in the place of a data handler."""
         self.client = client
         self._handlers = handlers
         # (whose, where, what, whether a newer one of the same handler may replace it)
@@ -152,7 +156,10 @@ class Delivery:
     def take_data(self, event: Facts) -> None:
         """A piece of the body from C, on the thread that took it."""
         piece = Handle(event[5], lib.ntapi_data_free)
-        self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
+        if self.reader is not None:
+            self.reader.receive(piece, event[-4], event[-3])
+        else:
+            self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
 
     def take_decision(self, event: Facts) -> None:
         """A question from C, on the thread that took it."""

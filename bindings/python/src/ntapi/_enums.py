@@ -26,6 +26,14 @@ class Handler(enum.IntFlag):
     DECISION = 16
 
 
+class DataFormat(enum.IntEnum):
+    """ntapi_data_format."""
+
+    BYTES = 0
+    JSON_LINES = 1
+    SERVER_EVENTS = 2
+
+
 class DecisionKind(enum.IntFlag):
     """What a decision asks; combined with | where kinds are chosen."""
 

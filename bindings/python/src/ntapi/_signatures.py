@@ -62,10 +62,10 @@ class ServerEvent(Structure):
     """ntapi_server_event."""
 
     _fields_ = (
-        ("type", c_void_p),
+        ("type", c_char_p),
         ("data", c_void_p),
         ("length", c_size_t),
-        ("last_event_id", c_void_p),
+        ("last_event_id", c_char_p),
     )
 
 

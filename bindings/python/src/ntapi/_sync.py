@@ -8,17 +8,19 @@ from . import _registry, _thread_call
 from ._background import background_mailbox
 from ._building import build
 from ._client import BaseClient
-from ._enums import LogFlags
+from ._enums import DataFormat, LogFlags
 from ._response import Response
 from ._threads import current_mailbox, main_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from typing import Any, Optional
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._configuration import SessionConfiguration
     from ._protocols import Place
+    from ._server_event import ServerSentEvent
+    from ._stream import Stream
     from ._typing import Self
 
 
@@ -109,6 +111,56 @@ class Client(BaseClient):
             decision_handler=decision_handler,
         )
         return response.raise_for_error()
+
+    def stream(self, command: str = "", *args: Args) -> Stream[bytes]:
+        """Sends a request whose response is read chunk by chunk, as bytes.
+
+            with client.stream("export") as chunks:
+                print(chunks.status, chunks.headers["content-type"])
+                for chunk in chunks:
+                    total += len(chunk)
+
+        While nobody asks for a chunk the network waits, so that memory stays bounded. Leaving the
+        `with` block, or dropping the stream, cancels the request. Of an HTTP error the body is not
+        streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
+        """
+        from ._stream import Stream
+
+        return Stream(self, command, args, DataFormat.BYTES)
+
+    def lines(self, command: str = "", *args: Args) -> Stream[Any]:
+        """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
+        7464), which are read as they arrive.
+
+            with client.lines("changes") as changes:
+                for change in changes:
+                    print(change["id"])
+
+        As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
+        "maximum_response_size", or 16 MiB, with "response too large".
+        """
+        from ._stream import Stream
+
+        return Stream(self, command, args, DataFormat.JSON_LINES)
+
+    def events(self, command: str = "", *args: Args) -> Stream[ServerSentEvent]:
+        """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
+        as it takes.
+
+            with client.events("updates") as events:
+                for event in events:
+                    print(event.type, event.data)
+
+        As `stream`. When a connection ends, another is made with Last-Event-ID, after the time that
+        the server asks for, and after ever longer pauses while it fails. The iteration ends when
+        the server answers with 204; it fails on an HTTP error other than 5xx, on something that is
+        no stream of events, and with the option "maximum_failures" after so many failures in a row.
+        What a POST began is not gone on with unless the option "reconnect" says so. To go on from
+        an event of an earlier time, send the header Last-Event-ID.
+        """
+        from ._stream import Stream
+
+        return Stream(self, command, args, DataFormat.SERVER_EVENTS)
 
     def drain(self, timeout: Optional[float] = None) -> int:
         """Waits until every begun request has called its handler; returns how many are left after

@@ -1,0 +1,422 @@
+"""Responses that are read as they arrive: chunks, JSON lines and server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import itertools
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE, run_python
+from ntapi import ServerSentEvent, codes
+
+LINES: list[Any] = [{"n": 1}, [2, "é€𝄞"], "three", None, {"last": True}]
+EVENTS = [
+    ServerSentEvent("message", "first", "1"),
+    ServerSentEvent("münze", "é\n€𝄞", "1"),
+    ServerSentEvent("message", "", "2"),
+]
+_numbers = itertools.count()
+
+
+def token() -> str:
+    """One that no other test has."""
+    return f"py{os.getpid()}.{next(_numbers)}"
+
+
+def seen(client: ntapi.Client, name: str) -> list[Any]:
+    """The requests that the fault server has seen with a token."""
+    return list(client.send("seen", ntapi.url("token", name)).json["requests"])
+
+
+@pytest.fixture
+def nginx(servers: dict[str, str]) -> Iterator[ntapi.Client]:
+    with ntapi.Client(servers["nginx"]) as client:
+        yield client
+
+
+@pytest.fixture
+def pattern(servers: dict[str, str]) -> bytes:
+    return (Path(servers["nginx_root"]) / "pattern-8M.bin").read_bytes()
+
+
+# Chunks
+
+
+def test_the_head_is_there_before_the_body(fault: ntapi.Client) -> None:
+    with fault.stream("lines", ntapi.url("count", 0), ntapi.url("hold", 1)) as chunks:
+        assert chunks.status == 200
+        assert chunks.headers["Content-Type"] == "application/x-ndjson"
+        assert chunks.response is None
+    assert chunks.request.state is ntapi.RequestState.CANCELLED
+    assert list(chunks) == []
+
+
+def test_a_body_arrives_whole_and_in_order(nginx: ntapi.Client, pattern: bytes) -> None:
+    with nginx.stream("pattern-8M.bin") as chunks:
+        pieces = list(chunks)
+    assert b"".join(pieces) == pattern
+    assert all(type(piece) is bytes and 0 < len(piece) <= 320 * 1024 for piece in pieces)
+    assert chunks.response is not None
+    assert chunks.response.error is None
+    assert chunks.response.metrics.bytes_decoded == len(pattern)
+
+
+def test_an_empty_body_has_no_chunks(fault: ntapi.Client) -> None:
+    assert b"".join(fault.stream("ok", ntapi.url("size", 30))).startswith(b'{"ok":true')
+    with fault.stream("status/204") as chunks:
+        assert chunks.status == 204
+        assert list(chunks) == []
+
+
+def test_an_http_error_is_raised_unless_it_is_ignored(fault: ntapi.Client) -> None:
+    with pytest.raises(ntapi.ApiError) as caught, fault.stream("status/404"):
+        pass
+    assert caught.value.code is codes.HTTP_ERROR
+    assert caught.value.response is not None
+    assert caught.value.response.json["status"] == 404
+    stream = fault.stream("status/404")
+    assert stream.status == 404
+    with pytest.raises(ntapi.ApiError, match="404"):
+        next(stream)
+    with fault.stream("status/404", ntapi.option("ignore_http_errors")) as chunks:
+        assert chunks.status == 404
+        assert b"as asked" in b"".join(chunks)
+    with pytest.raises(ntapi.ApiError) as caught:
+        list(fault.stream("x", ntapi.header("X\n", "y")))
+    assert caught.value.code is codes.INVALID_REQUEST
+
+
+def test_what_came_before_a_break_is_read(fault: ntapi.Client) -> None:
+    chunks = fault.stream("close/in-body")
+    assert len(next(chunks)) == 100
+    for _ in range(2):
+        with pytest.raises(ntapi.ApiError) as caught:
+            next(chunks)
+        assert caught.value.code is codes.NETWORK
+
+
+def test_nobody_who_reads_holds_up_the_network(nginx: ntapi.Client, weather: ntapi.Client) -> None:
+    with nginx.stream("256M.bin", ntapi.timeout(1)) as chunks:
+        next(chunks)
+        weather.send("slow", ntapi.url("seconds", 1.3))
+        assert chunks.request.bytes_received < 4 << 20
+        for _ in range(20):
+            assert next(chunks)
+
+
+def test_leaving_the_loop_cancels(nginx: ntapi.Client) -> None:
+    for _ in nginx.stream("256M.bin"):
+        break
+    gc.collect()
+    assert nginx.drain(PATIENCE) == 0
+    stream = nginx.stream("256M.bin")
+    request = stream.request
+    del stream
+    gc.collect()
+    assert nginx.drain(PATIENCE) == 0
+    assert request.response is not None
+    assert request.response.error is not None
+    assert request.response.error.code is codes.CANCELLED
+
+
+def test_a_client_that_is_closed_ends_its_streams(servers: dict[str, str]) -> None:
+    with ntapi.Client(servers["fault"]) as client:
+        stream = client.lines("lines", ntapi.url("hold", 1))
+        assert next(stream) == {"n": 1}
+    with pytest.raises(ntapi.ApiError) as caught:
+        list(stream)
+    assert caught.value.code is codes.CANCELLED
+
+
+def test_a_stream_may_be_read_on_another_thread(nginx: ntapi.Client, pattern: bytes) -> None:
+    chunks = nginx.stream("pattern-8M.bin")
+    pieces: list[bytes] = []
+    thread = threading.Thread(target=lambda: pieces.extend(chunks))
+    thread.start()
+    thread.join(PATIENCE)
+    assert b"".join(pieces) == pattern
+
+
+def test_handlers_of_the_thread_run_while_it_waits(fault: ntapi.Client) -> None:
+    responses: list[ntapi.Response] = []
+    lines = fault.lines("lines", ntapi.url("pause", 100), ntapi.url("count", 3))
+    fault.begin("ok", (), responses.append)
+    assert len(list(lines)) == 3
+    assert [response.status for response in responses] == [200]
+
+
+def test_a_handler_in_the_background_may_read_a_stream(fault: ntapi.Client) -> None:
+    found: list[Any] = []
+
+    def read(_: ntapi.Response) -> None:
+        found.extend(fault.lines("lines"))
+
+    fault.begin("ok", ntapi.response_thread(ntapi.BACKGROUND), read)
+    assert fault.drain(PATIENCE) == 0
+    assert [value["n"] for value in found] == [1, 2, 3, 4, 5]
+
+
+# JSON lines
+
+
+def test_lines_are_read_however_they_are_cut(fault: ntapi.Client) -> None:
+    for at in range(56):
+        assert list(fault.lines("split/lines", ntapi.url("at", at))) == LINES, at
+    assert list(fault.lines("split/lines", ntapi.url("each", 1))) == LINES
+
+
+def test_a_bad_line_is_named_after_those_before(fault: ntapi.Client) -> None:
+    lines = fault.lines("lines", ntapi.url("bad", 3), ntapi.url("hold", 1))
+    assert [next(lines), next(lines)] == [{"n": 1}, {"n": 2}]
+    with pytest.raises(ntapi.ApiError, match="line 3 of the stream is not JSON") as caught:
+        next(lines)
+    assert caught.value.code is codes.INVALID_JSON
+
+
+def test_a_line_that_is_cut_off_is_none(fault: ntapi.Client) -> None:
+    lines = fault.lines("lines", ntapi.url("count", 2), ntapi.url("end", "mid"))
+    assert next(lines) == {"n": 1}
+    with pytest.raises(ntapi.ApiError) as caught:
+        next(lines)
+    assert caught.value.code is codes.NETWORK
+
+
+def test_a_line_is_bounded(fault: ntapi.Client) -> None:
+    limit = ntapi.option("maximum_response_size", 100)
+    assert len(list(fault.lines("lines", ntapi.url("count", 1000), limit))) == 1000
+    with pytest.raises(ntapi.ApiError) as caught:
+        list(fault.lines("endless", limit))
+    assert caught.value.code is codes.RESPONSE_TOO_LARGE
+
+
+def test_many_lines_arrive_in_order(fault: ntapi.Client) -> None:
+    found = [value["n"] for value in fault.lines("lines", ntapi.url("count", 20_000))]
+    assert found == list(range(1, 20_001))
+
+
+# Server-sent events
+
+
+def test_events_are_read_however_they_are_cut(fault: ntapi.Client) -> None:
+    for at in range(0, 111, 2):
+        args = ntapi.url("at", at), ntapi.url("token", token())
+        assert list(fault.events("split/events", *args)) == EVENTS, at
+    args = ntapi.url("each", 1), ntapi.url("token", token())
+    assert list(fault.events("split/events", *args)) == EVENTS
+
+
+@pytest.mark.parametrize("end", ["close", "reset", "mid"])
+def test_a_stream_goes_on_where_its_connection_ended(fault: ntapi.Client, end: str) -> None:
+    name = token()
+    with fault.events("events", ntapi.url("token", name), ntapi.url("end", end)) as stream:
+        found = list(stream)
+    assert [event.json["n"] for event in found] == list(range(1, 10))
+    assert [event.last_event_id for event in found] == [str(n) for n in range(1, 10)]
+    headers = [request["header"] for request in seen(fault, name)]
+    assert [header.get("last-event-id") for header in headers] == [None, "3", "6", "9"]
+    assert {header["accept"] for header in headers} == {"text/event-stream"}
+    assert stream.response is not None
+    assert (stream.response.status, stream.response.metrics.retries) == (204, 3)
+
+
+def test_some_answers_end_it(fault: ntapi.Client) -> None:
+    for args, status in [
+        ((ntapi.url("fails", 9), ntapi.url("status", 404)), 404),
+        ((ntapi.url("type", "text/html"),), 200),
+        ((ntapi.url("fails", 9), ntapi.option("maximum_failures", 1)), 503),
+    ]:
+        with pytest.raises(ntapi.ApiError) as caught:
+            list(fault.events("events", ntapi.url("token", token()), *args))
+        assert (caught.value.code, caught.value.http_status) == (codes.HTTP_ERROR, status)
+
+
+def test_what_a_post_began_is_not_gone_on_with(fault: ntapi.Client) -> None:
+    name = token()
+    args = ntapi.url("token", name), ntapi.json({"prompt": "x"})
+    assert len(list(fault.events("events", *args))) == 3
+    assert len(list(fault.events("events", *args, ntapi.option("reconnect")))) == 9
+
+
+def test_a_pause_ends_with_a_close(fault: ntapi.Client) -> None:
+    name = token()
+    events = fault.events("events", ntapi.url("token", name), ntapi.url("retry", 3_600_000))
+    assert [next(events).last_event_id for _ in range(3)] == ["1", "2", "3"]
+    started = time.monotonic()
+    events.close()
+    events.close()
+    assert list(events) == []
+    assert time.monotonic() - started < PATIENCE
+    assert len(seen(fault, name)) == 1
+
+
+def test_an_event_is_a_value() -> None:
+    event = ServerSentEvent("add", '{"a": 1}', "5")
+    assert event.json == {"a": 1}
+    assert event == ServerSentEvent("add", '{"a": 1}', "5")
+    assert event != ServerSentEvent("add", '{"a": 1}', "6")
+    assert event != "add"
+    assert len({event, ServerSentEvent("add", '{"a": 1}', "5")}) == 1
+    assert repr(event) == "ServerSentEvent(type='add', data='{\"a\": 1}', last_event_id='5')"
+    with pytest.raises(ValueError, match="Expecting value"):
+        _ = ServerSentEvent(data="x").json
+
+
+# asyncio
+
+
+def test_asyncio_reads_them_all(servers: dict[str, str], pattern: bytes) -> None:
+    async def main() -> None:
+        async with (
+            ntapi.AsyncClient(servers["nginx"]) as nginx,
+            ntapi.AsyncClient(servers["fault"]) as client,
+        ):
+            async with nginx.stream("pattern-8M.bin") as chunks:
+                assert chunks.status == 200
+                assert chunks.headers["content-length"] == str(len(pattern))
+                assert b"".join([chunk async for chunk in chunks]) == pattern
+            assert [value async for value in client.lines("split/lines")] == LINES
+            each = ntapi.url("each", 1), ntapi.url("token", token())
+            async with client.events("split/events", *each) as events:
+                assert [event async for event in events] == EVENTS
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_reads_many_at_once(servers: dict[str, str]) -> None:
+    async def read(client: ntapi.AsyncClient, end: str) -> list[int]:
+        args = ntapi.url("token", token()), ntapi.url("end", end), ntapi.url("per", 2)
+        return [event.json["n"] async for event in client.events("events", *args)]
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            ends = ["close", "reset", "mid"] * 10
+            found = await asyncio.gather(*(read(client, end) for end in ends))
+        assert found == [list(range(1, 10))] * len(ends)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_an_error_is_raised_where_it_is_met(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            with pytest.raises(ntapi.ApiError, match="404"):
+                async with client.stream("status/404"):
+                    pass
+            lines = client.lines("lines", ntapi.url("bad", 2), ntapi.url("hold", 1))
+            assert await lines.__anext__() == {"n": 1}
+            with pytest.raises(ntapi.ApiError, match="line 2"):
+                await lines.__anext__()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_leaving_the_loop_cancels(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        client = ntapi.AsyncClient(servers["nginx"])
+        async for _ in client.stream("256M.bin"):
+            break
+        gc.collect()
+        assert await client.drain(PATIENCE) == 0
+        async with client.stream("256M.bin") as chunks:
+            await chunks.__anext__()
+        assert chunks.response is not None
+        assert chunks.response.error is not None
+        assert chunks.response.error.code is codes.CANCELLED
+        assert [chunk async for chunk in chunks] == []
+        await client.close()
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_a_wait_may_be_given_up(servers: dict[str, str]) -> None:
+    """Somebody who looks in from time to time: the stream goes on."""
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            args = ntapi.url("pause", 100), ntapi.url("count", 3)
+            found: list[Any] = []
+            async with client.lines("lines", *args) as lines:
+                while len(found) < 3:
+                    try:
+                        found.append(await asyncio.wait_for(lines.__anext__(), 0.02))
+                    except asyncio.TimeoutError:
+                        continue
+                with pytest.raises(StopAsyncIteration):
+                    await lines.__anext__()
+            assert found == [{"n": 1}, {"n": 2}, {"n": 3}]
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_asyncio_a_cancelled_task_leaves_nothing(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+
+            async def read(command: str) -> None:
+                async with client.lines(command, ntapi.url("hold", 1)) as lines:
+                    async for _ in lines:
+                        pass
+
+            for command in ("lines", "stall/before", "stall/after-headers"):
+                task = asyncio.ensure_future(read(command))
+                await asyncio.sleep(0.05)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await client.drain(PATIENCE) == 0
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+# The process
+
+
+MEMORY = """
+import resource, sys, time
+import ntapi
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+with ntapi.Client(sys.argv[1]) as client:
+    def read(size):
+        total = 0
+        with client.stream("zeros", ntapi.url("size", size)) as chunks:
+            for number, chunk in enumerate(chunks):
+                total += len(chunk)
+                if number % 8 == 0:
+                    time.sleep(0.001)
+        assert total == size, total
+    read(1 << 23)
+    before = peak()
+    read(1 << 30)
+    print(peak() - before)
+"""
+
+
+def test_a_large_body_takes_little_memory(servers: dict[str, str]) -> None:
+    """A GB through a slow reader."""
+    grown = int(run_python(MEMORY, servers["fault"]).stdout)
+    assert grown < 4096, f"{grown} KB"
+
+
+def test_a_process_may_end_amid_streams(servers: dict[str, str]) -> None:
+    program = """
+import sys, ntapi
+client = ntapi.Client(sys.argv[1])
+lines = client.lines("lines", ntapi.url("hold", 1))
+events = client.events("events", ntapi.url("hold", 1), ntapi.url("token", "exit"))
+print(next(lines)["n"], next(events).data)
+"""
+    ended = run_python(program, servers["fault"])
+    assert ended.stdout.strip() == '1 {"n":1}'
+    assert ended.stderr == ""
