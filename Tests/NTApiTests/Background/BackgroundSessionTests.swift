@@ -96,10 +96,13 @@ import Testing
         let request = client.request(
             "slow/pattern-8M.bin", args: [.download(to: folder.path + "/f"), .handlers(.all, on: .background)])
         let begun = Log<Bool>()
-        request.setDownloadProgress { if $0.bytes > 0 { begun.append(true) } }
+        request.setDownloadProgress {
+            guard $0.bytes > 0 else { return }
+            request.cancel()
+            begun.append(true)
+        }
         request.resume()
         _ = await begun.first(1)
-        request.cancel()
         await onThread { request.wait() }
         let response = try #require(request.response)
         #expect(response.error?.code == .cancelled && records.isEmpty)
@@ -131,11 +134,14 @@ import Testing
             let client = try client("nginx")
             let running = client.request(
                 "slow/pattern-8M.bin", args: [.download(to: path), .handlers(.all, on: .background), .timeout(7)])
-            running.setDownloadProgress { if $0.bytes > 100_000 { begun.append(true) } }
+            running.setDownloadProgress {
+                guard $0.bytes > 100_000 else { return }
+                client.close()
+                begun.append(true)
+            }
             running.taskDescription = "the pattern"
             running.resume()
             _ = await begun.first(1)
-            client.close()
             await onThread { running.wait() }
             request = running
         }
