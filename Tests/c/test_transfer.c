@@ -451,11 +451,10 @@ static void the_next_piece_follows_when_one_is_freed(void **state) {
     ntapi_event event = next_event(mailbox, NULL);
     assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
     check_ok(ntapi_request_cancel(request));
-    pass(0.1);
-    assert_false(readable(mailbox, 0)); /* the response is the last, so it waits as well */
-    ntapi_data_free(event.data);
+    ntapi_data *lent = event.data; /* nobody who cancels wants to hear more: the response does not wait for it */
     event = next_event(mailbox, NULL);
     assert_int_equal(event.handler, NTAPI_HANDLER_RESPONSE);
+    ntapi_data_free(lent);
     assert_ptr_equal(ntapi_error_code(event.summary.error), NTAPI_CODE_CANCELLED);
     ntapi_response_free(event.response);
     ntapi_request_free(request);

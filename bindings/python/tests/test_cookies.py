@@ -138,7 +138,7 @@ def home(tmp_path: Path, servers: dict[str, str]) -> Home:
     return Home(tmp_path, servers)
 
 
-@pytest.mark.parametrize("kind", ["default", "background"])
+@pytest.mark.parametrize("kind", ["default"])
 def test_are_kept_for_another_process(home: Home, kind: str) -> None:
     assert home.run(kind, "nothing") == "None"
     assert home.files() == []
