@@ -1088,7 +1088,8 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_REDIRECT = 1, /* whether a redirect is followed, and how */
     NTAPI_DECISION_RESPONSE =
         2, /* whether a response is received, now that its head is there, and where its body goes */
-    NTAPI_DECISION_ALL = 3
+    NTAPI_DECISION_CHALLENGE = 4, /* who asks, or whether a certificate is trusted: ntapi_decision_get_challenge */
+    NTAPI_DECISION_ALL = 7
 } ntapi_decision_kind;
 
 /** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
@@ -1285,6 +1286,93 @@ ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
  *  @threads any; from callbacks: yes. Blocks while the file is written.
  *  @since 0.1 */
 ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage);
+
+/** What a decision of kind NTAPI_DECISION_CHALLENGE is about. */
+typedef enum ntapi_challenge {
+    NTAPI_CHALLENGE_NONE = 0,
+    NTAPI_CHALLENGE_SERVER = 1, /* the server wants a user and a password (401) */
+    NTAPI_CHALLENGE_PROXY = 2,  /* the proxy does (407) */
+    NTAPI_CHALLENGE_CERTIFICATE =
+        3 /* the server's certificate cannot be verified: whether it is trusted all the same */
+} ntapi_challenge;
+
+/** What is asked for.
+ *  @param decision the decision.
+ *  @returns the kind of challenge; NTAPI_CHALLENGE_NONE for a decision of another kind.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_challenge ntapi_decision_get_challenge(const ntapi_decision *decision);
+
+/** The host that the request goes to.
+ *  @param decision the decision.
+ *  @returns text, borrowed until decision is freed; NULL for one that is no challenge.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_host(const ntapi_decision *decision);
+
+/** The port that the request goes to.
+ *  @param decision the decision.
+ *  @returns the port; 0 for one that is no challenge.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_decision_port(const ntapi_decision *decision);
+
+/** How an answer would be used: "Basic", which shows the password to whoever listens unless it is https, or "Digest".
+ *  @param decision the decision.
+ *  @returns text, borrowed until decision is freed; NULL when no user is asked for.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_scheme(const ntapi_decision *decision);
+
+/** The part of the server that the credentials are for.
+ *  @param decision the decision.
+ *  @returns text, borrowed until decision is freed; NULL when it is not told.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_realm(const ntapi_decision *decision);
+
+/** How many answers of this request were wrong.
+ *  @param decision the decision.
+ *  @returns the count. After a few the response is received as it is.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_decision_failures(const ntapi_decision *decision);
+
+/** Why a certificate was not accepted; of a proxy's challenge, which proxy asks.
+ *  @param decision the decision.
+ *  @returns text, borrowed until decision is freed; NULL for one that is no challenge.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_reason(const ntapi_decision *decision);
+
+/** A certificate of the chain that the server has shown.
+ *  @param decision the decision.
+ *  @param index from 0, which is the server's own.
+ *  @returns PEM, borrowed until decision is freed; NULL when there is no such certificate.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_decision_certificate(const ntapi_decision *decision, size_t index);
+
+/** Answers a server's or a proxy's challenge: this user asks. If that was wrong, it is asked again.
+ *  @param decision the decision.
+ *  @param user the user, copied; no colon where the scheme is Basic, no control characters.
+ *  @param password the password, copied; no control characters.
+ *  @param for_session whether the client's other requests to the same realm, or proxy, use it, too, until it fails.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE for one that was answered
+ *  before or is no such challenge.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user, const char *password,
+                                           bool for_session);
+
+/** Answers a challenge about a certificate: it is trusted. The request is sent to whoever shows it, and to nobody else.
+ *  @param decision the decision.
+ *  @param for_session whether the client's other requests to the same host and port trust it, too.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT for a wrong handle, or NTAPI_STATUS_INVALID_STATE for one
+ *  that was answered before or is no such challenge.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_trust(ntapi_decision *decision, bool for_session);
 
 /* ---- Client and hooks
  * ------------------------------------------------------------------------------------------------ */

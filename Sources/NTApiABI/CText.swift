@@ -62,9 +62,11 @@ class TextLender: @unchecked Sendable {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case token, version, identifier, description, curlCommand, option, message, jsonText, method, url, prefixText, file
+    case host, scheme, realm, token, version, identifier, description, curlCommand, option, message, jsonText, method,
+        url, prefixText, file
     case resumeData, noBytes
     case header(String)
+    case certificate(Int)
     case headerName(Int)
     case headerValue(Int)
     /// One whose source may change: what is lent once stays as it is.

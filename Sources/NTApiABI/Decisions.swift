@@ -80,6 +80,76 @@ public func ntapi_decision_download(_ decision: OpaquePointer!, _ path: UnsafePo
     return answer(decision) { $0.decision.becomeDownload(to: path) }
 }
 
+@_cdecl("ntapi_decision_get_challenge") @implementation
+public func ntapi_decision_get_challenge(_ decision: OpaquePointer!) -> ntapi_challenge {
+    switch get(decision)?.decision.challenge?.kind {
+    case nil: NTAPI_CHALLENGE_NONE
+    case .server?: NTAPI_CHALLENGE_SERVER
+    case .proxy?: NTAPI_CHALLENGE_PROXY
+    case .certificate?: NTAPI_CHALLENGE_CERTIFICATE
+    }
+}
+
+@_cdecl("ntapi_decision_host") @implementation
+public func ntapi_decision_host(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
+    challengeText(decision, .host) { $0.host }
+}
+
+@_cdecl("ntapi_decision_port") @implementation
+public func ntapi_decision_port(_ decision: OpaquePointer!) -> CInt {
+    CInt(clamping: get(decision)?.decision.challenge?.port ?? 0)
+}
+
+@_cdecl("ntapi_decision_scheme") @implementation
+public func ntapi_decision_scheme(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
+    challengeText(decision, .scheme) { $0.scheme.isEmpty ? nil : $0.scheme }
+}
+
+@_cdecl("ntapi_decision_realm") @implementation
+public func ntapi_decision_realm(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
+    challengeText(decision, .realm) { $0.realm }
+}
+
+@_cdecl("ntapi_decision_failures") @implementation
+public func ntapi_decision_failures(_ decision: OpaquePointer!) -> CInt {
+    CInt(clamping: get(decision)?.decision.challenge?.failures ?? 0)
+}
+
+@_cdecl("ntapi_decision_reason") @implementation
+public func ntapi_decision_reason(_ decision: OpaquePointer!) -> UnsafePointer<CChar>! {
+    challengeText(decision, .message) { $0.reason }
+}
+
+@_cdecl("ntapi_decision_certificate") @implementation
+public func ntapi_decision_certificate(_ decision: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    challengeText(decision, .certificate(index)) {
+        $0.certificates.indices.contains(index) ? $0.certificates[index] : nil
+    }
+}
+
+@_cdecl("ntapi_decision_use_credential") @implementation
+public func ntapi_decision_use_credential(
+    _ decision: OpaquePointer!, _ user: UnsafePointer<CChar>!, _ password: UnsafePointer<CChar>!,
+    _ for_session: Bool
+) -> ntapi_status {
+    guard let user = String(c: user), let password = String(c: password), let box = get(decision),
+        box.decision.allows(user: user, password: password)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return answer(decision) { $0.decision.use(user: user, password: password, forSession: for_session) }
+}
+
+@_cdecl("ntapi_decision_trust") @implementation
+public func ntapi_decision_trust(_ decision: OpaquePointer!, _ for_session: Bool) -> ntapi_status {
+    answer(decision) { $0.decision.trust(forSession: for_session) }
+}
+
+private func challengeText(
+    _ decision: OpaquePointer?, _ name: LentText, _ text: (AuthenticationChallenge) -> String?
+) -> UnsafePointer<CChar>? {
+    guard let box = get(decision), let challenge = box.decision.challenge else { return nil }
+    return box.text(name) { text(challenge) }
+}
+
 private func get(_ decision: OpaquePointer?) -> DecisionBox? { Handles.get(decision, DecisionBox.self) }
 
 private func answer(_ decision: OpaquePointer?, _ body: (DecisionBox) -> Bool) -> ntapi_status {

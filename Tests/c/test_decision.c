@@ -74,7 +74,7 @@ static void each_kind_is_asked_once(void **state) {
     ntapi_response_data(response, &length);
     assert_int_equal(length, 500);
     assert_int_equal(judge.calls, 2);
-    assert_int_equal(judge.kinds, NTAPI_DECISION_ALL);
+    assert_int_equal(judge.kinds, NTAPI_DECISION_REDIRECT | NTAPI_DECISION_RESPONSE);
     ntapi_response_free(response);
 }
 

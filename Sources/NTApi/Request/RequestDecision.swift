@@ -119,6 +119,11 @@ public final class RequestDecision: Sendable {
         return answer(.credential(credential, forSession: forSession))
     }
 
+    /// Whether such a user can be answered with, if it is a user that is asked for.
+    package func allows(user: String, password: String) -> Bool {
+        challenge?.allows(UserCredential(user: user, password: password)) ?? true
+    }
+
     /// Of a challenge about a certificate: this one is trusted. The request is sent to whoever shows it, and to nobody else.
     ///
     /// - Parameter forSession: the client's other requests to the same host and port trust it, too, without asking.

@@ -278,8 +278,11 @@ import Testing
 
     /// One that waits in the queue of its server gives up its place, and gets one again.
     @Test func aQueuedRequestIsSuspended() async throws {
-        let client = try TestClient.of("nginx")
-        client.defaults["maximumConnectionsPerHost"] = 1
+        // A limit of its own: a request that waits for a narrower one holds up those behind it.
+        var configuration = SessionConfiguration.ephemeral
+        configuration.maximumConnectionsPerHost = 1
+        let client = APIClient(baseURL: try TestServers.url("nginx"), configuration: configuration)
+        client.defaults["proxy"] = ""
         let (moved, responses) = (Signal(), Log<APIResponse>())
         let first = client.request("slow/256M.bin", args: [.responseThread(.background)])
         first.setDataHandler { _ in moved.set() }

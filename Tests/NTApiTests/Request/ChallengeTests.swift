@@ -79,8 +79,11 @@ import Testing
         #expect(await same.response("auth/small.json").status == 401 && same.asked.count == 2)
         let count = Lock(0)
         let others = try Client.asking("nginx") { decision in
-            decision.use(user: "user", password: "\(count.withLock { $0 += 1
-return $0 })")
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            decision.use(user: "user", password: "\(number)")
         }
         #expect(await others.response("auth/small.json").status == 401)
         #expect(others.asked.count == RequestChallenges.maximumFailures + 1)
@@ -219,6 +222,14 @@ return $0 })")
         wrong.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
         #expect(await wrong.response("echo").error != nil)
         #expect(wrong.asked.count == RequestChallenges.maximumFailures + 1)
+    }
+
+    @Test(arguments: ["fault", "fault_tls"]) func aCallerThatWaits(_ server: String) async throws {
+        let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
+        let client = try Client.asking(server) { $0.use(user: words[0], password: words[1]) }
+        client.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
+        let response = await onThread { client.perform("echo") }
+        #expect(response.error == nil, "\(response.error as Any)")
     }
 
     // MARK: Certificates

@@ -15,10 +15,11 @@ from __future__ import annotations
 from . import arg, codes
 from ._arg import Arg
 from ._authenticator import Authenticator, Refresh, Token
-from ._decision import Decision
+from ._decision import Challenge, Decision
 from ._defaults import defaults
 from ._enums import (
     CachePolicy,
+    ChallengeKind,
     Clock,
     DecisionKind,
     ErrorDomain,
@@ -97,6 +98,8 @@ __all__ = [
     "AsyncStream",
     "Authenticator",
     "CachePolicy",
+    "Challenge",
+    "ChallengeKind",
     "Client",
     "Clock",
     "Cookie",

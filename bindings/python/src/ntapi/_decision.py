@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ._enums import DecisionKind, Status
+from ._arg_list import c_text
+from ._enums import ChallengeKind, DecisionKind, Status
 from ._handles import Handle
 from ._hooks import HTTPRequest
 from ._library import lib
@@ -15,6 +16,52 @@ if TYPE_CHECKING:
 
     from ._aliases import Path
     from ._request import Request
+
+
+class Challenge:
+    """What a server or a proxy asks for before it goes on."""
+
+    __slots__ = ("certificates", "failures", "host", "kind", "port", "realm", "reason", "scheme")
+
+    kind: ChallengeKind
+    """Who asks for what."""
+    host: str
+    """The host that the request goes to."""
+    port: int
+    """The port that it goes to."""
+    scheme: Optional[str]
+    """How an answer would be used: "Basic", which shows the password to whoever listens unless it
+    is https, or "Digest". None for a certificate.
+    """
+    realm: Optional[str]
+    """The part of the server that it is for; None when it is not told."""
+    failures: int
+    """How many answers of this request were wrong."""
+    reason: str
+    """Why a certificate was not accepted; of a proxy's challenge, which proxy asks."""
+    certificates: list[str]
+    """The chain that the server has shown, in PEM, its own certificate first."""
+
+    def __init__(self, pointer: Optional[int]) -> None:
+        """Of a C decision."""
+
+        def text(value: Optional[bytes]) -> Optional[str]:
+            return None if value is None else value.decode("utf-8", "replace")
+
+        self.kind = ChallengeKind(lib.ntapi_decision_get_challenge(pointer))
+        self.host = text(lib.ntapi_decision_host(pointer)) or ""
+        self.port = lib.ntapi_decision_port(pointer)
+        self.scheme = text(lib.ntapi_decision_scheme(pointer))
+        self.realm = text(lib.ntapi_decision_realm(pointer))
+        self.failures = lib.ntapi_decision_failures(pointer)
+        self.reason = text(lib.ntapi_decision_reason(pointer)) or ""
+        self.certificates = []
+        while pem := lib.ntapi_decision_certificate(pointer, len(self.certificates)):
+            self.certificates.append(pem.decode("ascii", "replace"))
+
+    def __repr__(self) -> str:
+        realm = "" if self.realm is None else f", realm {self.realm!r}"
+        return f"<ntapi.Challenge {self.kind.name} of {self.host}:{self.port}{realm}>"
 
 
 class Decision:
@@ -54,8 +101,15 @@ class Decision:
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
         return HTTPRequest(pointer) if pointer else None
 
+    @property
+    def challenge(self) -> Optional[Challenge]:
+        """Of a challenge: what is asked for. None for other kinds."""
+        pointer = self._handle.pointer
+        return Challenge(pointer) if self.kind is DecisionKind.CHALLENGE else None
+
     def proceed(self) -> bool:
-        """Answers: the redirect is followed, the response is received.
+        """Answers: the redirect is followed, the response is received, who asks is not told, and
+        a certificate that cannot be verified is not trusted.
 
         This and the other answers return False when there was one before, or it does not answer
         this kind.
@@ -76,6 +130,27 @@ class Decision:
         """Answers a response: its body is written to a file, as with the arg `download`."""
         name = os.fsencode(path)
         return bool(lib.ntapi_decision_download(self._handle.pointer, name) == Status.OK)
+
+    def use(self, user: str, password: str, *, for_session: bool = False) -> bool:
+        """Answers a server's or a proxy's challenge: this user asks. If that was wrong, it is asked
+        again, with one failure more.
+
+        With `for_session` the client's other requests to the same realm, or proxy, use it, too,
+        until it fails. False also for control characters, and for a colon in the user where the
+        scheme is Basic.
+        """
+        texts = c_text(user), c_text(password)
+        pointer = self._handle.pointer
+        status = lib.ntapi_decision_use_credential(pointer, *texts, for_session)
+        return bool(status == Status.OK)
+
+    def trust(self, *, for_session: bool = False) -> bool:
+        """Answers a challenge about a certificate: it is trusted. The request is sent to whoever
+        shows it, and to nobody else.
+
+        With `for_session` the client's other requests to the same host and port trust it, too.
+        """
+        return bool(lib.ntapi_decision_trust(self._handle.pointer, for_session) == Status.OK)
 
     def __repr__(self) -> str:
         return f"<ntapi.Decision {self.kind.name} {self.status}>"

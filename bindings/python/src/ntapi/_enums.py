@@ -41,7 +41,20 @@ class DecisionKind(enum.IntFlag):
     """Whether a redirect is followed, and how."""
     RESPONSE = 2
     """Whether a response is received, now that its head is there, and where its body goes."""
-    ALL = 3
+    CHALLENGE = 4
+    """Who asks, or whether a certificate is trusted: see `Decision.challenge`."""
+    ALL = 7
+
+
+class ChallengeKind(enum.Enum):
+    """What a challenge is about."""
+
+    SERVER = 1
+    """The server wants a user and a password (401)."""
+    PROXY = 2
+    """The proxy does (407)."""
+    CERTIFICATE = 3
+    """The server's certificate cannot be verified: whether it is trusted all the same."""
 
 
 class Content(enum.IntFlag):

@@ -333,6 +333,16 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
     "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
+    "ntapi_decision_get_challenge": (c_int, (c_void_p,)),
+    "ntapi_decision_host": (c_char_p, (c_void_p,)),
+    "ntapi_decision_port": (c_int, (c_void_p,)),
+    "ntapi_decision_scheme": (c_char_p, (c_void_p,)),
+    "ntapi_decision_realm": (c_char_p, (c_void_p,)),
+    "ntapi_decision_failures": (c_int, (c_void_p,)),
+    "ntapi_decision_reason": (c_char_p, (c_void_p,)),
+    "ntapi_decision_certificate": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_bool)),
+    "ntapi_decision_trust": (c_int, (c_void_p, c_bool)),
     "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
@@ -353,5 +363,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_acknowledge"
+LATEST = "ntapi_decision_trust"
 """The function that was added last."""
