@@ -12,10 +12,10 @@ import signal
 import sys
 import threading
 
-from weather_app import api, extras
+from weather_app import api, extras, live
 from weather_app.handler import WeatherServer
 
-ROUTE_MODULES = (api, extras)
+ROUTE_MODULES = (api, extras, live)
 """Their import registers the routes."""
 
 
