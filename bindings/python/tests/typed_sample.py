@@ -69,6 +69,18 @@ def blocking() -> None:
         assert_type(request.wait(1), bool)
         assert_type(ntapi.run(1), bool)
 
+        with client.stream("x", ntapi.timeout(5)) as chunks:
+            assert_type(chunks, ntapi.Stream[bytes])
+            assert_type(chunks.status, int)
+            assert_type(chunks.headers, ntapi.Headers)
+            assert_type(next(chunks), bytes)
+            assert_type(chunks.response, Optional[ntapi.Response])
+        for value in client.lines("x"):
+            assert_type(value, Any)
+        for event in client.events("x", ntapi.option("reconnect", False)):
+            assert_type(event, ntapi.ServerSentEvent)
+            assert_type(event.data, str)
+
 
 async def asynchronous() -> None:
     async with ntapi.AsyncClient() as client:
@@ -76,3 +88,7 @@ async def asynchronous() -> None:
         assert_type(await client.send("x", ntapi.json({})), ntapi.Response)
         assert_type(await client.send("x", data_handler=print), ntapi.Response)
         assert_type(await client.drain(1), int)
+        async with client.events("x") as events:
+            assert_type(events, ntapi.AsyncStream[ntapi.ServerSentEvent])
+            async for event in events:
+                assert_type(event.last_event_id, str)
