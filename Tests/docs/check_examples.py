@@ -49,9 +49,12 @@ def weather_server() -> Iterator[str]:
 def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: str) -> str:
     """Runs one example; what is wrong with it, or an empty text."""
     environment = {**os.environ, **tools.environment, "NTAPI_TEST_WEATHER": url}
+    # What an example writes, it writes where it is run.
+    folder = tempfile.TemporaryDirectory()
     try:
         done = subprocess.run(
             [*command, url],
+            cwd=folder.name,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -61,6 +64,8 @@ def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: 
         )
     except subprocess.TimeoutExpired:
         return f"still running after {PATIENCE} seconds"
+    finally:
+        folder.cleanup()
     printed = done.stdout.replace(url, SHOWN_URL)
     if done.returncode != 0:
         return f"exit code {done.returncode}\n{printed}{done.stderr}"
