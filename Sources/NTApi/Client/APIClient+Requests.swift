@@ -73,7 +73,7 @@ extension APIClient {
             command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
-        return await withTaskCancellationHandler {
+        let response = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 // A task that is cancelled already has ended the request before it had a handler to call.
                 guard request.setHandler({ continuation.resume(returning: $0) }) else {
@@ -84,6 +84,9 @@ extension APIClient {
         } onCancel: {
             request.cancel()
         }
+        // The runtime orders what came before the resumption, but ThreadSanitizer does not see how: a lock it does see.
+        request.shared.withLock { _ in }
+        return response
     }
 
     /// Sends a request and awaits its response. Cancelling the task cancels the request.
