@@ -16,6 +16,7 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var isClosed = false
         var authenticator: Authenticator?
+        var clock: ManualClock?
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
@@ -39,6 +40,7 @@ open class APIClient: @unchecked Sendable {
 
     private let ownHooks: Atomic<Int>
     private let hasAuthenticator = Atomic<Bool>(false)
+    private let hasClock = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
@@ -136,6 +138,20 @@ open class APIClient: @unchecked Sendable {
             // What is replaced may run the user's code as it goes, so it must outlive the lock.
             let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
             hasAuthenticator.store(newValue != nil, ordering: .releasing)
+            if let clock { newValue?.clock = clock }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// A test's clock by which requests wait in place of the system's; nil, as at first, is that. For requests begun from now on.
+    ///
+    /// The client's authenticator goes by it, too.
+    public var clock: ManualClock? {
+        get { hasClock.load(ordering: .acquiring) ? state.withLock { $0.clock } : nil }
+        set {
+            let replaced = state.withLock { state in exchange(&state.clock, with: newValue) }
+            hasClock.store(newValue != nil, ordering: .releasing)
+            authenticatorIfAny?.clock = newValue
             withExtendedLifetime(replaced) {}
         }
     }

@@ -23,9 +23,9 @@ extension APIRequest {
             let action = shared.machine.resume()
             switch action {
             case .start:
-                shared.journey.begin(http)
+                shared.journey.begin(http, clock)
                 shared.transport = transport
-            case .releaseExchange, .nothing: shared.goOn()
+            case .releaseExchange, .nothing: shared.goOn(clock.now)
             case .tooLate: break
             }
             return action
@@ -56,7 +56,7 @@ extension APIRequest {
         guard generation == Fork.generation else { return false }
         let action = shared.withLock { shared in
             let action = shared.machine.suspend()
-            if action != .tooLate { shared.suspendedAt = .now() }
+            if action != .tooLate { shared.suspendedAt = clock.now }
             return action
         }
         if action == .holdExchange { change(.hold(.suspended)) }
@@ -89,7 +89,7 @@ extension APIRequest {
             dismissDecision()
         case .end:
             runtime.requests.insert(self)
-            shared.withLock { $0.journey.begin(nil) }
+            shared.withLock { $0.journey.begin(nil, clock) }
             onWorker { deliveries in
                 self.giveUpFound()
                 self.finish(self.journeyEnd(error: .cancelled), deliveries)
@@ -129,8 +129,8 @@ extension APIRequest {
 
 extension APIRequest.Shared {
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.
-    fileprivate mutating func goOn() {
-        let pause = MonotonicTime.now().seconds(since: suspendedAt)
+    fileprivate mutating func goOn(_ now: MonotonicTime) {
+        let pause = now.seconds(since: suspendedAt)
         journey.deadline = journey.deadline.advanced(bySeconds: pause)
     }
 }

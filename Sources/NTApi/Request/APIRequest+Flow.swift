@@ -35,7 +35,7 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: http, priority: shared.priority, deadline: shared.journey.deadline,
+                request: http, priority: shared.priority, deadline: clock.onSystemClock(shared.journey.deadline),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)
@@ -101,7 +101,7 @@ extension APIRequest: ExchangeObserver {
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.setCounts(result.metrics)
-            var content = ResponseContent(journey: shared.journey, result: result)
+            var content = ResponseContent(journey: shared.journey, result: result, clock.now)
             content.json = answer.json
             shared.content = ResponseContent.Box(content)
             return shared.machine.ended(successfully: true)
@@ -208,7 +208,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     func journeyEnd(error: APIError) -> ResponseContent {
-        ResponseContent(journey: shared.withLock { $0.journey }, error: error)
+        ResponseContent(journey: shared.withLock { $0.journey }, error: error, clock.now)
     }
 
     func finishCancelled(_ deliveries: DeliveryBatch) {
@@ -223,7 +223,7 @@ extension APIRequest: ExchangeObserver {
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
-                content = ResponseContent(journey: shared.journey, error: .cancelled)
+                content = ResponseContent(journey: shared.journey, error: .cancelled, clock.now)
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)

@@ -48,7 +48,7 @@ extension APIRequest {
         if let failure = stream.failure {
             result.error = failure
         } else {
-            switch stream.ended(result.head, result.error) {
+            switch stream.ended(result.head, result.error, calendar: clock.calendarSeconds) {
             case .finish: return false
             case .connectAgain(let seconds):
                 guard !pause(seconds, after: result, deliveries) else { return true }
@@ -69,7 +69,7 @@ extension APIRequest {
 
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        let moment = MonotonicTime.now().advanced(bySeconds: seconds)
+        let moment = clock.now.advanced(bySeconds: seconds)
         let (isCancelled, isInTime) = shared.withLock { shared in
             let isInTime = moment < shared.journey.deadline
             guard !shared.machine.isCancelled, isInTime else { return (shared.machine.isCancelled, isInTime) }
@@ -84,8 +84,13 @@ extension APIRequest {
             return true
         }
         logPause(seconds, after: result)
-        let timer = runtime.engine.schedule(at: moment) { self.onWorker { self.connectAgain($0) } }
-        shared.withLock { $0.pause?.timer = timer }
+        let timer = clock.schedule(.pause, at: moment) { self.onWorker { self.connectAgain($0) } }
+        // A cancel meanwhile has found no timer to call off.
+        let isPaused = shared.withLock { shared in
+            shared.pause?.timer = timer
+            return shared.pause != nil
+        }
+        if !isPaused { timer.cancel() }
         return true
     }
 
@@ -106,14 +111,14 @@ extension APIRequest {
     /// The request was cancelled: it waits for no other connection.
     func dismissPause() {
         guard let pause = shared.withLock({ $0.pause.take() }) else { return }
-        if let timer = pause.timer { runtime.engine.cancel(timer) }
+        pause.timer?.cancel()
         onWorker { self.finishCancelled($0) }
     }
 }
 
 /// The time between two connections of a stream.
 struct StreamPause: Sendable {
-    var timer: EngineTimer?
+    var timer: ScheduledJob?
 }
 
 extension APIRequest.Handlers {

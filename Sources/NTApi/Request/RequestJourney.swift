@@ -25,9 +25,9 @@ struct RequestJourney: Sendable {
     /// What is sent now: the built request, or what a redirect made of it.
     var current: HTTPRequest?
 
-    mutating func begin(_ request: HTTPRequest?) {
-        startTime = wallClockSeconds()
-        started = .now()
+    mutating func begin(_ request: HTTPRequest?, _ clock: any WaitingClock) {
+        startTime = clock.calendarSeconds
+        started = clock.now
         current = request
         if let total = request?.settings.timeouts.total { deadline = started.advanced(bySeconds: total) }
     }

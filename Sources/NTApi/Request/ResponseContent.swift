@@ -25,13 +25,13 @@ struct ResponseContent: Sendable {
     }
 
     /// A request that never got an answer.
-    init(journey: RequestJourney, error: APIError) {
-        self.init(journey: journey)
+    init(journey: RequestJourney, error: APIError, _ now: MonotonicTime) {
+        self.init(journey, now)
         self.error = error
     }
 
-    init(journey: RequestJourney, result: ExchangeResult) {
-        self.init(journey: journey)
+    init(journey: RequestJourney, result: ExchangeResult, _ now: MonotonicTime) {
+        self.init(journey, now)
         if let head = result.head {
             status = head.status
             headers = head.headers
@@ -41,9 +41,9 @@ struct ResponseContent: Sendable {
         metrics.add(result.metrics)
     }
 
-    private init(journey: RequestJourney) {
+    private init(_ journey: RequestJourney, _ now: MonotonicTime) {
         startTime = journey.startTime
-        elapsed = MonotonicTime.now().seconds(since: journey.started)
+        elapsed = now.seconds(since: journey.started)
         endTime = startTime + elapsed
         url = journey.current?.url ?? ""
         metrics.queued = journey.queued

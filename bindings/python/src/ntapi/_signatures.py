@@ -359,9 +359,17 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_decline": (c_int, (c_void_p,)),
     "ntapi_refresh_free": (None, (c_void_p,)),
+    "ntapi_manual_clock_create": (c_void_p, (c_double,)),
+    "ntapi_manual_clock_free": (None, (c_void_p,)),
+    "ntapi_client_set_clock": (c_int, (c_void_p, c_void_p)),
+    "ntapi_manual_clock_advance": (c_int, (c_void_p, c_double)),
+    "ntapi_manual_clock_elapsed": (c_double, (c_void_p,)),
+    "ntapi_manual_clock_sleepers": (c_size_t, (c_void_p,)),
+    "ntapi_manual_clock_next_wake": (c_double, (c_void_p,)),
+    "ntapi_manual_clock_wait_for_sleepers": (c_int, (c_void_p, c_size_t, c_double)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_decision_trust"
+LATEST = "ntapi_manual_clock_wait_for_sleepers"
 """The function that was added last."""
