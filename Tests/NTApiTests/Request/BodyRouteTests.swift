@@ -390,6 +390,7 @@ import Testing
         let folder = try temporaryFolder()
         let client = try TestClient.of("nginx")
         let response = await onThread { client.perform("pattern-8M.bin", args: [.download(to: "\(folder)/a.bin")]) }
-        #expect(response.error == nil && entries(of: folder) == ["a.bin"])
+        #expect(response.error == nil, "\(response.metrics)")
+        #expect(entries(of: folder) == ["a.bin"])
     }
 }
