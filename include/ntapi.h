@@ -77,6 +77,11 @@ typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
 typedef struct ntapi_manual_clock ntapi_manual_clock;
+typedef struct ntapi_stub ntapi_stub;
+typedef struct ntapi_stub_rule ntapi_stub_rule;
+typedef struct ntapi_stub_answer ntapi_stub_answer;
+typedef struct ntapi_stub_request ntapi_stub_request;
+typedef struct ntapi_recorder ntapi_recorder;
 
 /** Ends the life of a callback's user data. Runs exactly once, on any thread. */
 typedef void (*ntapi_destroy_fn)(void *user_data);
@@ -128,6 +133,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
 #define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
 #define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
+#define NTAPI_CODE_NO_STUB ntapi_code_register("no stub")
 #define NTAPI_CODE_GENERIC ntapi_code_register("generic")
 
 /** Makes an error, for a hook to return.
@@ -2448,9 +2454,9 @@ ntapi_json *ntapi_json_from_jansson(const struct json_t *tree);
  * -------------------------------------------------------------------------------------------------- */
 /*
  * A manual clock stands still until it is advanced, so that a test waits for nothing. By it go the waits of the library
- * itself: between the attempts of a request and the connections of a stream of events, and the timeouts of credentials
- * and decisions. What watches a socket goes by the system's time. A clock belongs to the process that made it: a forked
- * child makes one of its own.
+ * itself: between the attempts of a request and the connections of a stream of events, the delays of a stub, the
+ * timeouts of a request that a stub answers, and those of credentials and decisions. What watches a socket goes by the
+ * system's time. A clock belongs to the process that made it: a forked child makes one of its own.
  */
 
 /** Makes a clock that stands still. It may serve several clients.
@@ -2514,6 +2520,360 @@ double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
+
+/* ---- Stubs
+ * ------------------------------------------------------------------------------------------------------------- */
+/*
+ * A stub answers a client's requests in memory, in place of the network: for tests. All the rest is as with a server:
+ * hooks, redirects, errors, downloads, streams, progress. No byte leaves the process. What libcurl does is not there:
+ * cookies, Digest, proxies, TLS, decompression, HTTP/2.
+ *
+ * A rule says which requests are meant, and what they are answered with. Answers are given in the order in which they
+ * were added; the last is given again and again, unless ntapi_stub_rule_use_up says otherwise. Of several rules that
+ * match, the one that was added last answers. A request that none matches fails with NTAPI_CODE_NO_STUB, and the
+ * message names those that come near.
+ */
+
+/** What goes wrong in the place of an answer, or in the middle of one. */
+typedef enum ntapi_stub_fault {
+    NTAPI_STUB_FAULT_NONE = 0,
+    NTAPI_STUB_FAULT_NO_CONNECTION = 1,         /* nobody listens: NTAPI_CODE_NETWORK */
+    NTAPI_STUB_FAULT_NO_INTERNET = 2,           /* the machine is offline: NTAPI_CODE_NO_INTERNET */
+    NTAPI_STUB_FAULT_UNKNOWN_HOST = 3,          /* the name is not found: NTAPI_CODE_NETWORK */
+    NTAPI_STUB_FAULT_UNTRUSTED_CERTIFICATE = 4, /* NTAPI_CODE_TLS */
+    NTAPI_STUB_FAULT_TIMEOUT = 5,               /* the idle clock has run out, at once: NTAPI_CODE_TIMEOUT */
+    NTAPI_STUB_FAULT_SILENCE = 6,               /* nothing comes: the request's own timeouts run out */
+    NTAPI_STUB_FAULT_CONNECTION_LOST = 7        /* the connection breaks: NTAPI_CODE_NETWORK */
+} ntapi_stub_fault;
+
+/** Whether a request is meant; called on a background worker, and may block.
+ *  @param user_data as registered.
+ *  @param request the request, borrowed for the call. */
+typedef bool (*ntapi_stub_match_fn)(void *user_data, const ntapi_stub_request *request);
+
+/** Makes an answer; called on a background worker, and may block.
+ *  @param user_data as registered.
+ *  @param request the request, borrowed for the call.
+ *  @returns the answer, which the library takes; NULL is 200 without a body. */
+typedef ntapi_stub_answer *(*ntapi_stub_answer_fn)(void *user_data, const ntapi_stub_request *request);
+
+/** Makes a stub without rules. It may serve several clients.
+ *  @returns the stub, new.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_stub *ntapi_stub_create(void);
+
+/** Makes a stub that gives again what was recorded, in whichever language that was (see ntapi_recorder).
+ *  A request is expected with the same method, URL and body; what was redacted may be anything, and headers are not
+ *  compared. Of several that were the same, the answers come in the order of the recording.
+ *  @param path the file, borrowed for the call.
+ *  @param any_origin whether scheme, host and port of the URLs do not matter.
+ *  @param repeats_last whether the last answer to a request is given again and again; otherwise one more than there
+ *  were recorded is an error.
+ *  @param error receives the reason, new, when there is one: which exchange of the file is wrong, and what; may be
+ *  NULL.
+ *  @returns the stub, new; NULL when the file is no recording.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_stub *ntapi_stub_open_recording(const char *path, bool any_origin, bool repeats_last, ntapi_error **error);
+
+/** Frees a handle to a stub; its clients keep it.
+ *  @param stub takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_stub_free(ntapi_stub *stub);
+
+/** Lets a stub answer a client's requests in place of the network. For requests begun from now on.
+ *  @param client the client.
+ *  @param stub the stub, kept by the client; NULL is the network.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_stub(ntapi_client *client, ntapi_stub *stub);
+
+/** Adds a rule, which answers 200 without a body until it is told otherwise.
+ *  @param stub the stub.
+ *  @param method the method, copied; NULL is any.
+ *  @param url copied. "/notes" is the path, of any server; without the first slash the end of it;
+ *  with "https://..." before, the server counts, too. A star is any characters within a segment of the path or a value
+ *  of the query, two at the end of the path whatever follows. After a ?, pairs that have to be there. NULL is any.
+ *  @returns the rule, new: a handle only, the stub keeps it.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_stub_rule *ntapi_stub_on(ntapi_stub *stub, const char *method, const char *url);
+
+/** Frees a handle to a rule; its stub keeps it.
+ *  @param rule takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_stub_rule_free(ntapi_stub_rule *rule);
+
+/** Expects a body that is equal JSON, in place of what was expected of the body before.
+ *  @param rule the rule.
+ *  @param json the value, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_body_json(ntapi_stub_rule *rule, const ntapi_json *json);
+
+/** Expects a body with a text somewhere in it, in place of what was expected of the body before.
+ *  @param rule the rule.
+ *  @param text copied.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_body_contains(ntapi_stub_rule *rule, const char *text);
+
+/** Asks a function, too, whether a request is meant.
+ *  @param rule the rule.
+ *  @param match asked with all the rest being right.
+ *  @param user_data given to match.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_match(ntapi_stub_rule *rule, ntapi_stub_match_fn match, void *user_data,
+                                   ntapi_destroy_fn destroy);
+
+/** Adds an answer, for one request.
+ *  @param rule the rule.
+ *  @param answer copied.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT, also for a status that no response has.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_answer(ntapi_stub_rule *rule, const ntapi_stub_answer *answer);
+
+/** Adds an answer that is made when it is wanted.
+ *  @param rule the rule.
+ *  @param answer makes it.
+ *  @param user_data given to answer.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_answer_with(ntapi_stub_rule *rule, ntapi_stub_answer_fn answer, void *user_data,
+                                         ntapi_destroy_fn destroy);
+
+/** Says that the rule matches no more requests than it has answers.
+ *  @param rule the rule.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_rule_use_up(ntapi_stub_rule *rule);
+
+/** How many requests the rule has matched.
+ *  @param rule the rule.
+ *  @returns their number.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_stub_rule_call_count(const ntapi_stub_rule *rule);
+
+/** Makes an answer without headers and body.
+ *  @param status from 200 to 999.
+ *  @returns the answer, new; NULL for another status.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_stub_answer *ntapi_stub_answer_create(int status);
+
+/** Frees an answer.
+ *  @param answer takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_stub_answer_free(ntapi_stub_answer *answer);
+
+/** Adds a header. Content-Length comes by itself.
+ *  @param answer the answer.
+ *  @param name copied.
+ *  @param value copied.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_add_header(ntapi_stub_answer *answer, const char *name, const char *value);
+
+/** Sets the body.
+ *  @param answer the answer.
+ *  @param bytes the bytes, copied; NULL only when length is 0.
+ *  @param length how many.
+ *  @param content_type the Content-Type where no header says it, copied; NULL is none.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_data(ntapi_stub_answer *answer, const void *bytes, size_t length,
+                                    const char *content_type);
+
+/** Sets the body to JSON, as application/json where no header says otherwise.
+ *  @param answer the answer.
+ *  @param json the value, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_json(ntapi_stub_answer *answer, const ntapi_json *json);
+
+/** Lets the answer take its time.
+ *  @param answer the answer.
+ *  @param seconds of the client's clock before the answer; 0 or more.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_delay(ntapi_stub_answer *answer, double seconds);
+
+/** Lets the body come in pieces.
+ *  @param answer the answer.
+ *  @param size the most bytes of a piece; 0 is no limit.
+ *  @param seconds of the client's clock before each piece but the first; 0 or more.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_pieces(ntapi_stub_answer *answer, size_t size, double seconds);
+
+/** Lets something go wrong.
+ *  @param answer the answer.
+ *  @param fault what.
+ *  @param after of NTAPI_STUB_FAULT_CONNECTION_LOST: how many bytes of the body come before it; negative is in the
+ * place of the answer.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_answer_set_fault(ntapi_stub_answer *answer, ntapi_stub_fault fault, int64_t after);
+
+/** How many requests came, those that no rule has matched, too.
+ *  @param stub the stub.
+ *  @returns their number.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_stub_request_count(const ntapi_stub *stub);
+
+/** A request that came.
+ *  @param stub the stub.
+ *  @param index from 0, in the order in which they came.
+ *  @returns the request, new; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
+
+/** Frees a request that came.
+ *  @param request takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_stub_request_free(ntapi_stub_request *request);
+
+/** The method of a request that came.
+ *  @param request the request.
+ *  @returns text, borrowed until the request is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_stub_request_method(const ntapi_stub_request *request);
+
+/** The URL of a request that came.
+ *  @param request the request.
+ *  @returns text, borrowed until the request is freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_stub_request_url(const ntapi_stub_request *request);
+
+/** How many headers the request has, but for what libcurl adds: Host, Content-Length, cookies.
+ *  @param request the request.
+ *  @returns their number, repeats counted.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_stub_request_header_count(const ntapi_stub_request *request);
+
+/** The name of a header, as it was written.
+ *  @param request the request.
+ *  @param index from 0.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_stub_request_header_name(const ntapi_stub_request *request, size_t index);
+
+/** The value of a header.
+ *  @param request the request.
+ *  @param index from 0.
+ *  @returns text, borrowed until the request is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_stub_request_header_value(const ntapi_stub_request *request, size_t index);
+
+/** The body of a request that came.
+ *  @param request the request.
+ *  @param length receives the number of bytes; may be NULL.
+ *  @returns the bytes, borrowed until the request is freed; a NUL follows them.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_stub_request_body(const ntapi_stub_request *request, size_t *length);
+
+/** Whether a rule has matched the request.
+ *  @param request the request.
+ *  @returns true when one has.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_stub_request_is_matched(const ntapi_stub_request *request);
+
+/** Checks that every rule was asked for, as often as it has answers where it is used up, and every request expected.
+ *  @param stub the stub.
+ *  @returns an error that names what was not, new; NULL when all is well.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error *ntapi_stub_verify(const ntapi_stub *stub);
+
+/** Forgets the requests that came, so that every rule begins again.
+ *  @param stub the stub.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_stub_forget_requests(ntapi_stub *stub);
+
+/* ---- Recorders
+ * --------------------------------------------------------------------------------------------------------- */
+/*
+ * A recorder keeps what a client and its servers say to each other, one entry for each exchange, redirects too, for
+ * ntapi_stub_open_recording. Secrets do not get into the file: Authorization, the values of cookies and of headers with
+ * secret names, what args marked as secret, and what has a secret name in a query, a form, the parts of a multipart
+ * body or JSON, in answers too. What stands elsewhere, in text say, is not found: look at the file before you share it.
+ */
+
+/** Makes a recorder.
+ *  @param path the file, which ntapi_recorder_save writes, copied.
+ *  @returns the recorder, new; NULL when path is NULL or not UTF-8.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_recorder *ntapi_recorder_create(const char *path);
+
+/** Frees a handle to a recorder; its clients keep it.
+ *  @param recorder takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_recorder_free(ntapi_recorder *recorder);
+
+/** Names a header, query pair, form field, part or JSON member that is secret, too.
+ *  @param recorder the recorder.
+ *  @param name copied.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_recorder_add_secret(ntapi_recorder *recorder, const char *name);
+
+/** Lets a recorder keep a client's exchanges. For requests begun from now on.
+ *  @param client the client.
+ *  @param recorder the recorder, kept by the client; NULL ends it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_recorder(ntapi_client *client, ntapi_recorder *recorder);
+
+/** How many exchanges are whole.
+ *  @param recorder the recorder.
+ *  @returns their number.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_recorder_count(const ntapi_recorder *recorder);
+
+/** Writes the file, in one step: it is the old one or the new one. May be called again.
+ *  @param recorder the recorder.
+ *  @returns the reason why it was not written, new; NULL when it was.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_error *ntapi_recorder_save(ntapi_recorder *recorder);
 
 #ifdef __cplusplus
 }

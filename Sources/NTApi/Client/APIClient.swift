@@ -16,6 +16,8 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var authenticator: Authenticator?
         var clock: ManualClock?
+        var stub: Stub?
+        var recorder: Recorder?
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
@@ -42,6 +44,8 @@ open class APIClient: @unchecked Sendable {
     private let ownHooks: Atomic<Int>
     private let hasAuthenticator = Atomic<Bool>(false)
     private let hasClock = Atomic<Bool>(false)
+    private let hasStub = Atomic<Bool>(false)
+    private let hasRecorder = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
     /// How far its end has come.
     let life = Atomic<Life>(.open)
@@ -155,6 +159,27 @@ open class APIClient: @unchecked Sendable {
             let replaced = state.withLock { state in exchange(&state.clock, with: newValue) }
             hasClock.store(newValue != nil, ordering: .releasing)
             authenticatorIfAny?.clock = newValue
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// What answers the client's requests in place of the network, in a test; nil, as at first, is the network. For requests
+    /// begun from now on.
+    public var stub: Stub? {
+        get { hasStub.load(ordering: .acquiring) ? state.withLock { $0.stub } : nil }
+        set {
+            let replaced = state.withLock { state in exchange(&state.stub, with: newValue) }
+            hasStub.store(newValue != nil, ordering: .releasing)
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    /// What records the client's exchanges; nil, as at first, is nobody. For requests begun from now on.
+    public var recorder: Recorder? {
+        get { hasRecorder.load(ordering: .acquiring) ? state.withLock { $0.recorder } : nil }
+        set {
+            let replaced = state.withLock { state in exchange(&state.recorder, with: newValue) }
+            hasRecorder.store(newValue != nil, ordering: .releasing)
             withExtendedLifetime(replaced) {}
         }
     }

@@ -66,7 +66,11 @@ extension APIRequest {
     /// Tells the exchange that runs, if there is one.
     func change(_ change: ExchangeChange) {
         let (transport, exchange) = shared.withLock { ($0.transport, $0.exchange) }
-        if let transport, let exchange { transport.change(exchange, change) }
+        guard let transport, let exchange else { return }
+        if case .route(let route) = change, let recording = exchange.observer as? RecordingObserver {
+            return transport.change(exchange, .route(recording.listened(route)))
+        }
+        transport.change(exchange, change)
     }
 
     /// Ends the request with the error `request cancelled`, unless its outcome stands already. Does not wait.

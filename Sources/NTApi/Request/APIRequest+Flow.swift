@@ -26,6 +26,7 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest) -> Bool {
         let clientKinds = client.decisionKinds
+        let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
@@ -35,13 +36,12 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: http, priority: shared.priority, deadline: clock.onSystemClock(shared.journey.deadline),
+                request: recording?.request ?? http, priority: shared.priority,
+                deadline: stub == nil ? clock.onSystemClock(shared.journey.deadline) : shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
-                observer: self)
-            let transport =
-                shared.transport
-                ?? runtime.engine.transport(for: http.settings)
+                observer: recording ?? self)
+            let transport = shared.transport ?? self.transport(for: http)
             shared.transport = transport
             shared.exchange = exchange
             return (exchange, transport)
@@ -49,6 +49,11 @@ extension APIRequest: ExchangeObserver {
         guard let begun else { return false }
         begun.transport.begin(begun.exchange)
         return true
+    }
+
+    private func transport(for http: HTTPRequest) -> any Transport {
+        guard let stub else { return runtime.engine.transport(for: http.settings) }
+        return StubTransport(stub, clock: clock, workers: runtime.workers)
     }
 
     // MARK: On the network thread

@@ -130,6 +130,8 @@ public final class APIRequest: Sendable {
     let logFlags: LogFlags
     let runtime: Runtime
     private let manualClock: ManualClock?
+    let stub: Stub?
+    private let recorder: Recorder?
     let generation = Fork.generation
     let shared = Lock(Shared())
     // Safe to share: the registry's own, under its lock.
@@ -146,12 +148,19 @@ public final class APIRequest: Sendable {
         self.built = built
         runtime = .current
         manualClock = client.clock
+        stub = client.stub
+        recorder = client.recorder
         logFlags = client.logFlags
         responseDestination = Destination(threads.response)
         uploadProgressDestination = Destination(threads.uploadProgress)
         downloadProgressDestination = Destination(threads.downloadProgress)
         dataDestination = threads.data.map { Destination($0) } ?? responseDestination
         decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
+    }
+
+    /// Listens to an exchange that is about to begin; nil when nobody wants to hear of it.
+    func recording(of http: HTTPRequest) -> RecordingObserver? {
+        recorder?.observe(http, (try? built.get())?.secrets ?? MarkedSecrets(), for: self)
     }
 
     /// The time by which it waits.

@@ -28,6 +28,11 @@ enum HeaderSyntax {
         }
     }
 
+    /// Whether a header of this name may be received with this value, those that frame the message, too.
+    static func allowsReceived(name: String, value: String) -> Bool {
+        isToken(name) && !value.withBytes { $0.contains(where: isForbidden) }
+    }
+
     static func check(method: String) throws(APIError) {
         guard isToken(method) else {
             throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")

@@ -4,7 +4,7 @@ struct MarkedSecrets: Sendable {
     private(set) var names: Set<String> = []
     /// Values of path args, as they stand in the URL.
     private var pathValues: Set<String> = []
-    private var isWholeBody = false
+    private(set) var isWholeBody = false
     /// Whether the body holds a secret, and so is not sent on to another origin.
     private(set) var isInBody = false
     /// Whether the body is pairs, whatever its content type says.

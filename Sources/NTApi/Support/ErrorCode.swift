@@ -78,6 +78,8 @@ extension ErrorCode {
     public static let invalidRequest = ErrorCode("invalid request")
     /// The decoded body is larger than allowed.
     public static let responseTooLarge = ErrorCode("response too large")
+    /// A test's stub answers no such request, or was not asked for what it expects; the message names what comes near.
+    public static let noStub = ErrorCode("no stub")
     /// Anything else.
     public static let generic = ErrorCode("generic")
 }

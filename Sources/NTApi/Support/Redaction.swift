@@ -32,7 +32,7 @@ extension Secrets {
     }
 
     /// JSON text with the values of secret members redacted. Works on text that is cut off or is no JSON, too.
-    static func redactJSON(_ text: String) -> String {
+    static func redactJSON(_ text: String, alsoNamed names: Set<String> = []) -> String {
         var output: [UInt8] = []
         let bytes = Array(text.utf8)
         output.reserveCapacity(bytes.count)
@@ -47,7 +47,7 @@ extension Secrets {
             output += bytes[index..<end]
             let name = String(decoding: bytes[min(index + 1, end)..<max(index + 1, end - 1)], as: UTF8.self)
             index = end
-            guard isSecretName(name), let value = startOfValue(bytes, from: end) else { continue }
+            guard isSecretName(name) || names.contains(name), let value = startOfValue(bytes, from: end) else { continue }
             output += bytes[end..<value]
             output += Array("\"\(redacted)\"".utf8)
             index = endOfValue(bytes, from: value)

@@ -22,20 +22,8 @@ extension CurlTransfer {
     }
 
     func timeoutError(_ clock: TimeoutClock) -> APIError {
-        let limit = clocks.limit(of: clock).map { "\(Self.decimal($0)) s" } ?? "its time"
-        let what =
-            switch clock {
-            case .queue: "no connection to the host became free for \(limit)"
-            case .connect: "no connection within \(limit)"
-            case .idle: "no byte moved for \(limit)"
-            case .attempt: "no whole answer within \(limit)"
-            case .total: "the whole request took longer than \(limit)"
-            }
         let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
-        return APIError(
-            domain: .network, code: .timeout,
-            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
-            transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
+        return .timeout(clock, clocks.limit(of: clock), origin, isRetryable: isSafe)
     }
 
     private func curlFailure(_ code: CURLcode) -> CurlFailure {
@@ -77,18 +65,6 @@ extension CurlTransfer {
         var opened = 0
         ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
         return opened == 0
-    }
-
-    /// At most three decimals, without the zeros at the end.
-    private static func decimal(_ seconds: Double) -> String {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
-            return "\(seconds)"
-        }
-        let fraction = milliseconds % 1000
-        guard fraction > 0 else { return "\(milliseconds / 1000)" }
-        var digits = String(fraction + 1000).dropFirst()
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(milliseconds / 1000).\(digits)"
     }
 
     /// What the program may be asked about a transfer that libcurl gave up.

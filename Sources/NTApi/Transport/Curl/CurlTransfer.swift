@@ -257,13 +257,5 @@ final class CurlTransfer {
         source is StreamSource && bodyLength == nil ? min(sent, bytesTaken) : sent
     }
 
-    /// The body's length where we know it before libcurl does.
-    private var bodyLength: Int64? {
-        switch exchange.request.body {
-        case .none, .multipart: nil
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(_, let length): length
-        case .stream(let stream): stream.length
-        }
-    }
+    private var bodyLength: Int64? { exchange.request.body.knownLength }
 }

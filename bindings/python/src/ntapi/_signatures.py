@@ -39,6 +39,8 @@ WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
+StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
+StubAnswerFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
@@ -367,9 +369,48 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_manual_clock_sleepers": (c_size_t, (c_void_p,)),
     "ntapi_manual_clock_next_wake": (c_double, (c_void_p,)),
     "ntapi_manual_clock_wait_for_sleepers": (c_int, (c_void_p, c_size_t, c_double)),
+    "ntapi_stub_create": (c_void_p, ()),
+    "ntapi_stub_open_recording": (c_void_p, (c_char_p, c_bool, c_bool, POINTER(c_void_p))),
+    "ntapi_stub_free": (None, (c_void_p,)),
+    "ntapi_client_set_stub": (c_int, (c_void_p, c_void_p)),
+    "ntapi_stub_on": (c_void_p, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_stub_rule_free": (None, (c_void_p,)),
+    "ntapi_stub_rule_body_json": (c_int, (c_void_p, c_void_p)),
+    "ntapi_stub_rule_body_contains": (c_int, (c_void_p, c_char_p)),
+    "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
+    "ntapi_stub_rule_answer": (c_int, (c_void_p, c_void_p)),
+    "ntapi_stub_rule_answer_with": (c_int, (c_void_p, StubAnswerFunction, c_void_p, DestroyFunction)),
+    "ntapi_stub_rule_use_up": (c_int, (c_void_p,)),
+    "ntapi_stub_rule_call_count": (c_size_t, (c_void_p,)),
+    "ntapi_stub_answer_create": (c_void_p, (c_int,)),
+    "ntapi_stub_answer_free": (None, (c_void_p,)),
+    "ntapi_stub_answer_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_stub_answer_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
+    "ntapi_stub_answer_json": (c_int, (c_void_p, c_void_p)),
+    "ntapi_stub_answer_delay": (c_int, (c_void_p, c_double)),
+    "ntapi_stub_answer_pieces": (c_int, (c_void_p, c_size_t, c_double)),
+    "ntapi_stub_answer_set_fault": (c_int, (c_void_p, c_int, c_int64)),
+    "ntapi_stub_request_count": (c_size_t, (c_void_p,)),
+    "ntapi_stub_get_request": (c_void_p, (c_void_p, c_size_t)),
+    "ntapi_stub_request_free": (None, (c_void_p,)),
+    "ntapi_stub_request_method": (c_char_p, (c_void_p,)),
+    "ntapi_stub_request_url": (c_char_p, (c_void_p,)),
+    "ntapi_stub_request_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_stub_request_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_stub_request_header_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_stub_request_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_stub_request_is_matched": (c_bool, (c_void_p,)),
+    "ntapi_stub_verify": (c_void_p, (c_void_p,)),
+    "ntapi_stub_forget_requests": (c_int, (c_void_p,)),
+    "ntapi_recorder_create": (c_void_p, (c_char_p,)),
+    "ntapi_recorder_free": (None, (c_void_p,)),
+    "ntapi_recorder_add_secret": (c_int, (c_void_p, c_char_p)),
+    "ntapi_client_set_recorder": (c_int, (c_void_p, c_void_p)),
+    "ntapi_recorder_count": (c_size_t, (c_void_p,)),
+    "ntapi_recorder_save": (c_void_p, (c_void_p,)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_manual_clock_wait_for_sleepers"
+LATEST = "ntapi_recorder_save"
 """The function that was added last."""

@@ -1,0 +1,144 @@
+/// A body as a recording has it: readable where it can be, and without its secrets.
+enum RecordedBody: Sendable {
+    case none
+    case json(JSON)
+    case form([(name: String, value: String)])
+    case parts([Part])
+    case text(String)
+    case bytes([UInt8])
+    /// All of it is secret.
+    case redacted
+
+    struct Part: Sendable {
+        var name: String
+        var filename: String?
+        var contentType: String?
+        var content: Content
+    }
+
+    enum Content: Sendable {
+        case text(String)
+        case bytes([UInt8])
+
+        init(_ bytes: [UInt8]) {
+            // What people could not read, or JSON not hold.
+            let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || [0x09, 0x0A, 0x0D].contains($0) }
+            let text = isText ? String(validating: bytes, as: UTF8.self) : nil
+            self = text.map { .text($0) } ?? .bytes(bytes)
+        }
+
+        var bytes: [UInt8] {
+            switch self {
+            case .text(let text): Array(text.utf8)
+            case .bytes(let bytes): bytes
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - type: what Content-Type says.
+    ///   - names: those of secrets beside what is one by its name.
+    init(_ bytes: [UInt8], type: String?, secretsNamed names: Set<String>) {
+        let essence = (type ?? "").prefix { $0 != ";" }.lowercased()
+        let content = Content(bytes)
+        if bytes.isEmpty {
+            self = .none
+        } else if essence == "application/x-www-form-urlencoded", case .text(let text) = content {
+            self = .form(Self.pairs(Secrets.redactPairs(text, alsoNamed: names)))
+        } else if essence.isEmpty || essence == "application/json" || essence.hasSuffix("+json"),
+            let text = String(validating: bytes, as: UTF8.self),
+            let json = try? JSON(parsing: Secrets.redactJSON(text, alsoNamed: names))
+        {
+            self = .json(json)
+        } else {
+            switch content {
+            case .text(let text): self = .text(text)
+            case .bytes(let bytes): self = .bytes(bytes)
+            }
+        }
+    }
+
+    /// The bytes of an answer that is given again, and what Content-Type is where it was not recorded.
+    var bytes: [UInt8] {
+        switch self {
+        case .none, .parts: []
+        case .json(let json): json.utf8()
+        case .form(let pairs):
+            Array(
+                pairs.map {
+                    "\(PercentEncoding.formComponent($0.name))=\(PercentEncoding.formComponent($0.value))"
+                }.joined(separator: "&").utf8)
+        case .text(let text): Array(text.utf8)
+        case .bytes(let bytes): bytes
+        case .redacted: Array(Secrets.redacted.utf8)
+        }
+    }
+
+    static func pairs(_ text: String) -> [(name: String, value: String)] {
+        text.split(separator: "&").map { pair in
+            let name = pair.prefix { $0 != "=" }
+            let value = pair.dropFirst(name.count + 1)
+            return (PercentEncoding.decode(name, plusIsSpace: true), PercentEncoding.decode(value, plusIsSpace: true))
+        }
+    }
+
+    // MARK: Comparison
+
+    /// Whether a request has this body, whatever stands where something was redacted.
+    func matches(_ request: StubRequest) -> Bool {
+        switch self {
+        case .redacted: return true
+        case .none: return request.body.isEmpty
+        case .json(let json):
+            // The names of what was redacted: whatever they are called, they do not matter.
+            let names = Self.redactedNames(in: json)
+            guard !names.isEmpty else { return request.json == json }
+            let (mine, other) = (String(decoding: json.utf8(), as: UTF8.self), request.text)
+            let expected = try? JSON(parsing: Secrets.redactJSON(mine, alsoNamed: names))
+            let found = try? JSON(parsing: Secrets.redactJSON(other, alsoNamed: names))
+            return expected != nil && expected == found
+        case .form(let pairs):
+            let found = Self.pairs(request.text)
+            return found.count == pairs.count
+                && zip(pairs, found).allSatisfy {
+                    $0.name == $1.name && ($0.value == Secrets.redacted || $0.value == $1.value)
+                }
+        case .parts(let parts):
+            let found = request.parts
+            return found.count == parts.count
+                && zip(parts, found).allSatisfy { mine, other in
+                    mine.name == other.name && mine.filename == other.filename && mine.contentType == other.contentType
+                        && (mine.isRedacted || mine.content.bytes == other.content.bytes)
+                }
+        case .text(let text): return request.text == text
+        case .bytes(let bytes): return request.body == bytes
+        }
+    }
+
+    private static func redactedNames(in json: JSON) -> Set<String> {
+        var names: Set<String> = []
+        var open = [JSONCursor(json)]
+        while var cursor = open.popLast() {
+            guard let child = cursor.next() else { continue }
+            open.append(cursor)
+            if let key = child.key, child.value.string == Secrets.redacted { names.insert(key.string) }
+            open.append(JSONCursor(child.value))
+        }
+        return names
+    }
+}
+
+extension RecordedBody.Part {
+    var isRedacted: Bool {
+        if case .text(Secrets.redacted) = content { true } else { false }
+    }
+
+    /// - Parameter names: those of secrets beside what is one by its name.
+    init(_ part: HTTPRequest.Part, secretsNamed names: Set<String> = []) throws(APIError) {
+        name = part.name
+        filename = part.filename
+        contentType = part.contentType
+        let isSecret = names.contains(part.name) || (Secrets.isSecretName(part.name) && part.filename == nil)
+        content = isSecret ? .text(Secrets.redacted) : .init(try MultipartText.content(of: part))
+    }
+}

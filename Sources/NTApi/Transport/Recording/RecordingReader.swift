@@ -1,0 +1,129 @@
+/// Reads a recording, and says of a bad one where it is bad.
+struct RecordingReader {
+    private let path: String
+    private var place = ""
+
+    static func read(_ path: String) throws(APIError) -> Recording {
+        let bytes: [UInt8]?
+        do { bytes = try SystemFile.read(path) } catch {
+            throw .invalidRequest("the recording \(quoted(path)): \(error)")
+        }
+        var reader = RecordingReader(path: path)
+        guard let bytes else { throw reader.bad("there is no such file") }
+        let json: JSON
+        do { json = try JSON(parsing: bytes) } catch { throw reader.bad("it is no JSON: \(error)") }
+        return try reader.recording(json)
+    }
+
+    private init(path: String) { self.path = path }
+
+    private mutating func recording(_ json: JSON) throws(APIError) -> Recording {
+        guard json["format"]?.string == Recording.format else {
+            throw bad("it is no recording: its \"format\" is not \(quoted(Recording.format))")
+        }
+        guard let version = json["version"]?.int, version >= 1 else { throw bad("\"version\" is missing or no number") }
+        guard version <= Recording.version else {
+            throw bad("its version is \(version), and this library reads up to \(Recording.version)")
+        }
+        guard let exchanges = json["exchanges"]?.array else { throw bad("\"exchanges\" is missing or no array") }
+        var recording = Recording()
+        for (index, exchange) in exchanges.enumerated() {
+            place = "exchange \(index + 1), "
+            recording.exchanges.append(try self.exchange(exchange))
+        }
+        return recording
+    }
+
+    private func exchange(_ json: JSON) throws(APIError) -> Recording.Exchange {
+        guard let request = json["request"], request.kind == .object else {
+            throw bad("\"request\" is missing or no object")
+        }
+        guard let method = request["method"]?.string, !method.isEmpty else { throw bad("request.method is missing") }
+        guard let url = request["url"]?.string, url.containsSubstring("://") else {
+            throw bad("request.url is missing or no URL")
+        }
+        var exchange = Recording.Exchange(method: method, url: url)
+        exchange.requestHeaders = try headers(request["headers"], "request.headers")
+        exchange.requestBody = try body(request["body"], "request.body")
+        if let fault = json["fault"] {
+            guard let name = fault.string, StubFault(recorded: name) != nil else {
+                throw bad("fault is none of \(StubFault.recordedNames.joined(separator: ", "))")
+            }
+            exchange.fault = name
+        }
+        guard let response = json["response"] else {
+            guard exchange.fault != nil else { throw bad("there is neither a response nor a fault") }
+            return exchange
+        }
+        guard let status = response["status"]?.int, (200..<1000).contains(status) else {
+            throw bad("response.status is missing or no status from 200 to 999")
+        }
+        exchange.status = status
+        exchange.headers = try headers(response["headers"], "response.headers")
+        exchange.body = try body(response["body"], "response.body")
+        return exchange
+    }
+
+    private func headers(_ json: JSON?, _ name: String) throws(APIError) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        guard let json else { return headers }
+        for pair in try pairs(json, name) {
+            guard HeaderSyntax.allowsReceived(name: pair.0, value: pair.1) else { throw bad("\(name): \(quoted(pair.0)) can be no header") }
+            headers.add(pair.0, pair.1)
+        }
+        return headers
+    }
+
+    private func pairs(_ json: JSON, _ name: String) throws(APIError) -> [(String, String)] {
+        guard let pairs = json.array else { throw bad("\(name) is no array") }
+        var all: [(String, String)] = []
+        for pair in pairs {
+            guard pair.count == 2, let first = pair[0]?.string, let second = pair[1]?.string else {
+                throw bad("\(name) is no array of pairs of strings")
+            }
+            all.append((first, second))
+        }
+        return all
+    }
+
+    private func body(_ json: JSON?, _ name: String) throws(APIError) -> RecordedBody {
+        guard let json else { return .none }
+        guard let (kind, value) = json.object?.first, json.count == 1 else {
+            throw bad("\(name) is no object with one member: json, form, parts, text, base64 or redacted")
+        }
+        switch kind {
+        case "json": return .json(value)
+        case "form": return .form(try pairs(value, "\(name).form"))
+        case "redacted": return .redacted
+        case "parts":
+            guard let parts = value.array else { throw bad("\(name).parts is no array") }
+            var all: [RecordedBody.Part] = []
+            for part in parts { all.append(try self.part(part, "\(name).parts")) }
+            return .parts(all)
+        case "text", "base64":
+            switch try content(json, name) {
+            case .text(let text): return .text(text)
+            case .bytes(let bytes): return .bytes(bytes)
+            }
+        default: throw bad("\(name).\(kind) is none of json, form, parts, text, base64 or redacted")
+        }
+    }
+
+    private func part(_ json: JSON, _ name: String) throws(APIError) -> RecordedBody.Part {
+        guard let partName = json["name"]?.string else { throw bad("\(name): a part has no name") }
+        return RecordedBody.Part(
+            name: partName, filename: json["filename"]?.string, contentType: json["contentType"]?.string,
+            content: try content(json, name))
+    }
+
+    private func content(_ json: JSON, _ name: String) throws(APIError) -> RecordedBody.Content {
+        if let text = json["text"]?.string { return .text(text) }
+        guard let text = json["base64"]?.string else { throw bad("\(name) has neither text nor base64") }
+        guard let bytes = Base64.decode(text) else { throw bad("\(name).base64 is no base64") }
+        return .bytes(bytes)
+    }
+
+    private func bad(_ reason: String) -> APIError {
+        .invalidRequest("the recording \(quoted(path)): \(place)\(reason)")
+    }
+}

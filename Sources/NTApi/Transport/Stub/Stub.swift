@@ -1,0 +1,108 @@
+/// Answers a client's requests in memory, in place of the network: for tests.
+///
+///     let stub = Stub()
+///     stub.on("GET", "find?q=London").answer(.json(["list": [["name": "London"]]]))
+///     stub.on("POST", "notes", body: .json(["title": "x"])).answer(.status(503), .status(201))
+///     client.stub = stub
+///
+/// All the rest is as with a server: hooks, redirects, errors, retries, downloads, streams and progress. No byte leaves the
+/// process. What libcurl does is not there: cookies, Digest, proxies, TLS, decompression, HTTP/2. Of several stubs that
+/// match, the one that was added last answers. A request that none matches fails with the code `no stub`, and the message
+/// names those that come near. May serve several clients. Safe to use from any thread.
+public final class Stub: Sendable {
+    private struct State {
+        var rules: [StubRule] = []
+        var requests: [StubRequest] = []
+    }
+
+    private let state = Lock(State(), sharing: .clients)
+
+    public init() {}
+
+    /// Adds an expectation, which answers 200 without a body until it is told otherwise.
+    ///
+    /// - Parameters:
+    ///   - method: nil is any.
+    ///   - url: `/notes/*` is the path, of any server; `notes/*` the end of it; with `https://…` before, the server counts,
+    ///     too. * is any characters in a segment, ** at the end whatever follows. After a ?, pairs that have to be there.
+    ///   - body: what the body has to be.
+    ///   - predicate: asked on a background worker, with all the rest being right.
+    @discardableResult public func on(
+        _ method: String?, _ url: String = "**", body: StubBody = .any, where predicate: StubRule.Predicate? = nil
+    ) -> StubRule {
+        add(StubRule(method, StubURL(url), body, predicate))
+    }
+
+    func add(_ rule: StubRule) -> StubRule {
+        state.withLock { $0.rules.append(rule) }
+        return rule
+    }
+
+    /// The requests that came, in order, those that no stub has matched, too.
+    public var requests: [StubRequest] { state.withLock { $0.requests } }
+
+    /// The expectations that were not met: never asked for, or with answers left. And the requests that none has matched.
+    public var problems: [String] {
+        let (rules, requests) = state.withLock { ($0.rules, $0.requests) }
+        return rules.compactMap(\.shortfall) + requests.filter { !$0.isMatched }.map { "no stub has matched \($0)" }
+    }
+
+    /// Checks that every expectation was met, and every request was expected.
+    ///
+    /// - Throws: an error that names what was not.
+    public func verify() throws(APIError) {
+        let problems = problems
+        guard !problems.isEmpty else { return }
+        throw APIError(domain: .request, code: .noStub, message: problems.joined(separator: "; "))
+    }
+
+    /// Forgets the requests that came, so that every expectation begins again.
+    public func forgetRequests() {
+        let rules = state.withLock { state in
+            state.requests = []
+            return state.rules
+        }
+        for rule in rules { rule.forget() }
+    }
+
+    /// Removes all expectations, and what came.
+    public func reset() {
+        let old = state.withLock { exchange(&$0, with: State()) }
+        withExtendedLifetime(old) {}
+    }
+
+    // MARK: For the transport
+
+    /// The answer to a request. Runs the user's code.
+    func answer(_ request: StubRequest) -> Result<StubAnswer, APIError> {
+        var request = request
+        request.isMatched = true
+        let rules = state.withLock { $0.rules }
+        var near: [(rule: StubRule, reason: String, closeness: Int)] = []
+        for rule in rules.reversed() {
+            if let mismatch = rule.mismatch(request) {
+                near.append((rule, mismatch.reason, mismatch.closeness))
+            } else if let source = rule.take(request) {
+                state.withLock { [request] in $0.requests.append(request) }
+                return answer(request, source)
+            }
+        }
+        request.isMatched = false
+        state.withLock { [request] in $0.requests.append(request) }
+        // The sort of the standard library keeps the order of equals.
+        let nearest = near.sorted { $0.closeness > $1.closeness }.prefix(3)
+        let list = nearest.map { "\($0.rule.description) (\($0.reason))" }.joined(separator: ", ")
+        let advice = rules.isEmpty ? "the stub has no expectations" : "the nearest: \(list)"
+        return .failure(APIError(domain: .request, code: .noStub, message: "no stub matches \(request); \(advice)"))
+    }
+
+    private func answer(_ request: StubRequest, _ source: StubRule.Source) -> Result<StubAnswer, APIError> {
+        let answer: StubAnswer
+        switch source {
+        case .answer(let given): answer = given
+        case .responder(let make): answer = make(request)
+        }
+        guard let problem = answer.problem else { return .success(answer) }
+        return .failure(.invalidRequest("the stub's answer to \(request) cannot be given: \(problem)"))
+    }
+}

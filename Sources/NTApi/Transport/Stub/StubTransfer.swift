@@ -1,0 +1,373 @@
+/// An exchange with a stub: what the network would do to a request, and in the same order.
+///
+/// Its steps run one after the other on workers, as those of a network thread would: the observer hears of one thing
+/// after the other. Reading the body and asking the stub run the user's code, which no network thread does.
+final class StubTransfer: @unchecked Sendable {
+    // Safe to share: what changes is touched in jobs of the queue alone.
+    private enum Step {
+        case send, ask
+        case head(StubAnswer)
+        case body(StubAnswer)
+        case over
+    }
+
+    private let exchange: Exchange
+    private let transport: StubTransport
+    private let queue: SerialJobs
+    private var deliveries = DeliveryBatch()
+    private let origin: Origin
+
+    private var step = Step.send
+    private var holds: Holds
+    private var clocks: ExchangeClocks
+    /// Wakes it when a clock of the exchange may have run out, and for when.
+    private var limit: (job: ScheduledJob, moment: MonotonicTime)?
+    /// While it sleeps.
+    private var sleep: ScheduledJob?
+    private var naps = 0
+
+    private var source: (any UploadSource)?
+    private var sent: [UInt8] = []
+    private var head: ResponseHead?
+    private var route = BodyRoute.memory
+    private let received = Bytes()
+    private var offset = 0
+    private var isRested = false
+    private var progress = ProgressReporter()
+    /// Over, but the body stream is still being read.
+    private var held: ExchangeResult?
+
+    init(_ exchange: Exchange, to transport: StubTransport) {
+        self.exchange = exchange
+        self.transport = transport
+        queue = SerialJobs(on: transport.workers)
+        let url = exchange.request.url
+        let parts = try? URLParts(url)
+        origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
+        holds = exchange.firstHolds
+        let now = transport.clock.now
+        clocks = ExchangeClocks(begun: now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
+        if !holds.isEmpty { clocks.hold(holds, now) }
+    }
+
+    private var clock: any WaitingClock { transport.clock }
+
+    /// Does something in its turn, and all that follows from it.
+    func run(_ job: @escaping @Sendable (StubTransfer) -> Void) {
+        queue.run { [self] in
+            job(self)
+            proceed()
+            watchClocks()
+            deliveries.flush(to: transport.workers)
+        }
+    }
+
+    // MARK: What it is told
+
+    func start() {
+        do throws(APIError) {
+            source = try Self.source(of: exchange.request, transport.workers) { [self] in
+                run { _ in }
+            } whenIdle: { [self] in
+                run { $0.streamIsIdle() }
+            }
+        } catch {
+            end(error)
+        }
+    }
+
+    func change(_ change: ExchangeChange) {
+        switch change {
+        case .hold(let more): hold(more)
+        case .release(let less):
+            holds.subtract(less)
+            clocks.release(leaving: holds, clock.now)
+        case .route(let route): setRoute(route)
+        }
+    }
+
+    private func hold(_ more: Holds) {
+        holds.formUnion(more)
+        clocks.hold(more, clock.now)
+    }
+
+    private func setRoute(_ route: BodyRoute) {
+        self.route = route
+        switch route {
+        case .undecided: hold(.decision)
+        case .refused(let error): end(error)
+        case .memory, .sink:
+            guard holds.contains(.decision) else { return }
+            holds.subtract(.decision)
+            clocks.release(leaving: holds, clock.now)
+        }
+    }
+
+    // MARK: Its way
+
+    private func proceed() {
+        while holds.isEmpty, sleep == nil {
+            switch step {
+            case .send: if !send() { return }
+            case .ask: ask()
+            case .head(let answer): receiveHead(answer)
+            case .body(let answer): if !receiveBody(answer) { return }
+            case .over: return
+            }
+        }
+    }
+
+    /// - Returns: false when it waits for the body's stream.
+    private func send() -> Bool {
+        if clocks.startedAt == nil {
+            clocks.started(clock.now)
+            clocks.connected(clock.now)
+            if exchange.reportsProgress { progress.start(total: exchange.request.body.knownLength, exchange.observer) }
+        }
+        guard let source else {
+            step = .ask
+            return true
+        }
+        var chunk = UploadChunk.end
+        let bytes = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, count in
+            chunk = source.read(into: UnsafeMutableRawBufferPointer(buffer))
+            if case .bytes(let read) = chunk { count = read } else { count = 0 }
+        }
+        switch chunk {
+        case .bytes:
+            sent += bytes
+            clocks.bytesMoved(clock.now)
+            reportProgress()
+        case .end: step = .ask
+        case .wait: return false
+        case .failed(let error): end(error)
+        }
+        return true
+    }
+
+    private func ask() {
+        let request = StubRequest(exchange.request, body: sent)
+        switch transport.workers.whileBlocked({ transport.stub.answer(request) }) {
+        case .failure(let error): end(error)
+        case .success(let answer):
+            step = .head(answer)
+            // Nothing comes, for as long as somebody waits.
+            sleep(answer.fault == .silence ? .infinity : answer.delay)
+        }
+    }
+
+    private func receiveHead(_ answer: StubAnswer) {
+        if let fault = answer.fault, fault.bytesBefore == nil, let error = fault.error(exchange.request, origin) {
+            return end(error)
+        }
+        var answer = answer
+        let head = answer.head(to: exchange.request)
+        guard case .success(let head) = head else {
+            if case .failure(let reason) = head { end(network(reason.text)) }
+            return
+        }
+        self.head = head
+        clocks.bytesMoved(clock.now)
+        step = .body(answer)
+        let isQuiet = exchange.quietStatuses.contains(head.status)
+        let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
+        progress.reportsReceived = !isFollowed && !isQuiet
+        if exchange.reportsProgress { progress.expect(answer.announced, exchange.observer) }
+        if exchange.routesBody, !isQuiet { setRoute(exchange.observer.exchangeDidReceiveHead(head, deliveries)) }
+    }
+
+    /// - Returns: false when it waits for who takes the body.
+    private func receiveBody(_ answer: StubAnswer) -> Bool {
+        let end = min(answer.body.count, answer.fault?.bytesBefore ?? .max)
+        guard offset < end else {
+            finish(answer)
+            return true
+        }
+        if answer.pieceDelay > 0, offset > 0, !isRested {
+            isRested = true
+            sleep(answer.pieceDelay)
+            return true
+        }
+        let size = answer.pieceSize > 0 ? min(answer.pieceSize, 65536) : 65536
+        let piece = answer.body[offset..<min(end, offset + size)]
+        if let limit = exchange.request.settings.maximumResponseSize, offset + piece.count > limit {
+            let message = "the decoded body is larger than the allowed \(limit) bytes"
+            self.end(network(message, .responseTooLarge))
+            return true
+        }
+        guard take(piece) else { return false }
+        offset += piece.count
+        isRested = false
+        clocks.bytesMoved(clock.now)
+        reportProgress()
+        return true
+    }
+
+    private func take(_ piece: ArraySlice<UInt8>) -> Bool {
+        piece.withUnsafeBytes { bytes in
+            guard case .sink(let sink) = route else {
+                if !received.append(bytes) { end(network("out of memory for the body", .generic)) }
+                return true
+            }
+            switch sink.receive(bytes, deliveries) {
+            case .taken: return true
+            case .full:
+                hold(.sink)
+                return false
+            case .failed(let error):
+                end(error)
+                return false
+            }
+        }
+    }
+
+    private func finish(_ answer: StubAnswer) {
+        if let fault = answer.fault, fault.bytesBefore != nil { return end(fault.error(exchange.request, origin)) }
+        if let announced = answer.announced, announced > offset {
+            return end(network("the server closed the connection in the middle of the body"))
+        }
+        end(nil)
+    }
+
+    private func reportProgress() {
+        guard progress.update(sent: Int64(sent.count), received: Int64(offset)), exchange.reportsProgress else {
+            return
+        }
+        progress.report(sendTotal: 0, decoded: Int64(offset), exchange.observer)
+    }
+
+    private func network(_ what: String, _ code: ErrorCode = .network) -> APIError {
+        APIError(
+            domain: .network, code: code, message: "\(origin.host):\(origin.port): \(what)",
+            isRetryable: code == .network && exchange.request.isIdempotent)
+    }
+
+    // MARK: Time
+
+    private func sleep(_ seconds: Double) {
+        guard seconds > 0 else { return }
+        naps += 1
+        let nap = naps
+        // Who only waits for a timeout does not sleep.
+        let purpose = seconds.isFinite ? WaitPurpose.pause : .limit
+        sleep = clock.schedule(purpose, at: clock.now.advanced(bySeconds: seconds)) { [weak self] in
+            self?.run { if $0.naps == nap { $0.sleep = nil } }
+        }
+    }
+
+    private func watchClocks() {
+        if case .over = step { return }
+        let moment = clocks.nextDeadline
+        guard moment < limit?.moment ?? .distantFuture else { return }
+        limit?.job.cancel()
+        let job = clock.schedule(.limit, at: moment) { [weak self] in self?.run { $0.clockMayBeOver() } }
+        limit = (job, moment)
+    }
+
+    private func clockMayBeOver() {
+        limit = nil
+        guard let expired = clocks.expired(clock.now) else { return }
+        end(.timeout(expired, clocks.limit(of: expired), origin, isRetryable: exchange.request.isIdempotent))
+    }
+
+    // MARK: Its end
+
+    /// - Parameter error: nil when the answer is whole.
+    func end(_ error: APIError?) {
+        if case .over = step { return }
+        step = .over
+        sleep?.cancel()
+        sleep = nil
+        limit?.job.cancel()
+        limit = nil
+        var result = ExchangeResult(head: head, body: received, error: error, metrics: metrics)
+        result.error?.httpStatus = head?.status
+        if error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
+        transport.hasEnded(exchange)
+        if let stream = source as? StreamSource, stream.close() {
+            // The user's code is reading, and must not be surprised by the response.
+            held = result
+        } else {
+            // It refers back to this.
+            source = nil
+            exchange.observer.exchangeDidEnd(result, deliveries)
+        }
+    }
+
+    private func streamIsIdle() {
+        guard let result = held.take() else { return }
+        source = nil
+        exchange.observer.exchangeDidEnd(result, deliveries)
+    }
+
+    private var metrics: ExchangeMetrics {
+        var metrics = ExchangeMetrics()
+        metrics.total = clock.now.seconds(since: clocks.startedAt ?? clock.now)
+        metrics.bytesSent = Int64(sent.count)
+        metrics.bytesReceived = Int64(offset)
+        metrics.bytesDecoded = Int64(offset)
+        return metrics
+    }
+}
+
+extension StubTransfer {
+    /// Where the body of a request comes from; nil when it has none.
+    fileprivate static func source(
+        of http: HTTPRequest, _ workers: WorkerPool, whenReady: @escaping @Sendable () -> Void,
+        whenIdle: @escaping @Sendable () -> Void
+    ) throws(APIError) -> (any UploadSource)? {
+        switch http.body {
+        case .none: nil
+        case .bytes(let bytes): BytesSource(bytes)
+        case .multipart(let parts): BytesSource(try MultipartText.bytes(parts))
+        case .file(let path, let length): try FileSource(path: path, announcedLength: length)
+        case .stream(let stream):
+            StreamSource(stream, workers: workers, whenReady: whenReady, whenIdle: whenIdle)
+        }
+    }
+}
+
+extension StubAnswer {
+    /// What Content-Length says.
+    fileprivate var announced: Int64? {
+        let head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
+        if case .bytes(let count) = head.announcedLength { return count }
+        return nil
+    }
+
+    /// The head that a server would send, and of the body what would come with it.
+    fileprivate mutating func head(to http: HTTPRequest) -> Result<ResponseHead, NetworkReason> {
+        let hasBody = http.method != "HEAD" && status != 204 && status != 304
+        let isLengthKnown = headers["Content-Length"] != nil || headers["Transfer-Encoding"] != nil
+        if hasBody || !body.isEmpty, !isLengthKnown { headers.set("Content-Length", "\(body.count)") }
+        let head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
+        if case .invalid = head.announcedLength {
+            return .failure("the server announces an impossible Content-Length")
+        }
+        if !hasBody {
+            body = []
+            headers.remove("Content-Length")
+        }
+        if let announced, announced < body.count { body = Array(body.prefix(Int(announced))) }
+        return .success(head)
+    }
+}
+
+extension HTTPRequest.Body {
+    /// In bytes, where it is known before it is sent.
+    var knownLength: Int64? {
+        switch self {
+        case .none, .multipart: nil
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(_, let length): length
+        case .stream(let stream): stream.length
+        }
+    }
+}
+
+/// Why an answer is none.
+private struct NetworkReason: Error, ExpressibleByStringLiteral {
+    let text: String
+
+    init(stringLiteral value: String) { text = value }
+}

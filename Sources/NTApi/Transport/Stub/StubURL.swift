@@ -1,0 +1,134 @@
+/// The URL that a stub expects, or a part of it.
+///
+/// `/notes/*` is the whole path, of any server; `notes/*`, without the first slash, the end of it, as a command below a base
+/// URL is; with `https://…` before, the server counts, too. A * is any characters within a segment of the path or a
+/// value of the query; ** at the end of the path is whatever follows. The pairs of a query must be there, in any order, and
+/// others may be.
+struct StubURL: Sendable {
+    private enum Extent: Sendable {
+        case whole, beginning
+        case end
+    }
+
+    private typealias Pair = (name: TextPattern, value: TextPattern)
+
+    private let text: String
+    /// scheme://host:port
+    private var origin: String?
+    private var segments: [TextPattern] = []
+    private var extent = Extent.whole
+    private var pairs: [Pair] = []
+    private var isExact = false
+
+    init(_ text: String) {
+        self.text = text.isEmpty ? "**" : text
+        var (path, query) = Self.split(text, at: "?")
+        if path.containsSubstring("://") {
+            let (server, rest) = Self.server(of: path)
+            origin = server
+            path = rest
+        } else if !path.hasPrefix("/"), path != "**", !path.isEmpty {
+            extent = .end
+        }
+        var texts = Self.segments(of: path)
+        if texts.last == "**" || path.isEmpty {
+            texts = texts.dropLast()
+            // The end of the path, and whatever follows: any place of it, which begins like this.
+            extent = .beginning
+        }
+        segments = texts.map { TextPattern(PercentEncoding.decode($0)) }
+        pairs = Self.pairs(of: query ?? "").map { (TextPattern($0.name), TextPattern($0.value)) }
+    }
+
+    /// The URL of a recorded request, which is expected just so; what was redacted may be anything.
+    ///
+    /// - Parameter anyOrigin: whether the server does not matter.
+    init(recorded url: String, anyOrigin: Bool) {
+        text = url
+        let (address, query) = Self.split(url, at: "?")
+        let (server, path) = Self.server(of: address)
+        if !anyOrigin { origin = server }
+        segments = Self.segments(of: path).map { TextPattern(recorded: PercentEncoding.decode($0)) }
+        pairs = Self.pairs(of: query ?? "").map { (TextPattern(recorded: $0.name), TextPattern(recorded: $0.value)) }
+        isExact = true
+    }
+
+    var description: String { text }
+
+    /// How a URL differs; nil when it is the one.
+    ///
+    /// - Parameter closeness: grows with what is right.
+    func mismatch(_ url: String, closeness: inout Int) -> String? {
+        let (address, query) = Self.split(Self.split(url, at: "#").0, at: "?")
+        let (server, path) = Self.server(of: address)
+        let found = Self.segments(of: path).map { PercentEncoding.decode($0) }
+        let rightSegments = zip(segments, found).filter { $0.matches($1) }.count
+        closeness += segments.isEmpty ? 0 : 4 * rightSegments / max(segments.count, found.count)
+        guard matchesPath(found) else { return "the path is \(path)" }
+        closeness += 4
+        if let origin, origin != server { return "the server is \(server)" }
+        closeness += 1
+        var rest = Self.pairs(of: query ?? "")
+        for pair in pairs {
+            guard let index = rest.firstIndex(where: { pair.name.matches($0.name) && pair.value.matches($0.value) })
+            else {
+                let others = rest.filter { pair.name.matches($0.name) }
+                let name = pair.name.description
+                guard let other = others.first else { return "the query has no \(name)" }
+                let isSecret = Secrets.isSecretName(other.name)
+                return "in the query, \(name) is \(quoted(isSecret ? Secrets.redacted : other.value))"
+            }
+            closeness += 1
+            rest.remove(at: index)
+        }
+        if isExact, let more = rest.first { return "the query has \(more.name), too" }
+        return nil
+    }
+
+    private func matchesPath(_ found: [String]) -> Bool {
+        let compared: ArraySlice<String>
+        switch extent {
+        case .whole: compared = found[...]
+        case .beginning: compared = found.prefix(segments.count)
+        case .end: compared = found.suffix(segments.count)
+        }
+        return compared.count == segments.count && zip(segments, compared).allSatisfy { $0.matches($1) }
+    }
+
+    // MARK: Parts
+
+    private static func split(_ text: String, at mark: Character) -> (String, String?) {
+        guard let index = text.firstIndex(of: mark) else { return (text, nil) }
+        return (String(text[..<index]), String(text[text.index(after: index)...]))
+    }
+
+    /// - Returns: scheme://host:port in small letters, with the port also where it is the usual one; and the path.
+    private static func server(of address: String) -> (String, String) {
+        guard let colon = address.firstIndex(of: ":"), address[colon...].hasPrefix("://") else { return ("", address) }
+        let scheme = address[..<colon].lowercased()
+        let rest = address[address.index(colon, offsetBy: 3)...]
+        let authority = rest.prefix { $0 != "/" }
+        let host = (authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
+            .lowercased()
+        let afterBracket = host.lastIndex(of: "]").map { host[$0...] } ?? host[...]
+        let port = afterBracket.contains(":") ? "" : scheme == "https" ? ":443" : ":80"
+        return ("\(scheme)://\(host)\(port)", String(rest[authority.endIndex...]))
+    }
+
+    private static func segments(of path: String) -> [String] {
+        var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        if segments.first == "" { segments.removeFirst() }
+        // A slash at the end is none of a name, but for a path that is nothing else.
+        if segments.last == "" { segments.removeLast() }
+        return segments
+    }
+
+    private static func pairs(of query: String) -> [(name: String, value: String)] {
+        query.split(separator: "&").map { pair in
+            let (name, value) = split(String(pair), at: "=")
+            return (
+                PercentEncoding.decode(name, plusIsSpace: true), PercentEncoding.decode(value ?? "", plusIsSpace: true)
+            )
+        }
+    }
+}

@@ -1,0 +1,35 @@
+extension APIError {
+    /// One of the five clocks has run out.
+    ///
+    /// - Parameters:
+    ///   - limit: of the clock, in seconds.
+    ///   - isRetryable: whether the server cannot have acted on the request, or may do so twice.
+    static func timeout(_ clock: TimeoutClock, _ limit: Double?, _ origin: Origin, isRetryable: Bool) -> APIError {
+        let limit = limit.map { "\(decimal($0)) s" } ?? "its time"
+        let what =
+            switch clock {
+            case .queue: "no connection to the host became free for \(limit)"
+            case .connect: "no connection within \(limit)"
+            case .idle: "no byte moved for \(limit)"
+            case .attempt: "no whole answer within \(limit)"
+            case .total: "the whole request took longer than \(limit)"
+            }
+        return APIError(
+            domain: .network, code: .timeout,
+            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
+            // CURLE_OPERATION_TIMEDOUT
+            transportCode: 28, isRetryable: isRetryable)
+    }
+
+    /// At most three decimals, without the zeros at the end.
+    private static func decimal(_ seconds: Double) -> String {
+        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
+            return "\(seconds)"
+        }
+        let fraction = milliseconds % 1000
+        guard fraction > 0 else { return "\(milliseconds / 1000)" }
+        var digits = String(fraction + 1000).dropFirst()
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(milliseconds / 1000).\(digits)"
+    }
+}

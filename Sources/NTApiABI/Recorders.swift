@@ -1,0 +1,42 @@
+public import CNTApi
+import NTApi
+
+@_cdecl("ntapi_recorder_create") @implementation
+public func ntapi_recorder_create(_ path: UnsafePointer<CChar>!) -> OpaquePointer! {
+    String(c: path).flatMap { Handles.make(Recorder(path: $0)) }
+}
+
+@_cdecl("ntapi_recorder_free") @implementation
+public func ntapi_recorder_free(_ recorder: OpaquePointer!) { Handles.free(recorder, Recorder.self) }
+
+@_cdecl("ntapi_recorder_add_secret") @implementation
+public func ntapi_recorder_add_secret(_ recorder: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> ntapi_status {
+    guard let name = String(c: name), let recorder = get(recorder) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    recorder.addSecret(name)
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_client_set_recorder") @implementation
+public func ntapi_client_set_recorder(_ client: OpaquePointer!, _ recorder: OpaquePointer!) -> ntapi_status {
+    let known = get(recorder)
+    guard recorder == nil || known != nil, let client = Handles.get(client, ClientBox.self)?.client else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    client.recorder = known
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_recorder_count") @implementation
+public func ntapi_recorder_count(_ recorder: OpaquePointer!) -> Int { get(recorder)?.count ?? 0 }
+
+@_cdecl("ntapi_recorder_save") @implementation
+public func ntapi_recorder_save(_ recorder: OpaquePointer!) -> OpaquePointer! {
+    do throws(APIError) {
+        try get(recorder)?.save()
+        return nil
+    } catch {
+        return error.handle
+    }
+}
+
+private func get(_ recorder: OpaquePointer?) -> Recorder? { Handles.get(recorder, Recorder.self) }
