@@ -116,6 +116,18 @@ static ntapi_refresh *new_refresh(void) {
     return kept.refresh;
 }
 
+/** A request that a stub has received. */
+static ntapi_stub_request *new_stub_request(void) {
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_stub *stub = ntapi_stub_create();
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_response_free(ntapi_client_perform(client, "", NULL));
+    ntapi_stub_request *request = ntapi_stub_get_request(stub, 0);
+    ntapi_stub_free(stub);
+    ntapi_client_free(client);
+    return request;
+}
+
 static void never_refresh(void *user_data, ntapi_refresh *refresh) {
     (void)user_data;
     ntapi_refresh_free(refresh);
@@ -164,6 +176,11 @@ static void make(void **handles) {
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_manual_clock] = ntapi_manual_clock_create(-1);
+    handles[KIND_ntapi_stub] = ntapi_stub_create();
+    handles[KIND_ntapi_stub_rule] = ntapi_stub_on(handles[KIND_ntapi_stub], NULL, NULL);
+    handles[KIND_ntapi_stub_answer] = ntapi_stub_answer_create(200);
+    handles[KIND_ntapi_stub_request] = new_stub_request();
+    handles[KIND_ntapi_recorder] = ntapi_recorder_create("/nowhere/recording.json");
     handles[KIND_ntapi_job] = NULL;
     for (int kind = 0; kind < KINDS; kind++)
         if (kind != KIND_ntapi_http_request && kind != KIND_ntapi_job)
@@ -188,6 +205,11 @@ static void end(void **handles) {
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
     ntapi_manual_clock_free(handles[KIND_ntapi_manual_clock]);
+    ntapi_stub_free(handles[KIND_ntapi_stub]);
+    ntapi_stub_rule_free(handles[KIND_ntapi_stub_rule]);
+    ntapi_stub_answer_free(handles[KIND_ntapi_stub_answer]);
+    ntapi_stub_request_free(handles[KIND_ntapi_stub_request]);
+    ntapi_recorder_free(handles[KIND_ntapi_recorder]);
 }
 
 /** One call with a wrong handle in one place and right ones in the others. */

@@ -14,6 +14,7 @@ from ._checks import check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._delivery import Delivery
+from ._doubles import TestDoubles
 from ._enums import LogFlags, SessionKind, Status
 from ._errors import ApiError, take_error
 from ._handles import Handle
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
+    from ._recorder import Recorder
+    from ._stub import Stub
 
 _OWN = frozenset(
     {
@@ -50,7 +53,7 @@ _OWN = frozenset(
         "_log_flags",
         "_overridden",
         "_authenticator",
-        "_clock",
+        "_doubles",
     }
 )
 """What BaseClient.__init__ sets."""
@@ -63,7 +66,7 @@ def _scope(owner: type, instance: Any) -> Any:
     return lib.ntapi_client_defaults(instance._handle.pointer)
 
 
-class BaseClient(Hooks):
+class BaseClient(Hooks, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
     set_default = SetDefaultMethod(_scope)
@@ -77,10 +80,13 @@ class BaseClient(Hooks):
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
         clock: Optional[ManualClock] = None,
+        stub: Optional[Stub] = None,
+        recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. A `clock` is for tests.
+        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
+        are for tests, see `ntapi.testing`.
         """
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -103,7 +109,7 @@ class BaseClient(Hooks):
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
-        self._clock: Optional[ManualClock] = None
+        self._doubles: dict[str, Any] = {}
         self._find_overridden()
         if self._is_background:
             # Those ways do not say when the response has been dealt with.
@@ -113,8 +119,7 @@ class BaseClient(Hooks):
             self.args = args
         if log_flags is not None:
             self.log_flags = log_flags
-        if clock is not None:
-            self.clock = clock
+        self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:
         cls = type(self)
@@ -191,21 +196,6 @@ class BaseClient(Hooks):
         pointer = None if authenticator is None else authenticator._handle.pointer
         lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
         self._authenticator = authenticator
-
-    @property
-    def clock(self) -> Optional[ManualClock]:
-        """A test's clock, of `ntapi.testing`, by which requests wait; None, as at first, is the
-        system's.
-
-        For requests begun from now on. The client's authenticator goes by it, too.
-        """
-        return self._clock
-
-    @clock.setter
-    def clock(self, clock: Optional[ManualClock]) -> None:
-        pointer = None if clock is None else clock._handle.pointer
-        lib.ntapi_client_set_clock(self._handle.pointer, pointer)
-        self._clock = clock
 
     def begin(
         self,

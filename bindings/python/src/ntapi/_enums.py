@@ -86,6 +86,26 @@ class RequestState(enum.Enum):
     CANCELLED = 4
 
 
+class StubFault(enum.Enum):
+    """What goes wrong in the place of an answer, or in the middle of one."""
+
+    NONE = 0
+    NO_CONNECTION = 1
+    """Nobody listens: "network"."""
+    NO_INTERNET = 2
+    """The machine is offline: "no internet"."""
+    UNKNOWN_HOST = 3
+    """The host's name is not found: "network"."""
+    UNTRUSTED_CERTIFICATE = 4
+    """The server's certificate is not accepted: "TLS"."""
+    TIMEOUT = 5
+    """The idle clock has run out, at once: "timeout"."""
+    SILENCE = 6
+    """Nothing ever comes: the request's own timeouts run out, by the client's clock."""
+    CONNECTION_LOST = 7
+    """The connection breaks: "network"."""
+
+
 class Clock(enum.Enum):
     """The five clocks of a timeout."""
 

@@ -379,7 +379,10 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_rule_body_contains": (c_int, (c_void_p, c_char_p)),
     "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer": (c_int, (c_void_p, c_void_p)),
-    "ntapi_stub_rule_answer_with": (c_int, (c_void_p, StubAnswerFunction, c_void_p, DestroyFunction)),
+    "ntapi_stub_rule_answer_with": (
+        c_int,
+        (c_void_p, StubAnswerFunction, c_void_p, DestroyFunction),
+    ),
     "ntapi_stub_rule_use_up": (c_int, (c_void_p,)),
     "ntapi_stub_rule_call_count": (c_size_t, (c_void_p,)),
     "ntapi_stub_answer_create": (c_void_p, (c_int,)),

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._protocols import Place
+    from ._recorder import Recorder
     from ._server_event import ServerSentEvent
     from ._stream import Stream
+    from ._stub import Stub
     from ._typing import Self
 
 
@@ -43,13 +45,22 @@ class Client(BaseClient):
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
         clock: Optional[ManualClock] = None,
+        stub: Optional[Stub] = None,
+        recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. A `clock` is for tests.
+        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
+        are for tests, see `ntapi.testing`.
         """
         super().__init__(
-            base_url, configuration=configuration, args=args, log_flags=log_flags, clock=clock
+            base_url,
+            configuration=configuration,
+            args=args,
+            log_flags=log_flags,
+            clock=clock,
+            stub=stub,
+            recorder=recorder,
         )
 
     def perform(

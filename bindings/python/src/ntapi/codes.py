@@ -14,6 +14,7 @@ __all__ = [
     "INVALID_REQUEST",
     "NETWORK",
     "NO_INTERNET",
+    "NO_STUB",
     "RESPONSE_TOO_LARGE",
     "TIMEOUT",
     "TLS",
@@ -67,6 +68,7 @@ CANCELLED = ErrorCode("request cancelled")
 DETACHED = ErrorCode("detached")
 INVALID_REQUEST = ErrorCode("invalid request")
 RESPONSE_TOO_LARGE = ErrorCode("response too large")
+NO_STUB = ErrorCode("no stub")
 GENERIC = ErrorCode("generic")
 
 

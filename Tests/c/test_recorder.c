@@ -1,0 +1,110 @@
+/* Exchanges that were recorded from Python, and that are given again here. */
+#include "support.h"
+
+#include <unistd.h>
+
+static const char *fixture;
+
+/** The steps that bindings/python/tests/test_recorder.py has recorded. */
+static void check_steps(ntapi_client *client) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "name", "recorded"));
+    ntapi_args *bearer = ntapi_args_copy(args);
+    check_ok(ntapi_args_bearer(bearer, "other"));
+    ntapi_response_free(ntapi_client_perform(client, "token/expire", args));
+    ntapi_response *response = perform(client, "token/use", bearer);
+    assert_int_equal(ntapi_response_status(response), 401);
+    ntapi_response_free(response);
+    ntapi_json_free(fetch(client, "token/issue", args));
+
+    ntapi_json *json = ntapi_json_parse("{\"password\":\"another\",\"city\":\"Zürich\"}", 38, NULL);
+    assert_non_null(json);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_json(args, json));
+    ntapi_json_free(json);
+    json = fetch(client, "echo", args);
+    check_string(json, "method", "POST");
+    ntapi_json_free(json);
+
+    args = ntapi_args_create();
+    check_ok(ntapi_args_form(args, "q", "a b"));
+    check_ok(ntapi_args_form(args, "token", "another"));
+    ntapi_json_free(fetch(client, "echo", args));
+
+    args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "appid", "another"));
+    response = perform(client, "chain/2", args);
+    assert_null(ntapi_response_error(response));
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_REDIRECTS) == 2);
+    ntapi_response_free(response);
+    check_error(perform(client, "status/404", NULL), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_HTTP_ERROR);
+}
+
+static void what_python_has_recorded_is_replayed(void **state) {
+    (void)state;
+    ntapi_error *error = NULL;
+    ntapi_stub *stub = ntapi_stub_open_recording(fixture, true, false, &error);
+    assert_null(error);
+    ntapi_client *client = ntapi_client_create(NULL, "http://elsewhere.test");
+    check_ok(ntapi_client_set_stub(client, stub));
+    check_steps(client);
+    assert_null(ntapi_stub_verify(stub));
+    ntapi_client_free(client);
+    ntapi_stub_free(stub);
+}
+
+static void what_is_recorded_here_is_replayed(void **state) {
+    (void)state;
+    char path[64];
+    temporary_file(path, "", 0);
+    ntapi_recorder *recorder = ntapi_recorder_create(path);
+    check_ok(ntapi_recorder_add_secret(recorder, "mine"));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_recorder(client, recorder));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "mine", "hush"));
+    ntapi_json_free(fetch(client, "chain/1", args));
+    assert_int_equal(ntapi_recorder_count(recorder), 2);
+    assert_null(ntapi_recorder_save(recorder));
+    check_ok(ntapi_client_set_recorder(client, NULL));
+    ntapi_recorder_free(recorder);
+
+    ntapi_stub *stub = ntapi_stub_open_recording(path, false, true, NULL);
+    check_ok(ntapi_client_set_stub(client, stub));
+    for (int i = 0; i < 2; i++) {
+        args = ntapi_args_create();
+        check_ok(ntapi_args_url(args, "mine", "another"));
+        ntapi_json_free(fetch(client, "chain/1", args));
+    }
+    assert_null(ntapi_stub_verify(stub));
+    ntapi_stub_free(stub);
+    ntapi_client_free(client);
+    unlink(path);
+}
+
+static void bad_files_are_errors(void **state) {
+    (void)state;
+    ntapi_error *error = NULL;
+    assert_null(ntapi_stub_open_recording("/nowhere/recording.json", false, false, &error));
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_non_null(strstr(ntapi_error_message(error), "no such file"));
+    ntapi_error_free(error);
+    assert_null(ntapi_stub_open_recording(NULL, false, false, NULL));
+    ntapi_recorder *recorder = ntapi_recorder_create("/nowhere/recording.json");
+    error = ntapi_recorder_save(recorder);
+    assert_non_null(strstr(ntapi_error_message(error), "was not written"));
+    ntapi_error_free(error);
+    ntapi_recorder_free(recorder);
+    assert_null(ntapi_recorder_create(NULL));
+}
+
+int main(int argc, char **argv) {
+    assert_true(argc > 1);
+    fixture = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_python_has_recorded_is_replayed),
+        cmocka_unit_test(what_is_recorded_here_is_replayed),
+        cmocka_unit_test(bad_files_are_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,285 @@
+/* Requests that are answered in memory, by the pipeline that goes with the network. */
+#include "support.h"
+
+#include <unistd.h>
+
+struct test {
+    ntapi_stub *stub;
+    ntapi_client *client;
+};
+
+static int set_up(void **state) {
+    static struct test test;
+    test.stub = ntapi_stub_create();
+    test.client = ntapi_client_create(NULL, "http://api.test/v1");
+    check_ok(ntapi_client_set_stub(test.client, test.stub));
+    *state = &test;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    struct test *test = *state;
+    ntapi_client_close(test->client);
+    assert_int_equal(ntapi_client_drain(test->client, PATIENCE), 0);
+    ntapi_client_free(test->client);
+    ntapi_stub_free(test->stub);
+    return 0;
+}
+
+/** Adds a rule with one answer of JSON, and frees the handles. */
+static void answer_json(ntapi_stub *stub, const char *method, const char *url, const char *text) {
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, method, url);
+    ntapi_json *json = ntapi_json_parse(text, strlen(text), NULL);
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
+    check_ok(ntapi_stub_answer_json(answer, json));
+    check_ok(ntapi_stub_rule_answer(rule, answer));
+    ntapi_stub_answer_free(answer);
+    ntapi_json_free(json);
+    ntapi_stub_rule_free(rule);
+}
+
+/** Adds an answer with a text as its body. */
+static void answer_text(ntapi_stub_rule *rule, int status, const char *text) {
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(status);
+    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "text/plain"));
+    check_ok(ntapi_stub_rule_answer(rule, answer));
+    ntapi_stub_answer_free(answer);
+}
+
+static void check_text(ntapi_client *client, const char *command, int status, const char *text) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    ntapi_response *response = perform(client, command, args);
+    assert_int_equal(ntapi_response_status(response), status);
+    size_t length;
+    const char *bytes = ntapi_response_data(response, &length);
+    assert_int_equal(length, strlen(text));
+    assert_memory_equal(bytes, text, length);
+    ntapi_response_free(response);
+}
+
+static void a_request_gets_its_answer(void **state) {
+    struct test *test = *state;
+    answer_json(test->stub, "GET", "/v1/find?q=London", "{\"list\":[{\"name\":\"London\"}]}");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "q", "London"));
+    check_ok(ntapi_args_header(args, "X-A", "b"));
+    ntapi_response *response = perform(test->client, "find", args);
+    check_string(ntapi_response_json(response), "list[0].name", "London");
+    assert_string_equal(ntapi_response_header(response, "content-type"), "application/json");
+    ntapi_response_free(response);
+    assert_null(ntapi_stub_verify(test->stub));
+
+    assert_int_equal(ntapi_stub_request_count(test->stub), 1);
+    ntapi_stub_request *request = ntapi_stub_get_request(test->stub, 0);
+    assert_null(ntapi_stub_get_request(test->stub, 1));
+    assert_string_equal(ntapi_stub_request_method(request), "GET");
+    assert_string_equal(ntapi_stub_request_url(request), "http://api.test/v1/find?q=London");
+    assert_true(ntapi_stub_request_is_matched(request));
+    size_t length = 7;
+    assert_string_equal(ntapi_stub_request_body(request, &length), "");
+    assert_int_equal(length, 0);
+    int found = 0;
+    for (size_t i = 0; i < ntapi_stub_request_header_count(request); i++)
+        found += strcmp(ntapi_stub_request_header_name(request, i), "X-A") == 0 &&
+                 strcmp(ntapi_stub_request_header_value(request, i), "b") == 0;
+    assert_int_equal(found, 1);
+    assert_null(ntapi_stub_request_header_name(request, 99));
+    ntapi_stub_request_free(request);
+}
+
+static void what_is_not_meant_is_a_clear_error(void **state) {
+    struct test *test = *state;
+    ntapi_stub_rule_free(ntapi_stub_on(test->stub, "POST", "find"));
+    ntapi_response *response = perform(test->client, "find", NULL);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_NO_STUB);
+    assert_string_equal(ntapi_error_message(error), "no stub matches GET http://api.test/v1/find; the nearest: POST "
+                                                    "find (the method is GET)");
+    ntapi_response_free(response);
+    ntapi_error *missing = ntapi_stub_verify(test->stub);
+    assert_string_equal(ntapi_error_message(missing), "POST find was never asked for; no stub has matched GET "
+                                                      "http://api.test/v1/find");
+    ntapi_error_free(missing);
+    check_ok(ntapi_stub_forget_requests(test->stub));
+    assert_int_equal(ntapi_stub_request_count(test->stub), 0);
+}
+
+static void answers_come_in_turn(void **state) {
+    struct test *test = *state;
+    ntapi_stub_rule *all = ntapi_stub_on(test->stub, NULL, NULL);
+    answer_text(all, 200, "all");
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, "GET", "a");
+    answer_text(rule, 503, "1");
+    answer_text(rule, 200, "2");
+    check_text(test->client, "a", 503, "1");
+    check_text(test->client, "a", 200, "2");
+    check_text(test->client, "a", 200, "2");
+    assert_int_equal(ntapi_stub_rule_call_count(rule), 3);
+    check_ok(ntapi_stub_rule_use_up(rule));
+    check_text(test->client, "a", 200, "all");
+    ntapi_stub_rule_free(rule);
+    ntapi_stub_rule_free(all);
+}
+
+struct asked {
+    pthread_t thread;
+    int calls;
+    int destroys;
+};
+
+static bool is_meant(void *user_data, const ntapi_stub_request *request) {
+    struct asked *asked = user_data;
+    asked->calls++;
+    asked->thread = pthread_self();
+    return strcmp(ntapi_stub_request_body(request, NULL), "meant") == 0;
+}
+
+static ntapi_stub_answer *echo(void *user_data, const ntapi_stub_request *request) {
+    struct asked *asked = user_data;
+    asked->calls++;
+    size_t length;
+    const char *body = ntapi_stub_request_body(request, &length);
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
+    check_ok(ntapi_stub_answer_data(answer, body, length, NULL));
+    check_ok(ntapi_stub_answer_add_header(answer, "X-Made", "here"));
+    return answer;
+}
+
+static void count_destroy(void *user_data) {
+    ((struct asked *)user_data)->destroys++;
+}
+
+static void functions_decide_and_answer(void **state) {
+    struct test *test = *state;
+    struct asked matching = {0}, answering = {0};
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, "POST", "a");
+    check_ok(ntapi_stub_rule_match(rule, is_meant, &matching, count_destroy));
+    check_ok(ntapi_stub_rule_answer_with(rule, echo, &answering, count_destroy));
+    check_invalid(ntapi_stub_rule_match(rule, NULL, &matching, count_destroy));
+    assert_int_equal(matching.destroys, 1);
+    for (int i = 0; i < 2; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_data(args, i == 0 ? "meant" : "other", 5, "text/plain"));
+        check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+        ntapi_response *response = perform(test->client, "a", args);
+        if (i == 0)
+            assert_string_equal(ntapi_response_header(response, "X-Made"), "here");
+        else
+            assert_ptr_equal(code_of(response), NTAPI_CODE_NO_STUB);
+        ntapi_response_free(response);
+    }
+    assert_int_equal(matching.calls, 2);
+    assert_int_equal(answering.calls, 1);
+    assert_false(pthread_equal(matching.thread, pthread_self()));
+    ntapi_stub_rule_free(rule);
+    assert_int_equal(answering.destroys, 0);
+    /* The last who knows of it lets go. */
+    check_ok(ntapi_client_set_stub(test->client, NULL));
+    assert_int_equal(ntapi_client_drain(test->client, PATIENCE), 0);
+    ntapi_stub_free(test->stub);
+    test->stub = NULL;
+}
+
+static void bodies_are_compared(void **state) {
+    struct test *test = *state;
+    ntapi_stub_rule *json_rule = ntapi_stub_on(test->stub, "POST", "a");
+    ntapi_json *json = ntapi_json_parse("{\"x\":1,\"y\":[2]}", 15, NULL);
+    check_ok(ntapi_stub_rule_body_json(json_rule, json));
+    ntapi_json_free(json);
+    answer_text(json_rule, 201, "");
+    ntapi_stub_rule *text_rule = ntapi_stub_on(test->stub, "POST", "a");
+    check_ok(ntapi_stub_rule_body_contains(text_rule, "needle"));
+    answer_text(text_rule, 202, "");
+    const char *bodies[] = {"{ \"y\": [2], \"x\": 1 }", "a needle", "{}"};
+    int statuses[] = {201, 202, 0};
+    for (int i = 0; i < 3; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_data(args, bodies[i], strlen(bodies[i]), "application/json"));
+        ntapi_response *response = perform(test->client, "a", args);
+        assert_int_equal(ntapi_response_status(response), statuses[i]);
+        ntapi_response_free(response);
+    }
+    ntapi_stub_rule_free(json_rule);
+    ntapi_stub_rule_free(text_rule);
+}
+
+static void faults_are_errors_of_the_network(void **state) {
+    struct test *test = *state;
+    ntapi_stub_fault faults[] = {NTAPI_STUB_FAULT_NO_CONNECTION, NTAPI_STUB_FAULT_NO_INTERNET,
+                                 NTAPI_STUB_FAULT_UNKNOWN_HOST,  NTAPI_STUB_FAULT_UNTRUSTED_CERTIFICATE,
+                                 NTAPI_STUB_FAULT_TIMEOUT,       NTAPI_STUB_FAULT_CONNECTION_LOST};
+    const char *codes[] = {NTAPI_CODE_NETWORK, NTAPI_CODE_NO_INTERNET, NTAPI_CODE_NETWORK,
+                           NTAPI_CODE_TLS,     NTAPI_CODE_TIMEOUT,     NTAPI_CODE_NETWORK};
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, "a");
+    for (int i = 0; i < 6; i++) {
+        ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
+        check_ok(ntapi_stub_answer_set_fault(answer, faults[i], -1));
+        check_ok(ntapi_stub_rule_answer(rule, answer));
+        ntapi_stub_answer_free(answer);
+    }
+    for (int i = 0; i < 6; i++)
+        check_error(perform(test->client, "a", NULL), NTAPI_ERROR_DOMAIN_NETWORK, codes[i]);
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
+    check_invalid(ntapi_stub_answer_set_fault(answer, (ntapi_stub_fault)99, 0));
+    check_invalid(ntapi_stub_answer_delay(answer, -1));
+    check_invalid(ntapi_stub_answer_add_header(answer, "a b", "c"));
+    check_invalid(ntapi_stub_answer_data(answer, NULL, 1, NULL));
+    ntapi_stub_answer_free(answer);
+    assert_null(ntapi_stub_answer_create(101));
+    ntapi_stub_rule_free(rule);
+}
+
+static void each_is_answered_once_whenever_it_is_cancelled(void **state) {
+    struct test *test = *state;
+    ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
+    check_ok(ntapi_client_set_clock(test->client, clock));
+    ntapi_stub_rule *rule = ntapi_stub_on(test->stub, NULL, NULL);
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(200);
+    char body[1000];
+    memset(body, 'x', sizeof body);
+    check_ok(ntapi_stub_answer_data(answer, body, sizeof body, "text/plain"));
+    check_ok(ntapi_stub_answer_pieces(answer, 100, 0));
+    check_ok(ntapi_stub_answer_delay(answer, 1));
+    check_ok(ntapi_stub_rule_answer(rule, answer));
+    ntapi_stub_answer_free(answer);
+    enum { count = 100 };
+    static witness seen[count];
+    ntapi_request *requests[count];
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    for (int i = 0; i < count; i++) {
+        witness_init(&seen[i]);
+        requests[i] = ntapi_client_begin(test->client, "a", args, witness_response, &seen[i], witness_destroy);
+        if (i % 3 == 0)
+            ntapi_request_cancel(requests[i / 2]);
+    }
+    ntapi_args_free(args);
+    check_ok(ntapi_manual_clock_advance(clock, 1));
+    for (int i = 0; i < count; i++)
+        ntapi_request_cancel(requests[i]);
+    for (int i = 0; i < count; i++) {
+        witness_wait(&seen[i], 1);
+        witness_check_once(&seen[i]);
+        witness_free(&seen[i]);
+        ntapi_request_free(requests[i]);
+    }
+    assert_int_equal(ntapi_manual_clock_sleepers(clock), 0);
+    ntapi_stub_rule_free(rule);
+    ntapi_manual_clock_free(clock);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_request_gets_its_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_meant_is_a_clear_error, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_come_in_turn, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(functions_decide_and_answer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bodies_are_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(faults_are_errors_of_the_network, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(each_is_answered_once_whenever_it_is_cancelled, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

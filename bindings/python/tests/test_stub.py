@@ -1,0 +1,202 @@
+"""Requests that are answered in memory, by the pipeline that goes with the network."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ntapi
+from ntapi import codes
+from ntapi.testing import Answer, ManualClock, Stub, StubFault, StubRequest
+
+URL = "http://api.test/v1"
+
+
+@pytest.fixture
+def stub() -> Stub:
+    return Stub()
+
+
+@pytest.fixture
+def client(stub: Stub) -> Iterator[ntapi.Client]:
+    with ntapi.Client(URL, stub=stub) as client:
+        yield client
+
+
+def test_a_request_gets_its_answer(stub: Stub, client: ntapi.Client) -> None:
+    assert client.stub is stub
+    stub.on("GET", "/v1/find?q=London").answer(json={"list": [1]}, headers={"X-A": "b"})
+    response = client.send("find", ntapi.url("q", "London"), ntapi.url("cnt", 5))
+    assert response.json == {"list": [1]}
+    assert response.headers["x-a"] == "b"
+    assert response.headers["content-type"] == "application/json"
+    stub.verify()
+
+
+def test_what_is_not_meant_is_a_clear_error(stub: Stub, client: ntapi.Client) -> None:
+    rule = stub.on("POST", "find")
+    with pytest.raises(ntapi.ApiError, match=r"POST find \(the method is GET\)") as caught:
+        client.send("find")
+    assert caught.value.code is codes.NO_STUB
+    assert [request.is_matched for request in stub.requests] == [False]
+    with pytest.raises(AssertionError, match="POST find was never asked for; no stub has matched"):
+        stub.verify()
+    assert rule.call_count == 0
+    stub.forget_requests()
+    assert stub.requests == []
+
+
+def test_answers_come_in_turn(stub: Stub, client: ntapi.Client) -> None:
+    stub.on(None).answer(json="other")
+    rule = stub.on("GET", "a").answer(503).answer(json=None).answer(text="2").used_up()
+    assert client.perform("a").status == 503
+    assert client.send("a").json is None
+    assert client.send("a").json == 2
+    assert rule.call_count == 3
+    assert client.send("a").json == "other"
+
+
+def test_bodies_and_functions(stub: Stub, client: ntapi.Client) -> None:
+    threads: list[int] = []
+
+    def is_meant(request: StubRequest) -> bool:
+        threads.append(threading.get_ident())
+        return bool(request.headers["x-a"] == "1" and request.json == {"n": [1]})
+
+    stub.on("POST", "a", json={"x": 1}).answer(json="json")
+    stub.on("POST", "a", contains="needle").answer(json="text")
+    stub.on("POST", "a", where=is_meant).answer_with(
+        lambda request: Answer(201, data=request.body, headers=[("Content-Type", "a/b")])
+    )
+    assert client.send("a", ntapi.json({"n": [1]}), ntapi.header("X-A", "1")).data == b'{"n":[1]}'
+    assert client.send("a", ntapi.json({"x": 1}), ntapi.header("X-A", "1")).json == "json"
+    assert client.send("a", ntapi.form("q", "a needle"), ntapi.header("X-A", "1")).json == "text"
+    assert threading.get_ident() not in threads
+    request = stub.requests[0]
+    assert (request.method, request.url, request.text) == ("POST", f"{URL}/a", '{"n":[1]}')
+    assert repr(request) == "<ntapi.testing.StubRequest POST http://api.test/v1/a>"
+
+
+def test_what_functions_raise_is_reported(
+    stub: Stub, client: ntapi.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raised: list[Any] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda report: raised.append(report.exc_value))
+
+    def wrong(request: StubRequest) -> Any:
+        raise ValueError(request.method)
+
+    stub.on("GET", "a", where=wrong)
+    assert client.perform("a").error.code is codes.NO_STUB  # type: ignore[union-attr]
+    stub.on("GET", "a").answer_with(wrong)
+    response = client.perform("a")
+    assert response.status == 500
+    assert "ValueError('GET')" in response.text
+    assert [str(error) for error in raised] == ["GET", "GET"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (StubFault.NO_CONNECTION, codes.NETWORK),
+        (StubFault.NO_INTERNET, codes.NO_INTERNET),
+        (StubFault.UNKNOWN_HOST, codes.NETWORK),
+        (StubFault.UNTRUSTED_CERTIFICATE, codes.TLS),
+        (StubFault.TIMEOUT, codes.TIMEOUT),
+        (StubFault.CONNECTION_LOST, codes.NETWORK),
+    ],
+)
+def test_faults(stub: Stub, client: ntapi.Client, fault: StubFault, code: codes.ErrorCode) -> None:
+    stub.on("GET", "a").fail(fault)
+    error = client.perform("a").error
+    assert error is not None
+    assert error.code is code
+    assert error.domain is ntapi.ErrorDomain.NETWORK
+
+
+def test_a_download_goes_on(stub: Stub, client: ntapi.Client, tmp_path: Path) -> None:
+    body = bytes(range(256)) * 400
+    stub.on("GET", "file").answer_with(
+        lambda _: Answer(
+            data=body,
+            headers={"ETag": '"1"'},
+            fault=StubFault.CONNECTION_LOST,
+            fault_after=60_000,
+        )
+    )
+    first = client.perform("file", ntapi.download(tmp_path / "file"))
+    assert first.resume_data is not None
+    stub.on("GET", "file", where=lambda request: "range" in request.headers).answer(
+        206,
+        data=body[60_000:],
+        headers={"ETag": '"1"', "Content-Range": f"bytes 60000-{len(body) - 1}/{len(body)}"},
+    )
+    client.send("", ntapi.resume(first.resume_data))
+    assert (tmp_path / "file").read_bytes() == body
+    lost = stub.on("GET", "lost").lose_connection(3, data=b"012345")
+    assert client.perform("lost").data == b"012"
+    assert lost.call_count == 1
+
+
+def test_time_is_the_clients(stub: Stub, client: ntapi.Client) -> None:
+    clock = ManualClock()
+    client.clock = clock
+    stub.on("GET", "a").answer(json=1, delay=5)
+    seen: list[Any] = []
+    request = client.begin(
+        "a", ntapi.response_thread(ntapi.BACKGROUND), lambda response: seen.append(response.json)
+    )
+    assert clock.wait_for_sleepers()
+    assert clock.next_wake == 5
+    clock.advance(5)
+    request.wait()
+    assert seen == [1]
+    stub.on("GET", "pieces").answer(data=b"abc", piece_size=1, piece_delay=2)
+    read = []
+    with client.stream("pieces") as stream:
+        read.append(next(stream))
+        for _ in range(2):
+            assert clock.wait_for_sleepers()
+            clock.advance(2)
+            read.append(next(stream))
+    assert read == [b"a", b"b", b"c"]
+
+
+def test_asyncio(stub: Stub) -> None:
+    stub.on("GET", "lines").answer(text='{"n":1}\n{"n":2}\n', piece_size=3)
+    stub.on("GET", "never").fail(StubFault.SILENCE)
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(URL, stub=stub) as client:
+            assert [line["n"] async for line in client.lines("lines")] == [1, 2]
+            task = asyncio.ensure_future(client.send("never"))
+            while not any("never" in request.url for request in stub.requests):
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    asyncio.run(main())
+
+
+def test_mistakes(stub: Stub) -> None:
+    wrong: Any = 7
+    with pytest.raises(TypeError):
+        stub.on(wrong)
+    with pytest.raises(TypeError):
+        stub.on("GET", "a", where=wrong)
+    with pytest.raises(ValueError, match="one body"):
+        Answer(text="a", json=1)
+    with pytest.raises(ValueError, match="199"):
+        Answer(199)
+    with pytest.raises(ValueError, match="cannot be a header"):
+        Answer(headers={"a b": "c"})
+    with pytest.raises(ValueError, match="no delay"):
+        Answer(delay=-1)
+    with pytest.raises(ValueError, match="either json or a text"):
+        stub.on("GET", "a", json=1, contains="b")
