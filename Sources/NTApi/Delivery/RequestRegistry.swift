@@ -16,12 +16,14 @@ final class RequestRegistry: Sendable {
         var ending: [Ending] = []
         var waiters: [Mailbox] = []
 
-        func forEach(_ body: (APIRequest) -> Void) {
+        var requests: [APIRequest] {
+            var requests: [APIRequest] = []
             var next = first
             while let request = next {
-                body(request)
+                requests.append(request)
                 next = request.links.next
             }
+            return requests
         }
 
         mutating func ending(of client: APIClient, _ change: (inout Ending) -> Void) {
@@ -79,8 +81,7 @@ final class RequestRegistry: Sendable {
     func beginEnd(of client: APIClient) -> Bool {
         state.withLock { state in
             guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
-            var left = 0
-            state.forEach { if $0.client === client { left += 1 } }
+            let left = state.requests.count { $0.client === client }
             state.ending.append(Ending(client: client, left: left))
             return left == 0 && client.becomesInvalid()
         }
@@ -130,11 +131,5 @@ final class RequestRegistry: Sendable {
         return left
     }
 
-    private var all: [APIRequest] {
-        state.withLock { state in
-            var requests: [APIRequest] = []
-            state.forEach { requests.append($0) }
-            return requests
-        }
-    }
+    private var all: [APIRequest] { state.withLock { $0.requests } }
 }
