@@ -39,7 +39,7 @@ enum RecordedBody: Sendable {
     ///   - type: what Content-Type says.
     ///   - names: those of secrets beside what is one by its name.
     init(_ bytes: [UInt8], type: String?, secretsNamed names: Set<String>) {
-        let essence = (type ?? "").prefix { $0 != ";" }.lowercased()
+        let essence = String((type ?? "").prefix { $0 != ";" }).lowercasedASCII()
         let content = Content(bytes)
         if bytes.isEmpty {
             self = .none

@@ -105,11 +105,11 @@ struct StubURL: Sendable {
     /// - Returns: scheme://host:port in small letters, with the port also where it is the usual one; and the path.
     private static func server(of address: String) -> (String, String) {
         guard let colon = address.firstIndex(of: ":"), address[colon...].hasPrefix("://") else { return ("", address) }
-        let scheme = address[..<colon].lowercased()
+        let scheme = String(address[..<colon]).lowercasedASCII()
         let rest = address[address.index(colon, offsetBy: 3)...]
         let authority = rest.prefix { $0 != "/" }
-        let host = (authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
-            .lowercased()
+        let host = String(authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority)
+            .lowercasedASCII()
         let afterBracket = host.lastIndex(of: "]").map { host[$0...] } ?? host[...]
         let port = afterBracket.contains(":") ? "" : scheme == "https" ? ":443" : ":80"
         return ("\(scheme)://\(host)\(port)", String(rest[authority.endIndex...]))

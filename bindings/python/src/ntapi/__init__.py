@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._server_event import ServerSentEvent
     from ._stream import AsyncStream, Stream
 
@@ -116,6 +116,7 @@ __all__ = [
     "PlaceLike",
     "Refresh",
     "Request",
+    "RequestMetrics",
     "RequestState",
     "Response",
     "ServerSentEvent",
@@ -124,6 +125,7 @@ __all__ = [
     "Stream",
     "Thread",
     "Token",
+    "TransactionMetrics",
     "__version__",
     "add_header",
     "arg",
@@ -178,6 +180,8 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "RequestMetrics": "_metrics",
+    "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
     "ServerSentEvent": "_server_event",
