@@ -2862,10 +2862,11 @@ bool ntapi_stub_request_is_matched(const ntapi_stub_request *request);
 
 /** Checks that every rule was asked for, as often as it has answers where it is used up, and every request expected.
  *  @param stub the stub.
- *  @returns an error that names what was not, new; NULL when all is well.
+ *  @param error receives what was not, new, when there is something; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_STATE when something was not, or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_error *ntapi_stub_verify(const ntapi_stub *stub);
+ntapi_status ntapi_stub_verify(const ntapi_stub *stub, ntapi_error **error);
 
 /** Forgets the requests that came, so that every rule begins again.
  *  @param stub the stub.
@@ -2921,10 +2922,11 @@ size_t ntapi_recorder_count(const ntapi_recorder *recorder);
 
 /** Writes the file, in one step: it is the old one or the new one. May be called again.
  *  @param recorder the recorder.
- *  @returns the reason why it was not written, new; NULL when it was.
+ *  @param error receives the reason why it was not written, new; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_STATE when it was not written, or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_error *ntapi_recorder_save(ntapi_recorder *recorder);
+ntapi_status ntapi_recorder_save(ntapi_recorder *recorder, ntapi_error **error);
 
 #ifdef __cplusplus
 }

@@ -87,3 +87,16 @@ public func ntapi_error_transport_code(_ error: OpaquePointer!) -> CInt {
 public func ntapi_error_is_retryable(_ error: OpaquePointer!) -> Bool {
     Handles.get(error, ErrorBox.self)?.error.isRetryable ?? false
 }
+
+/// Does what may go wrong at its time; why, goes into a place that C may have for it.
+func status(
+    _ place: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(APIError) -> Void
+) -> ntapi_status {
+    do throws(APIError) {
+        try body()
+        return NTAPI_STATUS_OK
+    } catch {
+        place?.pointee = error.handle
+        return NTAPI_STATUS_INVALID_STATE
+    }
+}

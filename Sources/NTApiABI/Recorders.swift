@@ -30,13 +30,11 @@ public func ntapi_client_set_recorder(_ client: OpaquePointer!, _ recorder: Opaq
 public func ntapi_recorder_count(_ recorder: OpaquePointer!) -> Int { get(recorder)?.count ?? 0 }
 
 @_cdecl("ntapi_recorder_save") @implementation
-public func ntapi_recorder_save(_ recorder: OpaquePointer!) -> OpaquePointer! {
-    do throws(APIError) {
-        try get(recorder)?.save()
-        return nil
-    } catch {
-        return error.handle
-    }
+public func ntapi_recorder_save(
+    _ recorder: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    guard let recorder = get(recorder) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try recorder.save() }
 }
 
 private func get(_ recorder: OpaquePointer?) -> Recorder? { Handles.get(recorder, Recorder.self) }

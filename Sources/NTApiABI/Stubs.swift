@@ -101,13 +101,11 @@ public func ntapi_stub_rule_call_count(_ rule: OpaquePointer!) -> Int {
 }
 
 @_cdecl("ntapi_stub_verify") @implementation
-public func ntapi_stub_verify(_ stub: OpaquePointer!) -> OpaquePointer! {
-    do throws(APIError) {
-        try get(stub)?.verify()
-        return nil
-    } catch {
-        return error.handle
-    }
+public func ntapi_stub_verify(
+    _ stub: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    guard let stub = get(stub) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try stub.verify() }
 }
 
 @_cdecl("ntapi_stub_forget_requests") @implementation

@@ -69,7 +69,7 @@ static void a_request_gets_its_answer(void **state) {
     check_string(ntapi_response_json(response), "list[0].name", "London");
     assert_string_equal(ntapi_response_header(response, "content-type"), "application/json");
     ntapi_response_free(response);
-    assert_null(ntapi_stub_verify(test->stub));
+    check_ok(ntapi_stub_verify(test->stub, NULL));
 
     assert_int_equal(ntapi_stub_request_count(test->stub), 1);
     ntapi_stub_request *request = ntapi_stub_get_request(test->stub, 0);
@@ -98,7 +98,8 @@ static void what_is_not_meant_is_a_clear_error(void **state) {
     assert_string_equal(ntapi_error_message(error), "no stub matches GET http://api.test/v1/find; the nearest: POST "
                                                     "find (the method is GET)");
     ntapi_response_free(response);
-    ntapi_error *missing = ntapi_stub_verify(test->stub);
+    ntapi_error *missing = NULL;
+    check_too_late(ntapi_stub_verify(test->stub, &missing));
     assert_string_equal(ntapi_error_message(missing), "POST find was never asked for; no stub has matched GET "
                                                       "http://api.test/v1/find");
     ntapi_error_free(missing);

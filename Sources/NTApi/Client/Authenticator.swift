@@ -305,7 +305,7 @@ public final class Authenticator: Sendable {
 
     /// Moves the gate, and tells whoever waits.
     private func act(cancels: Bool = false, _ move: (inout Gate, MonotonicTime) -> Gate.Release) {
-        let now = time.now
+        let now = clock?.now ?? .now()
         let (release, running) = ofThisProcess { state in
             let release = move(&state.gate, now)
             let isOver = !state.gate.isRefreshing || release.start != nil

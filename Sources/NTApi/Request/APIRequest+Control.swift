@@ -25,7 +25,7 @@ extension APIRequest {
             case .start:
                 shared.journey.begin(http, clock)
                 shared.transport = transport
-            case .releaseExchange, .nothing: shared.goOn(clock.now)
+            case .releaseExchange, .nothing: shared.goOn(now)
             case .tooLate: break
             }
             return action
@@ -56,7 +56,7 @@ extension APIRequest {
         guard generation == Fork.generation else { return false }
         let action = shared.withLock { shared in
             let action = shared.machine.suspend()
-            if action != .tooLate { shared.suspendedAt = clock.now }
+            if action != .tooLate { shared.suspendedAt = now }
             return action
         }
         if action == .holdExchange { change(.hold(.suspended)) }

@@ -106,7 +106,7 @@ extension APIRequest: ExchangeObserver {
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.setCounts(result.metrics)
-            var content = ResponseContent(journey: shared.journey, result: result, clock.now)
+            var content = ResponseContent(journey: shared.journey, result: result, now)
             content.json = answer.json
             content.lacksLastTransaction = true
             shared.content = ResponseContent.Box(content)
@@ -215,7 +215,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     func journeyEnd(error: APIError) -> ResponseContent {
-        ResponseContent(journey: shared.withLock { $0.journey }, error: error, clock.now)
+        ResponseContent(journey: shared.withLock { $0.journey }, error: error, now)
     }
 
     func finishCancelled(_ deliveries: DeliveryBatch) {
@@ -230,7 +230,7 @@ extension APIRequest: ExchangeObserver {
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
-                content = ResponseContent(journey: shared.journey, error: .cancelled, clock.now)
+                content = ResponseContent(journey: shared.journey, error: .cancelled, now)
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)

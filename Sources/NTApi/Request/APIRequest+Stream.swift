@@ -69,7 +69,7 @@ extension APIRequest {
 
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        let moment = clock.now.advanced(bySeconds: seconds)
+        let moment = now.advanced(bySeconds: seconds)
         let (isCancelled, isInTime) = shared.withLock { shared in
             let isInTime = moment < shared.journey.deadline
             guard !shared.machine.isCancelled, isInTime else { return (shared.machine.isCancelled, isInTime) }

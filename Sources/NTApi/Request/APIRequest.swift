@@ -166,6 +166,9 @@ public final class APIRequest: Sendable {
     /// The time by which it waits.
     var clock: any WaitingClock { manualClock ?? runtime.clock }
 
+    /// Its time now.
+    var now: MonotonicTime { manualClock?.now ?? .now() }
+
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
     public var httpRequest: HTTPRequest? { try? built.get().http }
 

@@ -47,7 +47,9 @@ extension Secrets {
             output += bytes[index..<end]
             let name = String(decoding: bytes[min(index + 1, end)..<max(index + 1, end - 1)], as: UTF8.self)
             index = end
-            guard isSecretName(name) || names.contains(name), let value = startOfValue(bytes, from: end) else { continue }
+            guard isSecretName(name) || names.contains(name), let value = startOfValue(bytes, from: end) else {
+                continue
+            }
             output += bytes[end..<value]
             output += Array("\"\(redacted)\"".utf8)
             index = endOfValue(bytes, from: value)

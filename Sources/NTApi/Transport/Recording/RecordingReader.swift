@@ -68,7 +68,9 @@ struct RecordingReader {
         var headers = HTTPHeaders()
         guard let json else { return headers }
         for pair in try pairs(json, name) {
-            guard HeaderSyntax.allowsReceived(name: pair.0, value: pair.1) else { throw bad("\(name): \(quoted(pair.0)) can be no header") }
+            guard HeaderSyntax.allowsReceived(name: pair.0, value: pair.1) else {
+                throw bad("\(name): \(quoted(pair.0)) can be no header")
+            }
             headers.add(pair.0, pair.1)
         }
         return headers

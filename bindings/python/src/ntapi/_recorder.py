@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 from ._arg_list import c_text
 from ._checks import check_string
+from ._enums import Status
 from ._errors import take_error
 from ._handles import Handle
 from ._library import lib
@@ -54,9 +56,10 @@ class Recorder:
 
     def save(self) -> None:
         """Writes the file, in one step: it is the old one or the new one. Raises an ApiError."""
-        pointer = lib.ntapi_recorder_save(self._handle.pointer)
-        if pointer:
-            raise take_error(pointer, "")
+        error = ctypes.c_void_p()
+        status = lib.ntapi_recorder_save(self._handle.pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the recording was not written")
 
     def __enter__(self) -> Self:
         return self

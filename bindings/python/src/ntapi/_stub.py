@@ -10,7 +10,7 @@ import weakref
 
 from ._arg_list import c_text
 from ._checks import check_string, type_name
-from ._enums import StubFault
+from ._enums import Status, StubFault
 from ._errors import take_error
 from ._handles import Handle
 from ._headers import Headers
@@ -234,9 +234,10 @@ class Stub:
         """Raises an AssertionError that names the rules which were not asked for, or not as often
         as they have answers where they are used up, and the requests that no rule has matched.
         """
-        pointer = lib.ntapi_stub_verify(self._handle.pointer)
-        if pointer:
-            raise AssertionError(take_error(pointer, "").message)
+        problems = ctypes.c_void_p()
+        status = lib.ntapi_stub_verify(self._handle.pointer, ctypes.byref(problems))
+        if status != Status.OK:
+            raise AssertionError(take_error(problems.value, "").message)
 
     def forget_requests(self) -> None:
         """Forgets the requests that came, so that every rule begins again."""
