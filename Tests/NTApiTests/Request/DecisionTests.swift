@@ -86,8 +86,8 @@ import Testing
     @Test func aRequestThatWaitsIsCancelledAtOnce() async throws {
         let kept = Log<RequestDecision>()
         for kind in [RequestDecision.Kinds.redirect, .response] {
-            let (request, responses) = begin(try .of("httpbin"), "redirect-to", redirect, kind) { kept.append($0) }
             let count = kept.count
+            let (request, responses) = begin(try .of("httpbin"), "redirect-to", redirect, kind) { kept.append($0) }
             let decision = await kept.first(count + 1).last
             #expect(request.cancel())
             let response = try await responses.element(0)

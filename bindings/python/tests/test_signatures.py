@@ -53,6 +53,7 @@ BYTES_WITH_NUL = {
     "ntapi_data_next_json_pickle",
     "ntapi_response_data",
     "ntapi_response_json_pickle",
+    "ntapi_stub_request_body",
 }
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.
 """
@@ -88,7 +89,7 @@ def argument_types(arguments: str) -> tuple[Any, ...]:
 
 def test_the_parser_finds_the_header() -> None:
     assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
-    assert len(CALLBACKS) == 22
+    assert len(CALLBACKS) == 24
     assert "ntapi_thread" in ENUMS
 
 

@@ -169,14 +169,19 @@ def test_time_is_the_clients(stub: Stub, client: ntapi.Client) -> None:
 
 def test_asyncio(stub: Stub) -> None:
     stub.on("GET", "lines").answer(text='{"n":1}\n{"n":2}\n', piece_size=3)
-    stub.on("GET", "never").fail(StubFault.SILENCE)
 
     async def main() -> None:
+        loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+        def is_meant(_: StubRequest) -> bool:
+            loop.call_soon_threadsafe(asked.set)
+            return True
+
+        stub.on("GET", "never", where=is_meant).fail(StubFault.SILENCE)
         async with ntapi.AsyncClient(URL, stub=stub) as client:
             assert [line["n"] async for line in client.lines("lines")] == [1, 2]
             task = asyncio.ensure_future(client.send("never"))
-            while not any("never" in request.url for request in stub.requests):
-                await asyncio.sleep(0)
+            await asked.wait()
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -9,7 +9,7 @@ from typing import Any, Optional
 from typing_extensions import assert_type
 
 import ntapi
-from ntapi import codes
+from ntapi import codes, testing
 
 
 class Service(ntapi.Client):
@@ -92,3 +92,20 @@ async def asynchronous() -> None:
             assert_type(events, ntapi.AsyncStream[ntapi.ServerSentEvent])
             async for event in events:
                 assert_type(event.last_event_id, str)
+
+
+def tests() -> None:
+    stub = testing.Stub()
+    rule = stub.on("POST", "notes", json={"a": [1, None]}, where=lambda request: request.json)
+    assert_type(rule, testing.StubRule)
+    rule.answer(503, headers={"Retry-After": "1"}).answer(json=None, delay=1.5).used_up()
+    rule.answer_with(lambda request: testing.Answer(data=request.body, piece_size=3))
+    rule.fail(testing.StubFault.SILENCE, delay=1)
+    clock = testing.ManualClock(calendar=0)
+    recorder = testing.Recorder(Path("r.json"), secrets=["session"])
+    client = ntapi.Client("http://h", stub=stub, clock=clock, recorder=recorder)
+    assert_type(client.stub, Optional[testing.Stub])
+    assert_type(clock.next_wake, Optional[float])
+    assert_type(clock.wait_for_sleepers(2, timeout=None), bool)
+    assert_type([request.url for request in stub.requests], list[str])
+    assert_type(testing.Stub.from_recording("r.json", any_origin=True), testing.Stub)

@@ -63,8 +63,11 @@ class StubRequest:
 
     @property
     def json(self) -> Any:
-        """The body as JSON. Raises ValueError when it is none."""
-        return _json.loads(self.body)
+        """The body as JSON; None when it is none."""
+        try:
+            return _json.loads(self.body)
+        except ValueError:
+            return None
 
     def __repr__(self) -> str:
         return f"<ntapi.testing.StubRequest {self.method} {self.url.partition('?')[0]}>"
