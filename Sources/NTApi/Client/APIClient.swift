@@ -16,6 +16,7 @@ open class APIClient: @unchecked Sendable {
         var args: [APIArg]
         var isClosed = false
         var authenticator: Authenticator?
+        var rateLimiter: RateLimiter?
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
@@ -39,6 +40,7 @@ open class APIClient: @unchecked Sendable {
 
     private let ownHooks: Atomic<Int>
     private let hasAuthenticator = Atomic<Bool>(false)
+    private let hasRateLimiter = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
 
     /// All, of a subclass: it does not say which methods it overrides.
@@ -139,6 +141,18 @@ open class APIClient: @unchecked Sendable {
             withExtendedLifetime(replaced) {}
         }
     }
+
+    /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. For requests made from now on.
+    public var rateLimiter: RateLimiter? {
+        get { state.withLock { $0.rateLimiter } }
+        set {
+            state.withLock { $0.rateLimiter = newValue }
+            hasRateLimiter.store(newValue != nil, ordering: .releasing)
+        }
+    }
+
+    /// The same, without a lock for those who have none.
+    var rateLimiterIfAny: RateLimiter? { hasRateLimiter.load(ordering: .acquiring) ? rateLimiter : nil }
 
     /// What challenges were answered with for the whole session.
     var answers: SessionAnswers {

@@ -45,6 +45,27 @@ extension SessionConfiguration {
         set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
     }
 
+    // MARK: Attempts
+
+    /// How requests are sent again that do not say so themselves; nil, as usual, sends each once.
+    public var retry: RetryPolicy? {
+        get { self["retry"].flatMap { try? RetryPolicy($0) } }
+        set { self["retry"] = newValue?.json }
+    }
+
+    /// How many requests of the session go in how much time; see ``RateLimiter``, which clients can share.
+    public var rateLimit: (requests: Double, seconds: Double, burst: Int)? {
+        get {
+            guard let value = self["rateLimit"], let requests = value["requests"]?.double else { return nil }
+            return (requests, value["seconds"]?.double ?? 1, value["burst"]?.int ?? 1)
+        }
+        set {
+            self["rateLimit"] = newValue.map {
+                ["requests": JSON($0.requests), "seconds": JSON($0.seconds), "burst": JSON($0.burst)]
+            }
+        }
+    }
+
     // MARK: Cookies
 
     /// Which cookies are taken; those from the site of the request's own URL unless set.

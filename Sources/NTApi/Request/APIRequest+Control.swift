@@ -25,7 +25,7 @@ extension APIRequest {
             case .start:
                 shared.journey.begin(http)
                 shared.transport = transport
-            case .releaseExchange, .nothing: shared.goOn()
+            case .releaseExchange, .nothing: shared.goOn(.now())
             case .tooLate: break
             }
             return action
@@ -35,7 +35,9 @@ extension APIRequest {
         case .releaseExchange:
             change(.release(.suspended))
             return true
-        case .nothing: return true
+        case .nothing:
+            releaseTurn()
+            return true
         case .tooLate: return false
         }
         runtime.requests.insert(self)
@@ -59,7 +61,11 @@ extension APIRequest {
             if action != .tooLate { shared.suspendedAt = .now() }
             return action
         }
-        if action == .holdExchange { change(.hold(.suspended)) }
+        switch action {
+        case .holdExchange: change(.hold(.suspended))
+        case .nothing: holdTurn()
+        case .tooLate: break
+        }
         return action != .tooLate
     }
 
@@ -83,6 +89,7 @@ extension APIRequest {
             dismissDecision()
             dismissCredentialWait()
             dismissPause()
+            dismissTurn()
         case .conclude: onWorker { self.concludeRead($0) }
         case .cancelExchange:
             if let exchange { transport?.cancel(exchange) }
@@ -129,8 +136,9 @@ extension APIRequest {
 
 extension APIRequest.Shared {
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.
-    fileprivate mutating func goOn() {
-        let pause = MonotonicTime.now().seconds(since: suspendedAt)
+    fileprivate mutating func goOn(_ now: MonotonicTime) {
+        let pause = now.seconds(since: suspendedAt)
         journey.deadline = journey.deadline.advanced(bySeconds: pause)
+        turn?.goOn(now, suspendedAt: suspendedAt)
     }
 }

@@ -103,7 +103,7 @@ final class CurlTransfer {
 
     /// Whether it matters if the server refuses the request unseen, and can be.
     var mayBeRefused: Bool {
-        !exchange.request.isIdempotent
+        !exchange.request.mayBeRepeated
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
@@ -146,7 +146,7 @@ final class CurlTransfer {
         let lastStream = seat.connection?.lastStream
         ticket?.lose(&seat)
         defer { refusal = StreamRefusal() }
-        if exchange.request.isIdempotent || refusal.isCertain(after: lastStream) { return true }
+        if exchange.request.mayBeRepeated || refusal.isCertain(after: lastStream) { return true }
         failure = APIError(
             domain: .network, code: .network,
             message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
@@ -365,7 +365,7 @@ final class CurlTransfer {
             result.error = APIError(
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the server did not answer with a final response",
-                isRetryable: exchange.request.isIdempotent)
+                isRetryable: exchange.request.mayBeRepeated)
         }
         if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         result.error?.httpStatus = result.head?.status
@@ -373,7 +373,7 @@ final class CurlTransfer {
     }
 
     func timeoutError(_ clock: TimeoutClock) -> APIError {
-        let limit = clocks.limit(of: clock).map { "\(Self.decimal($0)) s" } ?? "its time"
+        let limit = clocks.limit(of: clock).map { "\(decimal($0)) s" } ?? "its time"
         let what =
             switch clock {
             case .queue: "no connection to the host became free for \(limit)"
@@ -382,7 +382,7 @@ final class CurlTransfer {
             case .attempt: "no whole answer within \(limit)"
             case .total: "the whole request took longer than \(limit)"
             }
-        let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
+        let isSafe = clock == .queue || clock == .connect || exchange.request.mayBeRepeated
         return APIError(
             domain: .network, code: .timeout,
             message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
@@ -395,7 +395,7 @@ final class CurlTransfer {
         return CurlFailure(
             code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
-            isIdempotent: exchange.request.isIdempotent)
+            isIdempotent: exchange.request.mayBeRepeated)
     }
 
     private var metrics: ExchangeMetrics {
@@ -428,17 +428,5 @@ final class CurlTransfer {
         var opened = 0
         ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
         return opened == 0
-    }
-
-    /// At most three decimals, without the zeros at the end.
-    private static func decimal(_ seconds: Double) -> String {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
-            return "\(seconds)"
-        }
-        let fraction = milliseconds % 1000
-        guard fraction > 0 else { return "\(milliseconds / 1000)" }
-        var digits = String(fraction + 1000).dropFirst()
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(milliseconds / 1000).\(digits)"
     }
 }
