@@ -12,13 +12,13 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         var timer: EngineTimer?
         /// When the timer looks again.
         var moment: MonotonicTime?
+        var maximumPause: Double
         var generation = Fork.generation
     }
 
     public let requests: Double
     public let seconds: Double
     public let burst: Int
-    public let maximumPause: Double
     /// Why it cannot be used: every request of its clients fails with it.
     package let problem: APIError?
     private let state: Lock<State>
@@ -33,7 +33,6 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         self.requests = requests
         self.seconds = seconds
         self.burst = burst
-        self.maximumPause = maximumPause
         let limit = RateLimit(requests: requests, seconds: seconds, burst: burst)
         let isGood = limit != nil && maximumPause >= 0
         problem =
@@ -42,12 +41,18 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
             : .invalidRequest(
                 "a rate limit of \(requests) requests in \(seconds) s, burst \(burst), maximum pause \(maximumPause) s: "
                     + "numbers above 0 are needed, and a pause from 0")
-        state = Lock(State(gate: RateGate(limit ?? .none)), sharing: .clients)
+        state = Lock(State(gate: RateGate(limit ?? .none), maximumPause: maximumPause), sharing: .clients)
     }
 
     public var description: String {
         let burst = burst > 1 ? ", burst \(burst)" : ""
         return "\(decimal(requests)) requests in \(decimal(seconds)) s\(burst)"
+    }
+
+    /// For how many seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
+    public var maximumPause: Double {
+        get { ofThisProcess { $0.maximumPause } }
+        set { ofThisProcess { $0.maximumPause = newValue >= 0 ? newValue : 0 } }
     }
 
     /// How many requests wait for their turn now.
@@ -73,6 +78,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     /// A server asks to wait.
     func heard(retryAfter seconds: Double) {
+        let maximumPause = maximumPause
         if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
     }
 

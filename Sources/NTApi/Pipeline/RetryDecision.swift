@@ -30,25 +30,32 @@ enum RetryDecision: Equatable, Sendable {
     /// - Parameters:
     ///   - fraction: by lot, from 0 to 1.
     ///   - secondsLeft: until the deadline of the whole request.
+    ///   - wish: the seconds that the program wants to wait, which knows better than the policy whether it may help.
     static func decide(
-        _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double
+        _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double, wish: Double? = nil
     ) -> RetryDecision {
-        guard policy.attempts > 1, mayHelp(policy, attempt) else { return .stand }
+        guard policy.attempts > 1, wish != nil || mayHelp(policy, attempt) else { return .stand }
         if let reason = obstacle(attempt) { return .giveUp("not sent again: \(reason)") }
         guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
-        if let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {
+        if wish == nil, let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {
             return .giveUp(
                 "not sent again: the server asks to wait \(seconds(asked)), and the policy allows "
                     + seconds(policy.maximumRetryAfter))
         }
         let drawn = policy.ceiling(after: attempt.number) * min(max(fraction, 0), 1)
-        let wait = max(drawn, attempt.retryAfter ?? 0)
+        let wait = wish ?? max(drawn, attempt.retryAfter ?? 0)
         guard wait < secondsLeft else {
             return .giveUp(
                 "not sent again: the wait of \(seconds(wait)) would end after the total timeout, in "
                     + seconds(secondsLeft))
         }
         return .retry(afterSeconds: wait)
+    }
+
+    /// Whether the program may be asked for its own judgement: another attempt could be made, and would be safe.
+    static func isOpen(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
+        guard attempt.number < policy.attempts, obstacle(attempt) == nil else { return false }
+        return attempt.error.map { $0.domain == .network && ($0.isRetryable || attempt.mayBeRepeated) } ?? true
     }
 
     /// An error says of itself whether it may pass, and whether it is safe: what the server may have acted on is not sent

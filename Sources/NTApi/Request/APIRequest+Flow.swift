@@ -181,7 +181,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust, .retry: self.follow(next, head, deliveries)
             }
         }
     }

@@ -359,9 +359,31 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_decline": (c_int, (c_void_p,)),
     "ntapi_refresh_free": (None, (c_void_p,)),
+    "ntapi_args_retry": (c_int, (c_void_p, c_void_p)),
+    "ntapi_args_idempotency_key": (c_int, (c_void_p,)),
+    "ntapi_args_idempotency_key_value": (c_int, (c_void_p, c_char_p)),
+    "ntapi_error_retry_after": (c_double, (c_void_p,)),
+    "ntapi_decision_attempt": (c_int, (c_void_p,)),
+    "ntapi_decision_wait": (c_double, (c_void_p,)),
+    "ntapi_decision_response": (c_void_p, (c_void_p,)),
+    "ntapi_decision_retry": (c_int, (c_void_p, c_double)),
+    "ntapi_retry_policy_create": (c_void_p, ()),
+    "ntapi_retry_policy_free": (None, (c_void_p,)),
+    "ntapi_retry_policy_set_attempts": (c_int, (c_void_p, c_int)),
+    "ntapi_retry_policy_set_backoff": (c_int, (c_void_p, c_double, c_double)),
+    "ntapi_retry_policy_set_maximum_retry_after": (c_int, (c_void_p, c_double)),
+    "ntapi_retry_policy_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "ntapi_retry_policy_set_network_errors": (c_int, (c_void_p, c_bool)),
+    "ntapi_retry_policy_json": (c_void_p, (c_void_p,)),
+    "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int)),
+    "ntapi_rate_limiter_free": (None, (c_void_p,)),
+    "ntapi_rate_limiter_set_maximum_pause": (c_int, (c_void_p, c_double)),
+    "ntapi_rate_limiter_pause": (c_int, (c_void_p, c_double)),
+    "ntapi_rate_limiter_waiting": (c_size_t, (c_void_p,)),
+    "ntapi_client_set_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_decision_trust"
+LATEST = "ntapi_decision_retry"
 """The function that was added last."""
