@@ -93,7 +93,7 @@ public func ntapi_rate_limiter_free(_ limiter: OpaquePointer!) { Handles.free(li
 @_cdecl("ntapi_rate_limiter_set_maximum_pause") @implementation
 public func ntapi_rate_limiter_set_maximum_pause(_ limiter: OpaquePointer!, _ seconds: Double) -> ntapi_status {
     guard seconds >= 0, let limiter = limiterOf(limiter) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    limiter.maximumPause = seconds
+    limiter.setMaximumPause(seconds)
     return NTAPI_STATUS_OK
 }
 

@@ -12,48 +12,35 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         var timer: EngineTimer?
         /// When the timer looks again.
         var moment: MonotonicTime?
-        var maximumPause: Double
+        var limit: RateLimit
         var generation = Fork.generation
     }
 
-    public let requests: Double
-    public let seconds: Double
-    public let burst: Int
     /// Why it cannot be used: every request of its clients fails with it.
     package let problem: APIError?
     private let state: Lock<State>
 
+    /// A limit that makes no sense fails each request of its clients with an `invalid request` error that says why.
+    public init(_ limit: RateLimit) {
+        problem = limit.problem.map { .invalidRequest("the rate limit: \($0)") }
+        let gate = RateGate<RateWait>(interval: limit.interval ?? .max, burst: limit.burst)
+        state = Lock(State(gate: gate, limit: limit), sharing: .clients)
+    }
+
     /// - Parameters:
     ///   - requests: how many, above 0.
     ///   - seconds: in how many seconds, above 0. They go evenly.
-    ///   - burst: how many may go at once after a while in which none did. More than 1 can make it nearly
-    ///     `requests + burst` in so many seconds, where a server counts exactly.
-    ///   - maximumPause: for how many seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
-    public init(requests: Double, seconds: Double = 1, burst: Int = 1, maximumPause: Double = 60) {
-        self.requests = requests
-        self.seconds = seconds
-        self.burst = burst
-        let limit = RateLimit(requests: requests, seconds: seconds, burst: burst)
-        let isGood = limit != nil && maximumPause >= 0
-        problem =
-            isGood
-            ? nil
-            : .invalidRequest(
-                "a rate limit of \(requests) requests in \(seconds) s, burst \(burst), maximum pause \(maximumPause) s: "
-                    + "numbers above 0 are needed, and a pause from 0")
-        state = Lock(State(gate: RateGate(limit ?? .none), maximumPause: maximumPause), sharing: .clients)
+    ///   - burst: how many may go at once after a while in which none did.
+    public convenience init(requests: Double, seconds: Double = 1, burst: Int = 1) {
+        self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
     }
 
-    public var description: String {
-        let burst = burst > 1 ? ", burst \(burst)" : ""
-        return "\(decimal(requests)) requests in \(decimal(seconds)) s\(burst)"
-    }
+    public var limit: RateLimit { ofThisProcess { $0.limit } }
 
-    /// For how many seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
-    public var maximumPause: Double {
-        get { ofThisProcess { $0.maximumPause } }
-        set { ofThisProcess { $0.maximumPause = newValue >= 0 ? newValue : 0 } }
-    }
+    public var description: String { "\(limit)" }
+
+    /// Says for how many seconds at most a 429 or 503 with Retry-After holds up all.
+    package func setMaximumPause(_ seconds: Double) { ofThisProcess { $0.limit.maximumPause = seconds } }
 
     /// How many requests wait for their turn now.
     public var waitingCount: Int { ofThisProcess { $0.gate.waiterCount } }
@@ -78,7 +65,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     /// A server asks to wait.
     func heard(retryAfter seconds: Double) {
-        let maximumPause = maximumPause
+        let maximumPause = limit.maximumPause
         if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
     }
 

@@ -54,16 +54,9 @@ extension SessionConfiguration {
     }
 
     /// How many requests of the session go in how much time; see ``RateLimiter``, which clients can share.
-    public var rateLimit: (requests: Double, seconds: Double, burst: Int)? {
-        get {
-            guard let value = self["rateLimit"], let requests = value["requests"]?.double else { return nil }
-            return (requests, value["seconds"]?.double ?? 1, value["burst"]?.int ?? 1)
-        }
-        set {
-            self["rateLimit"] = newValue.map {
-                ["requests": JSON($0.requests), "seconds": JSON($0.seconds), "burst": JSON($0.burst)]
-            }
-        }
+    public var rateLimit: RateLimit? {
+        get { self["rateLimit"].flatMap { try? RateLimit($0) } }
+        set { self["rateLimit"] = newValue?.json }
     }
 
     // MARK: Cookies

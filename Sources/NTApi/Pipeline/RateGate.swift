@@ -30,7 +30,6 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
         var token: IndexedHeap<Place, Waiter>.Token?
     }
 
-    /// Between two, in nanoseconds.
     private let interval: UInt64
     /// How far one may be ahead.
     private let tolerance: UInt64
@@ -39,9 +38,12 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
     private var waiting: [Waiter: Waiting] = [:]
     private var lastNumber: UInt64 = 0
 
-    init(_ limit: RateLimit) {
-        interval = limit.interval
-        tolerance = limit.interval.multiplied(limit.burst - 1)
+    /// - Parameters:
+    ///   - interval: between two, in nanoseconds.
+    ///   - burst: how many may go at once; at least 1.
+    init(interval: UInt64, burst: Int) {
+        self.interval = interval
+        tolerance = interval.multiplied(burst - 1)
     }
 
     /// How many wait, those that are held counted.
@@ -120,31 +122,6 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
     private func moment(ahead: Int) -> MonotonicTime {
         let last = arrival.advanced(interval.multiplied(ahead))
         return MonotonicTime(nanoseconds: last.nanoseconds - min(tolerance, last.nanoseconds))
-    }
-}
-
-/// So many in so many seconds.
-struct RateLimit: Sendable, Equatable {
-    /// Between two, in nanoseconds.
-    let interval: UInt64
-    let burst: Int
-
-    /// One in a year: for a limit that cannot be used.
-    static let none = RateLimit()
-
-    private init() {
-        interval = 366 * 86_400 * 1_000_000_000
-        burst = 1
-    }
-
-    /// - Returns: nil when the numbers make no sense.
-    init?(requests: Double, seconds: Double, burst: Int) {
-        guard requests > 0, seconds > 0, (1...1_000_000_000).contains(burst) else { return nil }
-        let nanoseconds = (seconds / requests * 1e9).rounded(.up)
-        // A year between two is as good as never, and keeps sums far from their end.
-        guard nanoseconds >= 1, nanoseconds <= 366 * 86_400e9 else { return nil }
-        interval = UInt64(nanoseconds)
-        self.burst = burst
     }
 }
 

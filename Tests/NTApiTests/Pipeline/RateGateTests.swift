@@ -9,7 +9,8 @@ import Testing
     private func later(_ seconds: Double) -> MonotonicTime { now.advanced(bySeconds: seconds) }
 
     private func gate(_ requests: Double, _ seconds: Double = 1, burst: Int = 1) throws -> Gate {
-        Gate(try #require(RateLimit(requests: requests, seconds: seconds, burst: burst)))
+        let limit = RateLimit(requests: requests, seconds: seconds, burst: burst)
+        return Gate(interval: try #require(limit.interval), burst: burst)
     }
 
     private func admit(
@@ -133,7 +134,18 @@ import Testing
         (0.0, 1.0, 1), (-1, 1, 1), (1, 0, 1), (1, -1, 1), (1, 1, 0), (.nan, 1, 1), (1, .nan, 1), (1, .infinity, 1),
         (.infinity, 1, 1), (1, 1e300, 1),
     ]) func limitsThatMakeNoSense(_ requests: Double, _ seconds: Double, _ burst: Int) {
-        #expect(RateLimit(requests: requests, seconds: seconds, burst: burst) == nil)
+        #expect(RateLimit(requests: requests, seconds: seconds, burst: burst).problem != nil)
+    }
+
+    @Test func limitsAsJSON() throws {
+        let limit = RateLimit(requests: 10, seconds: 60, burst: 3, maximumPause: 5)
+        #expect(try RateLimit(limit.json) == limit && RateLimit(["requests": 2]) == RateLimit(requests: 2))
+        #expect("\(limit)" == "10 requests in 60 s, burst 3" && "\(RateLimit(requests: 0.5))" == "0.5 requests in 1 s")
+        #expect(thrown { _ = try RateLimit(["seconds": 2]) }?.message == "requests: it is missing")
+        #expect(
+            thrown { _ = try RateLimit(["requests": 2, "x": 1]) }?.message.hasASCIIPrefix("an object with") == true)
+        #expect(
+            thrown { _ = try RateLimit(["requests": -2]) }?.message.hasASCIIPrefix("-2.0 requests in 1.0 s") == true)
     }
 
     @Test func theEndOfTimeIsNoTrap() throws {

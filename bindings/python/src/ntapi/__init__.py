@@ -56,6 +56,7 @@ from .arg import (
     file,
     form,
     header,
+    idempotency_key,
     json,
     method,
     multipart,
@@ -64,6 +65,7 @@ from .arg import (
     path,
     response_thread,
     resume,
+    retry,
     stream,
     timeout,
     upload_progress_thread,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
+    from ._retry import RateLimiter, RetryPolicy
     from ._server_event import ServerSentEvent
     from ._stream import AsyncStream, Stream
 
@@ -114,10 +117,12 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "PlaceLike",
+    "RateLimiter",
     "Refresh",
     "Request",
     "RequestState",
     "Response",
+    "RetryPolicy",
     "ServerSentEvent",
     "SessionConfiguration",
     "SessionKind",
@@ -145,6 +150,7 @@ __all__ = [
     "file",
     "form",
     "header",
+    "idempotency_key",
     "json",
     "library_version",
     "mailbox",
@@ -156,6 +162,7 @@ __all__ = [
     "register_code",
     "response_thread",
     "resume",
+    "retry",
     "run",
     "stop",
     "stream",
@@ -180,6 +187,8 @@ _LATER = {
     "Metrics": "_metrics",
     "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
+    "RateLimiter": "_retry",
+    "RetryPolicy": "_retry",
     "ServerSentEvent": "_server_event",
     "Stream": "_stream",
     "SessionConfiguration": "_configuration",
