@@ -78,6 +78,7 @@ typedef struct ntapi_rate_limiter ntapi_rate_limiter;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
+typedef struct ntapi_manual_clock ntapi_manual_clock;
 
 /** Ends the life of a callback's user data. Runs exactly once, on any thread. */
 typedef void (*ntapi_destroy_fn)(void *user_data);
@@ -339,7 +340,7 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
     NTAPI_HANDLER_DATA = 8,      /* runs where the response handler does, unless said */
     NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless said */
-    NTAPI_HANDLER_ALL = 31
+    NTAPI_HANDLER_ALL = 31       /* for ntapi_request_set_events only if pieces are freed and decisions answered */
 } ntapi_handler;
 
 /** What a response holds beside its data; combined with |. */
@@ -2178,7 +2179,9 @@ ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds)
 /** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
  *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
  *  @param request the request.
- *  @param handlers which of them, with |.
+ *  @param handlers which of them, with |. NTAPI_HANDLER_DATA keeps the body out of the response, and
+ *  NTAPI_HANDLER_DECISION lets the request wait for answers (see ntapi_request_set_decision_kinds): ask for what you
+ * take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
  *  @threads any; from callbacks: yes.
@@ -2635,6 +2638,77 @@ struct json_t *ntapi_json_to_jansson(const ntapi_json *json, const char *path);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_json *ntapi_json_from_jansson(const struct json_t *tree);
+
+/* ---- Clocks for tests
+ * -------------------------------------------------------------------------------------------------- */
+/*
+ * A manual clock stands still until it is advanced, so that a test waits for nothing. By it go the waits of the library
+ * itself: between the attempts of a request and the connections of a stream of events, and the timeouts of credentials
+ * and decisions. What watches a socket goes by the system's time. A clock belongs to the process that made it: a forked
+ * child makes one of its own.
+ */
+
+/** Makes a clock that stands still. It may serve several clients.
+ *  @param calendar the time of the calendar at the beginning, in seconds since 1970-01-01 00:00 UTC; negative is the
+ *  system's time now.
+ *  @returns the clock, new; NULL when calendar is no number.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_manual_clock *ntapi_manual_clock_create(double calendar);
+
+/** Frees a handle to a clock; its clients keep it.
+ *  @param clock takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_manual_clock_free(ntapi_manual_clock *clock);
+
+/** Lets a client's requests wait by this clock in place of the system's. For requests begun from now on.
+ *  The client's authenticator goes by it, too.
+ *  @param client the client.
+ *  @param clock the clock, kept by the client; NULL is the system's.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_clock(ntapi_client *client, ntapi_manual_clock *clock);
+
+/** Lets time pass. What is due by then goes on, in order, on background workers; this does not wait for it.
+ *  Time jumps: what goes on sees the new time, and what it begins counts from that.
+ *  @param clock the clock.
+ *  @param seconds 0 or more.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_manual_clock_advance(ntapi_manual_clock *clock, double seconds);
+
+/** How long the clock was advanced in all.
+ *  @param clock the clock.
+ *  @returns seconds; 0 when clock is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_manual_clock_elapsed(const ntapi_manual_clock *clock);
+
+/** How many wait for time to pass, to go on then; what only waits to give up is not counted.
+ *  @param clock the clock.
+ *  @returns their number.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_manual_clock_sleepers(const ntapi_manual_clock *clock);
+
+/** In how long the first of the sleepers goes on.
+ *  @param clock the clock.
+ *  @returns seconds; negative when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_manual_clock_next_wake(const ntapi_manual_clock *clock);
+
+/** Waits until so many sleepers wait for time to pass, so that an advance finds them. Runs no mailbox.
+ *  @param clock the clock.
+ *  @param count how many.
+ *  @param timeout seconds of the system's time at most; negative for ever.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_TIMED_OUT or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_manual_clock_wait_for_sleepers(ntapi_manual_clock *clock, size_t count, double timeout);
 
 #ifdef __cplusplus
 }

@@ -163,6 +163,7 @@ static void make(void **handles) {
     handles[KIND_ntapi_refresh] = new_refresh();
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
+    handles[KIND_ntapi_manual_clock] = ntapi_manual_clock_create(-1);
     handles[KIND_ntapi_job] = NULL;
     for (int kind = 0; kind < KINDS; kind++)
         if (kind != KIND_ntapi_http_request && kind != KIND_ntapi_job)
@@ -186,6 +187,7 @@ static void end(void **handles) {
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
+    ntapi_manual_clock_free(handles[KIND_ntapi_manual_clock]);
 }
 
 /** One call with a wrong handle in one place and right ones in the others. */

@@ -75,13 +75,14 @@ public final class Authenticator: Sendable {
         /// The client's base URL that was seen last, and where it leads.
         var home: (url: String, origin: Origin?) = ("", nil)
         var generation = Fork.generation
+        var clock: ManualClock?
         var running = Running()
     }
 
     /// What the refresh that runs is ended with.
     private struct Running {
         var task: Task<Void, Never>?
-        var timer: EngineTimer?
+        var timer: ScheduledJob?
     }
 
     /// The authenticator whose refresh the calling task or thread is inside of: what is begun there goes without it.
@@ -151,7 +152,7 @@ public final class Authenticator: Sendable {
 
     /// Uses another token from now on, also for the requests that wait; nil makes the next request ask for one.
     public func setToken(_ token: Token?) {
-        act { $0.set(token?.text, lifetime: token?.lifetime, .now()) }
+        act { $0.set(token?.text, lifetime: token?.lifetime, $1) }
     }
 
     package var options: Options {
@@ -165,6 +166,17 @@ public final class Authenticator: Sendable {
     }
 
     var settings: Settings { state.withLock { $0.settings } }
+
+    /// A test's clock, by which lifetimes and timeouts are measured: that of the client it was given to last.
+    var clock: ManualClock? {
+        get { state.withLock { $0.clock } }
+        set {
+            let replaced = state.withLock { exchange(&$0.clock, with: newValue) }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    private var time: any WaitingClock { clock ?? Runtime.current.clock }
 
     // MARK: Requests
 
@@ -183,10 +195,10 @@ public final class Authenticator: Sendable {
         }
     }
 
-    func grant() -> Grant? { state.withLock { $0.gate.grant(.now()) } }
+    func grant(_ now: MonotonicTime) -> Grant? { state.withLock { $0.gate.grant(now) } }
 
-    func admit(_ wait: CredentialWait) -> Gate.Admission {
-        let admission = ofThisProcess { $0.gate.admit(wait, .now()) }
+    func admit(_ wait: CredentialWait, _ now: MonotonicTime) -> Gate.Admission {
+        let admission = ofThisProcess { $0.gate.admit(wait, now) }
         switch admission {
         case .send(_, let start), .wait(let start): if let start { begin(start) }
         case .fail: break
@@ -194,8 +206,10 @@ public final class Authenticator: Sendable {
         return admission
     }
 
-    func rejected(_ wait: CredentialWait, _ generation: UInt64, _ history: Gate.History) -> Gate.Verdict {
-        let verdict = ofThisProcess { $0.gate.rejected(wait, generation, history, .now()) }
+    func rejected(
+        _ wait: CredentialWait, _ generation: UInt64, _ history: Gate.History, _ now: MonotonicTime
+    ) -> Gate.Verdict {
+        let verdict = ofThisProcess { $0.gate.rejected(wait, generation, history, now) }
         if case .wait(let start?) = verdict { begin(start) }
         return verdict
     }
@@ -230,8 +244,9 @@ public final class Authenticator: Sendable {
         let refresh = TokenRefresh(
             start.token, start.isAboutAnswer ? start.asker.response : nil, start.asker.client
         ) { self.answered(start.identifier, $0) }
-        let deadline = MonotonicTime.now().advanced(bySeconds: settings.options.timeout)
-        let timer = runtime.engine.schedule(at: deadline) { [weak self] in self?.timeOut(start.identifier) }
+        let time = time
+        let deadline = time.now.advanced(bySeconds: settings.options.timeout)
+        let timer = time.schedule(.limit, at: deadline) { [weak self] in self?.timeOut(start.identifier) }
         state.withLock { $0.running.timer = timer }
         switch refresher {
         case .answering(let answering):
@@ -262,15 +277,15 @@ public final class Authenticator: Sendable {
         case .token(let token):
             do throws(APIError) {
                 try HeaderSyntax.check(name: settings.header, value: token.text)
-                act { $0.succeeded(identifier, token.text, lifetime: token.lifetime, .now()) }
+                act { $0.succeeded(identifier, token.text, lifetime: token.lifetime, $1) }
             } catch {
-                act { $0.failed(identifier, Self.failure(error), .now()) }
+                act { $0.failed(identifier, Self.failure(error), $1) }
             }
-        case .failed(let error): act { $0.failed(identifier, Self.failure(error), .now()) }
+        case .failed(let error): act { $0.failed(identifier, Self.failure(error), $1) }
         case .none:
             let error = APIError(
                 domain: .request, code: .authentication, message: "the refresh of the credentials gave no token")
-            act { $0.declined(identifier, error, .now()) }
+            act { $0.declined(identifier, error, $1) }
         }
     }
 
@@ -278,7 +293,7 @@ public final class Authenticator: Sendable {
         let error = APIError(
             domain: .network, code: .authentication,
             message: "the credentials were not refreshed within \(settings.options.timeout) s", isRetryable: true)
-        act(cancels: true) { $0.timedOut(identifier, error, .now()) }
+        act(cancels: true) { $0.timedOut(identifier, error, $1) }
     }
 
     static func failure(_ error: APIError) -> APIError {
@@ -289,9 +304,10 @@ public final class Authenticator: Sendable {
     }
 
     /// Moves the gate, and tells whoever waits.
-    private func act(cancels: Bool = false, _ move: (inout Gate) -> Gate.Release) {
+    private func act(cancels: Bool = false, _ move: (inout Gate, MonotonicTime) -> Gate.Release) {
+        let now = time.now
         let (release, running) = ofThisProcess { state in
-            let release = move(&state.gate)
+            let release = move(&state.gate, now)
             let isOver = !state.gate.isRefreshing || release.start != nil
             return (release, isOver ? exchange(&state.running, with: Running()) : Running())
         }
@@ -308,7 +324,7 @@ public final class Authenticator: Sendable {
 
     private func end(_ running: Running, cancels: Bool) {
         if cancels { running.task?.cancel() }
-        if let timer = running.timer { Runtime.current.engine.cancel(timer) }
+        running.timer?.cancel()
     }
 
     private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {

@@ -9,10 +9,12 @@
 public final class RateLimiter: Sendable, CustomStringConvertible {
     private struct State {
         var gate: RateGate<RateWait>
-        var timer: EngineTimer?
+        var timer: ScheduledJob?
         /// When the timer looks again.
         var moment: MonotonicTime?
         var limit: RateLimit
+        /// That of the client that came last; clients that share a limit have the same.
+        var clock: (any WaitingClock)?
         var generation = Fork.generation
     }
 
@@ -45,16 +47,26 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     /// How many requests wait for their turn now.
     public var waitingCount: Int { ofThisProcess { $0.gate.waiterCount } }
 
-    /// Lets none go for so many seconds, whatever the server says.
+    /// Lets none go for so many seconds from now on; a longer pause that runs is not cut short.
     public func pause(seconds: Double) { act { gate, now in gate.pause(until: now.advanced(bySeconds: seconds)) } }
 
     // MARK: Requests
 
     /// The short way, for those that need not wait.
-    func takes(_ now: MonotonicTime) -> Bool { ofThisProcess { $0.gate.takes(now) } }
+    func takes(_ clock: any WaitingClock) -> Bool {
+        let now = clock.now
+        return ofThisProcess { state in
+            state.clock = clock
+            return state.gate.takes(now)
+        }
+    }
 
-    func admit(_ wait: RateWait, priority: Double, deadline: MonotonicTime) -> RateGate<RateWait>.Admission {
-        act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
+    /// - Parameter clock: of the request's client.
+    func admit(
+        _ wait: RateWait, priority: Double, deadline: MonotonicTime, _ clock: any WaitingClock
+    ) -> RateGate<RateWait>.Admission {
+        ofThisProcess { $0.clock = clock }
+        return act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
     }
 
     func leave(_ wait: RateWait) { act { gate, _ in gate.leave(wait) } }
@@ -75,29 +87,32 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     @discardableResult private func act<Result>(
         _ move: (inout RateGate<RateWait>, MonotonicTime) -> Result
     ) -> Result {
-        let now = MonotonicTime.now()
+        let clock = clock
+        let now = clock.now
         let (result, ready, next, old) = ofThisProcess { state in
             let result = move(&state.gate, now)
             let ready = state.gate.advance(now)
             let next = state.gate.nextMoment
-            guard next != state.moment else { return (result, ready, MonotonicTime?.none, EngineTimer?.none) }
+            guard next != state.moment else { return (result, ready, MonotonicTime?.none, ScheduledJob?.none) }
             state.moment = next
             return (result, ready, next, state.timer.take())
         }
-        if let old { Runtime.current.engine.cancel(old) }
-        if let next { look(at: next) }
+        old?.cancel()
+        if let next { look(at: next, clock) }
         for wait in ready { wait.end(.go) }
         return result
     }
 
-    private func look(at moment: MonotonicTime) {
-        let timer = Runtime.current.engine.schedule(at: moment) { [weak self] in self?.timeHasCome(moment) }
-        let isOld = state.withLock { state in
+    private var clock: any WaitingClock { ofThisProcess { $0.clock } ?? Runtime.current.clock }
+
+    private func look(at moment: MonotonicTime, _ clock: any WaitingClock) {
+        let timer = clock.schedule(.pause, at: moment) { [weak self] in self?.timeHasCome(moment) }
+        let isOld = ofThisProcess { state in
             guard state.moment == moment, state.timer == nil else { return true }
             state.timer = timer
             return false
         }
-        if isOld { Runtime.current.engine.cancel(timer) }
+        if isOld { timer.cancel() }
     }
 
     private func timeHasCome(_ moment: MonotonicTime) {
@@ -115,10 +130,20 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
                 state.generation = Fork.generation
                 // The parent's: not even released here.
                 for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
-                if let timer = state.timer.take() { _ = Unmanaged.passRetained(timer) }
+                _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
                 state.moment = nil
             }
             return body(&state)
+        }
+    }
+
+    private final class Inherited {
+        let timer: ScheduledJob?
+        let clock: (any WaitingClock)?
+
+        init(timer: ScheduledJob?, clock: (any WaitingClock)?) {
+            self.timer = timer
+            self.clock = clock
         }
     }
 }

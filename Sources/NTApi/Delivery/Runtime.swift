@@ -13,6 +13,7 @@ final class Runtime: Sendable {
     let requests = RequestRegistry()
     private let mailboxes = Lock<[MailboxReference]>([])
     let engine: CurlEngine
+    var clock: SystemClock { SystemClock(engine: engine) }
     private let generation = Fork.generation
 
     private init(networkThreads: Int) {

@@ -28,7 +28,7 @@ struct ResponseClassifier {
 
     /// - Parameter refusal: why a redirect was not followed.
     func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
-        var content = ResponseContent(journey: journey, result: result)
+        var content = ResponseContent(journey: journey, result: result, request.clock.now)
         if let error = result.error {
             content.error = error
             content.error?.httpStatus = result.head?.status
@@ -49,7 +49,7 @@ struct ResponseClassifier {
             if error.httpStatus == nil { content.error?.httpStatus = content.status }
         }
         if content.error != nil, content.error?.retryAfter == nil {
-            content.error?.retryAfter = result.head?.retryAfter()
+            content.error?.retryAfter = result.head?.retryAfter(now: request.clock.calendarSeconds)
         }
         return content
     }

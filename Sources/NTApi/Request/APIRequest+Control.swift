@@ -23,9 +23,9 @@ extension APIRequest {
             let action = shared.machine.resume()
             switch action {
             case .start:
-                shared.journey.begin(http)
+                shared.journey.begin(http, clock)
                 shared.transport = transport
-            case .releaseExchange, .nothing: shared.goOn(.now())
+            case .releaseExchange, .nothing: shared.goOn(clock.now)
             case .tooLate: break
             }
             return action
@@ -43,7 +43,7 @@ extension APIRequest {
         runtime.requests.insert(self)
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
         // Before the exchange begins, which might be over before it is cancelled.
-        if client.isClosed, case .success = built { cancel() }
+        if client.hasCancelled, case .success = built { cancel() }
         start()
         return true
     }
@@ -58,7 +58,7 @@ extension APIRequest {
         guard generation == Fork.generation else { return false }
         let action = shared.withLock { shared in
             let action = shared.machine.suspend()
-            if action != .tooLate { shared.suspendedAt = .now() }
+            if action != .tooLate { shared.suspendedAt = clock.now }
             return action
         }
         switch action {
@@ -96,7 +96,7 @@ extension APIRequest {
             dismissDecision()
         case .end:
             runtime.requests.insert(self)
-            shared.withLock { $0.journey.begin(nil) }
+            shared.withLock { $0.journey.begin(nil, clock) }
             onWorker { deliveries in
                 self.giveUpFound()
                 self.finish(self.journeyEnd(error: .cancelled), deliveries)

@@ -43,7 +43,7 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: http, priority: shared.priority, deadline: shared.journey.deadline,
+                request: http, priority: shared.priority, deadline: clock.onSystemClock(shared.journey.deadline),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)
@@ -109,8 +109,9 @@ extension APIRequest: ExchangeObserver {
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.setCounts(result.metrics)
-            var content = ResponseContent(journey: shared.journey, result: result)
+            var content = ResponseContent(journey: shared.journey, result: result, clock.now)
             content.json = answer.json
+            content.lacksLastTransaction = true
             shared.content = ResponseContent.Box(content)
             return shared.machine.ended(successfully: true)
         }
@@ -125,6 +126,7 @@ extension APIRequest: ExchangeObserver {
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
+            shared.journey.end(result)
         }
         if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
     }
@@ -231,7 +233,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     func journeyEnd(error: APIError) -> ResponseContent {
-        ResponseContent(journey: shared.withLock { $0.journey }, error: error)
+        ResponseContent(journey: shared.withLock { $0.journey }, error: error, clock.now)
     }
 
     func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
@@ -242,7 +244,7 @@ extension APIRequest: ExchangeObserver {
             // A cancel that came while the response was looked at has won.
             var content = content
             if shared.machine.isCancelled, content.error != .cancelled {
-                content = ResponseContent(journey: shared.journey, error: .cancelled)
+                content = ResponseContent(journey: shared.journey, error: .cancelled, clock.now)
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)
@@ -258,6 +260,9 @@ extension APIRequest: ExchangeObserver {
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)
+        if client.hookKinds.contains(.metricsCollected) {
+            Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
+        }
         if client.hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }

@@ -3,7 +3,7 @@ extension APIRequest {
     /// - Returns: false when the result stands as it is.
     func triesAgain(after result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
         guard let policy = pacing.retry, policy.attempts > 1 else { return false }
-        let attempt = shared.withLock { RetryDecision.Attempt(result, http, $0) }
+        let attempt = shared.withLock { RetryDecision.Attempt(result, http, $0, calendar: clock.calendarSeconds) }
         let fraction = Double.random(in: 0...1)
         let decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: secondsLeft)
         guard asks(for: .retry), RetryDecision.isOpen(policy, attempt) else {
@@ -30,7 +30,7 @@ extension APIRequest {
 
     private var secondsLeft: Double {
         let deadline = shared.withLock { $0.journey.deadline }
-        return deadline == .distantFuture ? .infinity : deadline.seconds(since: .now())
+        return deadline == .distantFuture ? .infinity : deadline.seconds(since: clock.now)
     }
 
     /// - Returns: false when the result stands as it is.
@@ -50,7 +50,7 @@ extension APIRequest {
             }
             let attempt = shared.withLock { $0.journey.attempts } + 1
             RequestLog.triesAgain(self, result, attempt, of: policy.attempts, inSeconds: seconds)
-            let goesOn = pause(until: .now().advanced(bySeconds: seconds)) { self.sendAgain(http, $0) }
+            let goesOn = pause(until: clock.now.advanced(bySeconds: seconds)) { self.sendAgain(http, $0) }
             if !goesOn { finishCancelled(deliveries) }
         }
         return true
@@ -63,7 +63,7 @@ extension APIRequest {
             let journey = shared.journey
             return (shared.download?.again(http, journey) ?? http, journey.credentials)
         }
-        if let credentials, credentials.generation != nil, let grant = credentials.authenticator.grant() {
+        if let credentials, credentials.generation != nil, let grant = credentials.authenticator.grant(clock.now) {
             // Others may have refreshed it meanwhile.
             if !begin(next, with: grant, credentials) { finishCancelled(deliveries) }
         } else if !beginExchange(next) {
@@ -73,10 +73,10 @@ extension APIRequest {
 }
 
 extension RetryDecision.Attempt {
-    fileprivate init(_ result: ExchangeResult, _ http: HTTPRequest, _ shared: APIRequest.Shared) {
+    fileprivate init(_ result: ExchangeResult, _ http: HTTPRequest, _ shared: APIRequest.Shared, calendar: Double) {
         number = shared.journey.attempts
         status = result.head?.status
-        retryAfter = result.error == nil ? result.head?.retryAfter() : nil
+        retryAfter = result.error == nil ? result.head?.retryAfter(now: calendar) : nil
         error = result.error
         method = http.method
         mayBeRepeated = http.mayBeRepeated

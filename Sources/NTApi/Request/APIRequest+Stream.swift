@@ -48,7 +48,7 @@ extension APIRequest {
         if let failure = stream.failure {
             result.error = failure
         } else {
-            switch stream.ended(result.head, result.error) {
+            switch stream.ended(result.head, result.error, calendar: clock.calendarSeconds) {
             case .finish: return false
             case .connectAgain(let seconds):
                 guard !pause(seconds, after: result, deliveries) else { return true }
@@ -69,7 +69,7 @@ extension APIRequest {
 
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        let moment = MonotonicTime.now().advanced(bySeconds: seconds)
+        let moment = clock.now.advanced(bySeconds: seconds)
         guard shared.withLock({ moment < $0.journey.deadline || $0.machine.isCancelled }) else { return false }
         logPause(seconds, after: result)
         if !pause(until: moment, then: { self.connectAgain($0) }) { finishCancelled(deliveries) }

@@ -105,8 +105,8 @@ public final class APIRequest: Sendable {
         var quietStatuses: Set<Int> = []
         /// What the request waits for now, and what ends that.
         var credentialWait: CredentialWait?
-        var credentialTimer: EngineTimer?
-        var decisionTimer: EngineTimer?
+        var credentialTimer: ScheduledJob?
+        var decisionTimer: ScheduledJob?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
@@ -131,6 +131,7 @@ public final class APIRequest: Sendable {
     let decisionDestination: Destination
     let logFlags: LogFlags
     let runtime: Runtime
+    private let manualClock: ManualClock?
     let generation = Fork.generation
     let shared = Lock(Shared())
     // Safe to share: the registry's own, under its lock.
@@ -146,6 +147,7 @@ public final class APIRequest: Sendable {
         self.command = command
         self.built = built
         runtime = .current
+        manualClock = client.clock
         logFlags = client.logFlags
         responseDestination = Destination(threads.response)
         uploadProgressDestination = Destination(threads.uploadProgress)
@@ -153,6 +155,9 @@ public final class APIRequest: Sendable {
         dataDestination = threads.data.map { Destination($0) } ?? responseDestination
         decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
     }
+
+    /// The time by which it waits.
+    var clock: any WaitingClock { manualClock ?? runtime.clock }
 
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
     public var httpRequest: HTTPRequest? { try? built.get().http }

@@ -29,7 +29,7 @@ struct RateTurn: Sendable {
     /// When it is no use any more, and by which clock.
     fileprivate var deadline: MonotonicTime
     fileprivate let clock: TimeoutClock
-    fileprivate var timer: EngineTimer?
+    fileprivate var timer: ScheduledJob?
 
     /// While the request was suspended no time has passed for it.
     mutating func goOn(_ now: MonotonicTime, suspendedAt: MonotonicTime) {
@@ -43,9 +43,9 @@ struct RateTurn: Sendable {
 extension APIRequest {
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest, under limiter: RateLimiter) -> Bool {
-        let now = MonotonicTime.now()
+        let now = clock.now
         let isSuspended = shared.withLock { $0.machine.isSuspended }
-        if !isSuspended, limiter.takes(now) { return beginExchangeNow(http) }
+        if !isSuspended, limiter.takes(clock) { return beginExchangeNow(http) }
         let wait = RateWait { outcome in
             self.onWorker { deliveries in
                 self.turnIsOver()
@@ -66,7 +66,7 @@ extension APIRequest {
         }
         guard let turn else { return false }
         RequestLog.waitsForTurn(self)
-        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline) {
+        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline, clock) {
         case .go: wait.end(.go)
         case .wait: watchTurn(wait)
         case .tooLate(let seconds): wait.end(.fail(tooLate(limiter, seconds: seconds)))
@@ -98,30 +98,30 @@ extension APIRequest {
     private func turnIsOver() {
         let turn = shared.withLock { shared in
             let turn = shared.turn.take()
-            if let turn { shared.journey.queued += MonotonicTime.now().seconds(since: turn.begun) }
+            if let turn { shared.journey.queued += clock.now.seconds(since: turn.begun) }
             return turn
         }
-        if let timer = turn?.timer { runtime.engine.cancel(timer) }
+        turn?.timer?.cancel()
     }
 
     /// Looks after it when its time is over: those before it may take longer than it seemed.
     private func watchTurn(_ wait: RateWait) {
         let deadline = shared.withLock { $0.turn.map { $0.deadline } ?? .distantFuture }
         guard deadline < .distantFuture else { return }
-        let timer = runtime.engine.schedule(at: deadline) { [weak self, weak wait] in
+        let timer = clock.schedule(.limit, at: deadline) { [weak self, weak wait] in
             if let self, let wait { self.timeOut(wait) }
         }
-        let replaced = shared.withLock { shared -> EngineTimer? in
+        let replaced = shared.withLock { shared -> ScheduledJob? in
             guard var turn = shared.turn, turn.wait === wait else { return timer }
             defer { shared.turn = turn }
             return exchange(&turn.timer, with: timer)
         }
-        if let replaced { runtime.engine.cancel(replaced) }
+        replaced?.cancel()
     }
 
     private func timeOut(_ wait: RateWait) {
         let late = shared.withLock { shared -> (limiter: RateLimiter, seconds: Double)? in
-            let now = MonotonicTime.now()
+            let now = clock.now
             guard let turn = shared.turn, turn.wait === wait, !shared.machine.isSuspended, turn.deadline <= now else {
                 return nil
             }
@@ -156,7 +156,7 @@ extension APIRequest {
     /// A server that complains of too many requests would complain of the others, too.
     func holdUpOthers(after result: ExchangeResult) {
         guard let limiter = pacing.limiter, result.error == nil, let head = result.head,
-            head.status == 429 || head.status == 503, let seconds = head.retryAfter()
+            head.status == 429 || head.status == 503, let seconds = head.retryAfter(now: clock.calendarSeconds)
         else { return }
         limiter.heard(retryAfter: seconds)
     }

@@ -23,7 +23,7 @@ extension APIRequest {
         }
         let credentials = RequestCredentials(authenticator: authenticator, settings: settings)
         shared.withLock { $0.journey.credentials = credentials }
-        if let grant = authenticator.grant() { return begin(http, with: grant, credentials) }
+        if let grant = authenticator.grant(clock.now) { return begin(http, with: grant, credentials) }
         let wait = makeWait(response: nil) { outcome, deliveries in
             switch outcome {
             case .send(let grant), .replay(let grant):
@@ -33,7 +33,7 @@ extension APIRequest {
             }
         }
         guard let wait else { return false }
-        switch authenticator.admit(wait) {
+        switch authenticator.admit(wait, clock.now) {
         case .send(let grant, _): wait.end(.send(grant))
         case .fail(let error): wait.end(.fail(error))
         case .wait: RequestLog.waitsForCredentials(self, status: nil)
@@ -74,7 +74,7 @@ extension APIRequest {
             finishCancelled(deliveries)
             return true
         }
-        switch credentials.authenticator.rejected(wait, sent, credentials.history) {
+        switch credentials.authenticator.rejected(wait, sent, credentials.history, clock.now) {
         case .replay(let grant): wait.end(.replay(grant))
         case .deliver: wait.end(.deliver)
         case .fail(let error): wait.end(.fail(error))
@@ -141,11 +141,11 @@ extension APIRequest {
             shared.credentialWait = wait
             // A caller that drove the exchange goes its way meanwhile.
             shared.transport = nil
-            return shared.journey.waitDeadline(.now())
+            return shared.journey.waitDeadline(clock.now)
         }
         guard let deadline else { return nil }
         if deadline < .distantFuture {
-            let timer = runtime.engine.schedule(at: deadline) { [weak self, weak wait] in
+            let timer = clock.schedule(.limit, at: deadline) { [weak self, weak wait] in
                 if let self, let wait { self.timeOut(wait) }
             }
             shared.withLock { $0.credentialTimer = timer }
@@ -154,7 +154,7 @@ extension APIRequest {
     }
 
     private func timeOut(_ wait: CredentialWait) {
-        let isTotal = shared.withLock { MonotonicTime.now() >= $0.journey.deadline }
+        let isTotal = shared.withLock { clock.now >= $0.journey.deadline }
         let error = APIError(
             domain: .network, code: .timeout,
             message: "the credentials were not refreshed in time (\(isTotal ? "total" : "idle") timeout, \(summary))",
@@ -165,7 +165,7 @@ extension APIRequest {
 
     private func waitIsOver() {
         let (timer, wait) = shared.withLock { ($0.credentialTimer.take(), $0.credentialWait.take()) }
-        if let timer { runtime.engine.cancel(timer) }
+        timer?.cancel()
         withExtendedLifetime(wait) {}
     }
 

@@ -194,7 +194,7 @@ extension APIRequest {
             return
         }
         if deadline < .distantFuture {
-            let timer = runtime.engine.schedule(at: deadline) { [weak decision] in _ = decision?.answer(.proceed) }
+            let timer = clock.schedule(.limit, at: deadline) { [weak decision] in _ = decision?.answer(.proceed) }
             shared.withLock { $0.decisionTimer = timer }
         }
         let runOrphaned: @Sendable () -> Void = {
@@ -218,7 +218,7 @@ extension APIRequest {
             shared.decision = nil
             return shared.decisionTimer.take()
         }
-        if let timer { runtime.engine.cancel(timer) }
+        timer?.cancel()
     }
 
     /// Answers for a request that does not wait any longer.

@@ -2,7 +2,7 @@
 struct RequestPause: Sendable {
     /// What follows, on a worker.
     var next: @Sendable (DeliveryBatch) -> Void
-    var timer: EngineTimer?
+    var timer: ScheduledJob?
 }
 
 extension APIRequest {
@@ -22,19 +22,24 @@ extension APIRequest {
             return false
         }
         guard !isCancelled else { return false }
-        let timer = runtime.engine.schedule(at: moment) {
+        let timer = clock.schedule(.pause, at: moment) {
             self.onWorker { deliveries in
                 if let pause = self.shared.withLock({ $0.pause.take() }) { pause.next(deliveries) }
             }
         }
-        shared.withLock { $0.pause?.timer = timer }
+        // A cancel meanwhile has found no timer to call off.
+        let isPaused = shared.withLock { shared in
+            shared.pause?.timer = timer
+            return shared.pause != nil
+        }
+        if !isPaused { timer.cancel() }
         return true
     }
 
     /// The request was cancelled: it waits no longer.
     func dismissPause() {
         guard let pause = shared.withLock({ $0.pause.take() }) else { return }
-        if let timer = pause.timer { runtime.engine.cancel(timer) }
+        pause.timer?.cancel()
         onWorker { self.finishCancelled($0) }
     }
 }

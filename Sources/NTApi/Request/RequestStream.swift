@@ -77,12 +77,16 @@ final class RequestStream: Sendable {
     var failure: APIError? { state.withLock { $0.failure } }
 
     /// Whether the connection that ended is followed by another; the body of the one before has been read.
-    func ended(_ head: ResponseHead?, _ error: APIError?) -> EventStreamReconnection.Decision {
+    ///
+    /// - Parameter calendar: now, in seconds since 1970.
+    func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision {
         guard format == .serverEvents else { return .finish }
         let jitter = Double.random(in: 0...1)
         return state.withLock { state in
             if let failure = state.failure { return .fail(failure) }
-            let answer = head.flatMap { state.reconnection.answered($0, retryAfter: $0.retryAfter(), jitter: jitter) }
+            let answer = head.flatMap { head in
+                state.reconnection.answered(head, retryAfter: head.retryAfter(now: calendar), jitter: jitter)
+            }
             let decision = answer ?? state.reconnection.ended(error, jitter: jitter)
             if case .connectAgain = decision {
                 state.parser = BodyParser(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ProgressHandler,
         ResponseHandler,
     )
+    from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
@@ -51,6 +52,7 @@ _OWN = frozenset(
         "_overridden",
         "_authenticator",
         "_rate_limiter",
+        "_clock",
     }
 )
 """What BaseClient.__init__ sets."""
@@ -76,10 +78,11 @@ class BaseClient(Hooks):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        clock: Optional[ManualClock] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session.
+        A `configuration`, which is copied, makes it a session. A `clock` is for tests.
         """
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -103,6 +106,7 @@ class BaseClient(Hooks):
         self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
         self._rate_limiter: Optional[RateLimiter] = None
+        self._clock: Optional[ManualClock] = None
         self._find_overridden()
         if self._is_background:
             # Those ways do not say when the response has been dealt with.
@@ -112,6 +116,8 @@ class BaseClient(Hooks):
             self.args = args
         if log_flags is not None:
             self.log_flags = log_flags
+        if clock is not None:
+            self.clock = clock
 
     def __repr__(self) -> str:
         cls = type(self)
@@ -208,6 +214,21 @@ class BaseClient(Hooks):
         pointer = None if limiter is None else limiter._handle.pointer
         lib.ntapi_client_set_rate_limiter(self._handle.pointer, pointer)
         self._rate_limiter = limiter
+
+    @property
+    def clock(self) -> Optional[ManualClock]:
+        """A test's clock, of `ntapi.testing`, by which requests wait; None, as at first, is the
+        system's.
+
+        For requests begun from now on. The client's authenticator goes by it, too.
+        """
+        return self._clock
+
+    @clock.setter
+    def clock(self, clock: Optional[ManualClock]) -> None:
+        pointer = None if clock is None else clock._handle.pointer
+        lib.ntapi_client_set_clock(self._handle.pointer, pointer)
+        self._clock = clock
 
     def begin(
         self,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
+    from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._server_event import ServerSentEvent
@@ -41,12 +42,15 @@ class Client(BaseClient):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        clock: Optional[ManualClock] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session.
+        A `configuration`, which is copied, makes it a session. A `clock` is for tests.
         """
-        super().__init__(base_url, configuration=configuration, args=args, log_flags=log_flags)
+        super().__init__(
+            base_url, configuration=configuration, args=args, log_flags=log_flags, clock=clock
+        )
 
     def perform(
         self,

@@ -31,6 +31,10 @@ struct IndexedHeap<Key: Comparable, Element> {
     var count: Int { nodes.count }
     var isEmpty: Bool { nodes.isEmpty }
     var firstKey: Key? { nodes.first?.key }
+
+    /// The least key of the elements that are meant. Looks at all of them.
+    func firstKey(where isMeant: (Element) -> Bool) -> Key? { nodes.filter { isMeant($0.element) }.map(\.key).min() }
+
     var first: (key: Key, element: Element)? { nodes.first.map { ($0.key, $0.element) } }
 
     @discardableResult
