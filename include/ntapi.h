@@ -1830,8 +1830,9 @@ void ntapi_refresh_free(ntapi_refresh *refresh);
  * total or queue timeout fails at once with NTAPI_CODE_TIMEOUT.
  */
 
-/** Makes a retry policy: 4 attempts; waits by lot up to 0.5 s, 1 s, 2 s; Retry-After up to 60 s; the statuses 408, 429,
- *  500, 502, 503, 504, and network errors.
+/** Makes a retry policy, as usual: 4 attempts, and waits that double.
+ *  By lot up to 0.5 s, 1 s and 2 s; Retry-After up to 60 s; the statuses 408, 429, 500, 502, 503 and 504, and network
+ *  errors.
  *  @returns the policy, new.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1886,8 +1887,9 @@ ntapi_status ntapi_retry_policy_set_statuses(ntapi_retry_policy *policy, const i
  *  @since 0.1 */
 ntapi_status ntapi_retry_policy_set_network_errors(ntapi_retry_policy *policy, bool network_errors);
 
-/** The policy as the default NTAPI_DEFAULT_RETRY has it: an object with the numbers attempts, base, cap and
- *  maximum_retry_after, the list statuses and the boolean network_errors; each may be left out.
+/** The policy as the default NTAPI_DEFAULT_RETRY has it.
+ *  An object with the numbers attempts, base, cap and maximum_retry_after, the list statuses and the boolean
+ *  network_errors; each may be left out.
  *  @param policy the policy.
  *  @returns the JSON, new; NULL for a wrong handle.
  *  @threads any; from callbacks: yes.
@@ -2453,7 +2455,7 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_TLS = 2,                /* seconds until the TLS handshake was done; 0 without TLS */
     NTAPI_METRIC_FIRST_BYTE = 3,         /* seconds until the first byte of the response */
     NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
-    NTAPI_METRIC_QUEUED = 5,             /* seconds that the request waited for a connection */
+    NTAPI_METRIC_QUEUED = 5,             /* seconds that it waited for a connection, or its turn under a rate limit */
     NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
     NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first */
     NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */

@@ -18,7 +18,7 @@ public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     }
 
     public var description: String {
-        "\(decimal(requests)) requests in \(decimal(seconds)) s\(burst > 1 ? ", burst \(burst)" : "")"
+        "\(decimal(requests)) request\(requests == 1 ? "" : "s") in \(decimal(seconds)) s\(burst > 1 ? ", burst \(burst)" : "")"
     }
 
     /// Between two, in nanoseconds; nil when the numbers make no sense.

@@ -55,7 +55,8 @@ class RetryPolicy:
 
     def as_json(self) -> dict[str, Any]:
         """The policy as the default `retry` has it."""
-        return dict(from_c(lib.ntapi_retry_policy_json(self._make().pointer)))
+        handle = self._make()
+        return dict(from_c(lib.ntapi_retry_policy_json(handle.pointer)))
 
     def _make(self) -> Handle:
         """The policy in C. Raises ValueError for what makes no sense."""
