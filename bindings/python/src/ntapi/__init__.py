@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._retry import RateLimiter, RetryPolicy
     from ._server_event import ServerSentEvent
     from ._stream import AsyncStream, Stream
@@ -120,6 +120,7 @@ __all__ = [
     "RateLimiter",
     "Refresh",
     "Request",
+    "RequestMetrics",
     "RequestState",
     "Response",
     "RetryPolicy",
@@ -129,6 +130,7 @@ __all__ = [
     "Stream",
     "Thread",
     "Token",
+    "TransactionMetrics",
     "__version__",
     "add_header",
     "arg",
@@ -185,6 +187,8 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "RequestMetrics": "_metrics",
+    "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
     "RateLimiter": "_retry",
