@@ -73,6 +73,8 @@ typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_authenticator ntapi_authenticator;
 typedef struct ntapi_refresh ntapi_refresh;
+typedef struct ntapi_retry_policy ntapi_retry_policy;
+typedef struct ntapi_rate_limiter ntapi_rate_limiter;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
 typedef struct ntapi_job ntapi_job;
@@ -192,6 +194,13 @@ int ntapi_error_transport_code(const ntapi_error *error);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 bool ntapi_error_is_retryable(const ntapi_error *error);
+
+/** The seconds after which the server asks to come again (Retry-After), counted from its answer.
+ *  @param error the error.
+ *  @returns seconds; negative when the server did not say, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_error_retry_after(const ntapi_error *error);
 
 /* ---- JSON
  * ------------------------------------------------------------------------------------------------------------ */
@@ -594,7 +603,8 @@ const char *ntapi_args_description(const ntapi_args *args);
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
  * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
  * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
- * method, cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
+ * method, retry (true, false or an object as ntapi_retry_policy_json has it), idempotency_key (nothing, or a text),
+ * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
  * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
@@ -855,6 +865,31 @@ ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
  *  @since 0.1 */
 ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seconds);
 
+/** Sends the request again by itself when an attempt fails that another one may mend.
+ *  In the place of the client's default NTAPI_DEFAULT_RETRY. What may not be sent twice is not.
+ *  @param args the list.
+ *  @param policy how, copied; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy);
+
+/** Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it
+ * twice. The same for all attempts; a new one for each request. Only where the method is not idempotent by itself.
+ *  @param args the list.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_idempotency_key(ntapi_args *args);
+
+/** Names the request with a text of yours: for one that may have been sent before, in another process, say.
+ *  @param args the list.
+ *  @param key the text, copied, not empty; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_idempotency_key_value(ntapi_args *args, const char *key);
+
 /** Overrides the detected method.
  *  @param args the list.
  *  @param method any token of RFC 9110, copied, sent as given; NULL suppresses.
@@ -962,6 +997,8 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"     /* "sha256//BASE64", or a list of these */
 #define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy" /* "always", "never", "only_from_main_document" */
 #define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"              /* boolean; true */
+#define NTAPI_DEFAULT_RETRY "retry"                             /* true, false, or as ntapi_retry_policy_json; false */
+#define NTAPI_DEFAULT_RATE_LIMIT "rateLimit"                    /* {"requests", "seconds", "burst", "maximum_pause"} */
 #define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"        /* names the folder of cookies; the program's file */
 
 /** A provider of dynamic defaults, asked at each look-up: returns the value, new (the library takes it), or NULL. */
@@ -1096,7 +1133,8 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_RESPONSE =
         2, /* whether a response is received, now that its head is there, and where its body goes */
     NTAPI_DECISION_CHALLENGE = 4, /* who asks, or whether a certificate is trusted: ntapi_decision_get_challenge */
-    NTAPI_DECISION_ALL = 7
+    NTAPI_DECISION_RETRY = 8,     /* whether an attempt that failed is followed by another: ntapi_decision_response */
+    NTAPI_DECISION_ALL = 15
 } ntapi_decision_kind;
 
 /** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
@@ -1380,6 +1418,37 @@ ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char 
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_decision_trust(ntapi_decision *decision, bool for_session);
+
+/** Of a retry: how many attempts were made.
+ *  @param decision the decision.
+ *  @returns the count; 0 of another kind, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_decision_attempt(const ntapi_decision *decision);
+
+/** Of a retry: how long the request's policy would wait before the next attempt.
+ *  @param decision the decision.
+ *  @returns seconds; negative when it would let the response stand, of another kind, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+double ntapi_decision_wait(const ntapi_decision *decision);
+
+/** Of a retry: what came of the attempt, with its error; its body and JSON can be read.
+ *  @param decision the decision.
+ *  @returns the response, new; NULL of another kind, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_response *ntapi_decision_response(const ntapi_decision *decision);
+
+/** Of a retry: the request is sent again, whatever its policy says of the status and the wait.
+ *  Not when that would be after the total timeout.
+ *  @param decision the decision.
+ *  @param seconds how long to wait before; from 0.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered, or is
+ * of another kind.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_retry(ntapi_decision *decision, double seconds);
 
 /* ---- Client and hooks
  * ------------------------------------------------------------------------------------------------ */
@@ -1791,6 +1860,134 @@ ntapi_status ntapi_refresh_decline(ntapi_refresh *refresh);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_refresh_free(ntapi_refresh *refresh);
+
+/* ---- Attempts and limits
+ * ------------------------------------------------------------------------------------------------ */
+/*
+ * A retry policy (ntapi_args_retry, NTAPI_DEFAULT_RETRY) sends a request again that has failed for a reason that may
+ * pass. Only what may be sent twice: with an idempotent method (RFC 9110, 9.2.2) or an idempotency key, or what surely
+ * never reached the server; not with a body from a stream without rewind, and not when a data handler has got a part of
+ * the body. A download goes on where it was. The wait is by lot, from 0 to a bound that doubles each time, and no
+ * shorter than the server's Retry-After; one that would end after the total timeout is not begun. The error that is
+ * left says why there was no other attempt. Hooks hear of a request once, however many attempts it takes.
+ *
+ * A rate limiter lets at most so many requests go in so many seconds; those that are too many wait for their turn, by
+ * priority and then in order, and may be suspended and cancelled meanwhile. One that would have to wait beyond its
+ * total or queue timeout fails at once with NTAPI_CODE_TIMEOUT.
+ */
+
+/** Makes a retry policy, as usual: 4 attempts, and waits that double.
+ *  By lot up to 0.5 s, 1 s and 2 s; Retry-After up to 60 s; the statuses 408, 429, 500, 502, 503 and 504, and network
+ *  errors.
+ *  @returns the policy, new.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_retry_policy *ntapi_retry_policy_create(void);
+
+/** Frees a retry policy; args have a copy.
+ *  @param policy takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_retry_policy_free(ntapi_retry_policy *policy);
+
+/** Says how often a request is sent at most.
+ *  @param policy the policy.
+ *  @param attempts from 1, which is never again, to 1000.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_retry_policy_set_attempts(ntapi_retry_policy *policy, int attempts);
+
+/** Says how long the waits between attempts are: by lot from 0 to base seconds, then to twice as much, up to cap.
+ *  @param policy the policy.
+ *  @param base seconds, from 0; 0.5 until then.
+ *  @param cap seconds, from 0; 30 until then.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_retry_policy_set_backoff(ntapi_retry_policy *policy, double base, double cap);
+
+/** Says which Retry-After is waited for; with a longer one the answer is delivered at once (ntapi_error_retry_after).
+ *  @param policy the policy.
+ *  @param seconds from 0; 60 until then.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_retry_policy_set_maximum_retry_after(ntapi_retry_policy *policy, double seconds);
+
+/** Says which statuses are followed by another attempt.
+ *  @param policy the policy.
+ *  @param statuses the statuses, copied; each from 400 to 999.
+ *  @param count how many; at least 1.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_retry_policy_set_statuses(ntapi_retry_policy *policy, const int *statuses, size_t count);
+
+/** Says whether a connection that failed or broke, or a timeout other than the total one, is followed by another
+ * attempt.
+ *  @param policy the policy.
+ *  @param network_errors true until then.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_retry_policy_set_network_errors(ntapi_retry_policy *policy, bool network_errors);
+
+/** The policy as the default NTAPI_DEFAULT_RETRY has it.
+ *  An object with the numbers attempts, base, cap and maximum_retry_after, the list statuses and the boolean
+ *  network_errors; each may be left out.
+ *  @param policy the policy.
+ *  @returns the JSON, new; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_retry_policy_json(const ntapi_retry_policy *policy);
+
+/** Makes a rate limiter. It may serve several clients, which then share the limit.
+ *  Each exchange with a server counts: a redirect, a replay with other credentials and another attempt, too.
+ *  @param requests how many, above 0.
+ *  @param seconds in how many seconds, above 0. They go evenly.
+ *  @param burst how many may go at once after a while in which none did; 1 is none more than usual.
+ *  @returns the limiter, new; NULL for numbers that make no sense.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_rate_limiter *ntapi_rate_limiter_create(double requests, double seconds, int burst);
+
+/** Frees a handle to a rate limiter; its clients keep it.
+ *  @param limiter takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_rate_limiter_free(ntapi_rate_limiter *limiter);
+
+/** Says for how long a 429 or 503 with Retry-After may hold up all.
+ *  @param limiter the limiter.
+ *  @param seconds at most; 0 never; 60 until then.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_rate_limiter_set_maximum_pause(ntapi_rate_limiter *limiter, double seconds);
+
+/** Lets no request go for some time.
+ *  @param limiter the limiter.
+ *  @param seconds how long, from now; a longer pause that runs is not cut short.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_rate_limiter_pause(ntapi_rate_limiter *limiter, double seconds);
+
+/** How many requests wait for their turn now.
+ *  @param limiter the limiter.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
+
+/** Gives the client a rate limit, in the place of the default NTAPI_DEFAULT_RATE_LIMIT. For requests made from now on.
+ *  @param client the client.
+ *  @param limiter the limiter, kept by the client; NULL removes it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
 
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */
@@ -2304,7 +2501,7 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_TLS = 2,                /* seconds until the TLS handshake was done; 0 without TLS */
     NTAPI_METRIC_FIRST_BYTE = 3,         /* seconds until the first byte of the response */
     NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
-    NTAPI_METRIC_QUEUED = 5,             /* seconds that the request waited for a connection */
+    NTAPI_METRIC_QUEUED = 5,             /* seconds that it waited for a connection, or its turn under a rate limit */
     NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
     NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first */
     NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */

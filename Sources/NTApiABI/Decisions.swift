@@ -143,6 +143,25 @@ public func ntapi_decision_trust(_ decision: OpaquePointer!, _ for_session: Bool
     answer(decision) { $0.decision.trust(forSession: for_session) }
 }
 
+@_cdecl("ntapi_decision_attempt") @implementation
+public func ntapi_decision_attempt(_ decision: OpaquePointer!) -> CInt {
+    CInt(clamping: get(decision)?.decision.retry?.attempt ?? 0)
+}
+
+@_cdecl("ntapi_decision_wait") @implementation
+public func ntapi_decision_wait(_ decision: OpaquePointer!) -> Double { get(decision)?.decision.retry?.wait ?? -1 }
+
+@_cdecl("ntapi_decision_response") @implementation
+public func ntapi_decision_response(_ decision: OpaquePointer!) -> OpaquePointer! {
+    get(decision)?.decision.retry.flatMap { ResponseBox($0.response).handle }
+}
+
+@_cdecl("ntapi_decision_retry") @implementation
+public func ntapi_decision_retry(_ decision: OpaquePointer!, _ seconds: Double) -> ntapi_status {
+    guard seconds >= 0 else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return answer(decision) { $0.decision.retry(afterSeconds: seconds) }
+}
+
 private func challengeText(
     _ decision: OpaquePointer?, _ name: LentText, _ text: (AuthenticationChallenge) -> String?
 ) -> UnsafePointer<CChar>? {

@@ -83,6 +83,11 @@ public func ntapi_error_transport_code(_ error: OpaquePointer!) -> CInt {
     CInt(clamping: Handles.get(error, ErrorBox.self)?.error.transportCode ?? 0)
 }
 
+@_cdecl("ntapi_error_retry_after") @implementation
+public func ntapi_error_retry_after(_ error: OpaquePointer!) -> Double {
+    Handles.get(error, ErrorBox.self)?.error.retryAfter ?? -1
+}
+
 @_cdecl("ntapi_error_is_retryable") @implementation
 public func ntapi_error_is_retryable(_ error: OpaquePointer!) -> Bool {
     Handles.get(error, ErrorBox.self)?.error.isRetryable ?? false

@@ -35,15 +35,20 @@ static void *drain_and_exit(void *client) {
     exit(ntapi_client_drain(client, PATIENCE / 2) == 0 ? CODE : 1);
 }
 
-/** Begins the requests of a child: held ones on every thread, so that all are in flight when the process ends. */
+/** Begins the requests of a child: held ones on every thread, and one that waits before another attempt, so that all
+ * are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
     ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_retry_policy *patient = ntapi_retry_policy_create();
     for (uintptr_t i = 0; i < COUNT; i++) {
         ntapi_args *args = ntapi_args_create();
         ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)(i % 3));
-        ntapi_request_free(ntapi_client_begin(client, i % 2 ? "hold" : "ok", args, report, (void *)i, NULL));
+        const char *command = i % 2 ? "hold" : i % 4 ? "ok" : "status/503?h-Retry-After=50";
+        ntapi_args_retry(args, i % 4 ? NULL : patient);
+        ntapi_request_free(ntapi_client_begin(client, command, args, report, (void *)i, NULL));
         ntapi_args_free(args);
     }
+    ntapi_retry_policy_free(patient);
     return client;
 }
 

@@ -173,6 +173,8 @@ static void make(void **handles) {
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
+    handles[KIND_ntapi_retry_policy] = ntapi_retry_policy_create();
+    handles[KIND_ntapi_rate_limiter] = ntapi_rate_limiter_create(1000, 1, 1);
     handles[KIND_ntapi_mailbox] = ntapi_mailbox_create();
     handles[KIND_ntapi_executor] = ntapi_executor_create((ntapi_submit_fn)callback, NULL, NULL);
     handles[KIND_ntapi_manual_clock] = ntapi_manual_clock_create(-1);
@@ -202,6 +204,8 @@ static void end(void **handles) {
     ntapi_decision_free(handles[KIND_ntapi_decision]);
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
+    ntapi_retry_policy_free(handles[KIND_ntapi_retry_policy]);
+    ntapi_rate_limiter_free(handles[KIND_ntapi_rate_limiter]);
     ntapi_mailbox_free(handles[KIND_ntapi_mailbox]);
     ntapi_executor_free(handles[KIND_ntapi_executor]);
     ntapi_manual_clock_free(handles[KIND_ntapi_manual_clock]);

@@ -12,10 +12,10 @@ import signal
 import sys
 import threading
 
-from weather_app import accounts, api, extras, live
+from weather_app import accounts, api, extras, live, orders
 from weather_app.handler import WeatherServer
 
-ROUTE_MODULES = (accounts, api, extras, live)
+ROUTE_MODULES = (accounts, api, extras, live, orders)
 """Their import registers the routes."""
 
 

@@ -103,6 +103,7 @@ extension APIClient {
 
     private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
         let applied = try AppliedArgs(args)
+        let settings = settings
         var http = try RequestBuilder(settings: settings).build(command, applied)
         let secrets = RequestBuilder.secrets(in: http.headers, applied)
         let checked = (method: http.method, url: http.url, headers: http.headers)
@@ -113,7 +114,15 @@ extension APIClient {
         if http.url != checked.url { _ = try URLParts(http.url) }
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
-        return BuiltRequest(http: consume http, options: applied.options, secrets: secrets, download: download)
+        let pacing = try pacing(applied.retry, settings)
+        return BuiltRequest(
+            http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
+    }
+
+    func pacing(_ retry: RetryPolicy?, _ settings: ResolvedSettings) throws(APIError) -> Pacing {
+        let limiter = rateLimiterIfAny ?? settings.rateLimiter
+        if let problem = limiter?.problem { throw problem }
+        return Pacing(retry: retry ?? settings.retry, limiter: limiter)
     }
 }
 

@@ -15,6 +15,7 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var authenticator: Authenticator?
+        var rateLimiter: RateLimiter?
         var clock: ManualClock?
         var stub: Stub?
         var recorder: Recorder?
@@ -43,6 +44,7 @@ open class APIClient: @unchecked Sendable {
 
     private let ownHooks: Atomic<Int>
     private let hasAuthenticator = Atomic<Bool>(false)
+    private let hasRateLimiter = Atomic<Bool>(false)
     private let hasClock = Atomic<Bool>(false)
     private let hasStub = Atomic<Bool>(false)
     private let hasRecorder = Atomic<Bool>(false)
@@ -183,6 +185,18 @@ open class APIClient: @unchecked Sendable {
             withExtendedLifetime(replaced) {}
         }
     }
+
+    /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. For requests made from now on.
+    public var rateLimiter: RateLimiter? {
+        get { state.withLock { $0.rateLimiter } }
+        set {
+            state.withLock { $0.rateLimiter = newValue }
+            hasRateLimiter.store(newValue != nil, ordering: .releasing)
+        }
+    }
+
+    /// The same, without a lock for those who have none.
+    var rateLimiterIfAny: RateLimiter? { hasRateLimiter.load(ordering: .acquiring) ? rateLimiter : nil }
 
     /// What challenges were answered with for the whole session.
     var answers: SessionAnswers {

@@ -7,6 +7,10 @@ final class ResolvedSettings: Sendable {
     let headers: HTTPHeaders
     /// The same for a request that wants JSON.
     let headersForJSON: HTTPHeaders
+    /// Whether and how requests are sent again that do not say so themselves.
+    let retry: RetryPolicy?
+    /// Of this client alone.
+    let rateLimiter: RateLimiter?
     /// A default that cannot be used; it fails each request that would need it.
     let problem: APIError?
 
@@ -28,8 +32,12 @@ final class ResolvedSettings: Sendable {
         var transfer = TransferSettings.Values()
         var context: SessionContext?
         var headers = HTTPHeaders()
+        var retry: RetryPolicy?
+        var rateLimiter: RateLimiter?
         var problem: APIError?
         do throws(APIError) {
+            retry = try reader.retry()
+            rateLimiter = try reader.rateLimiter(previous: previous?.rateLimiter)
             headers = try reader.additionalHeaders()
             headers.setIfAbsent("User-Agent", try reader.userAgent() ?? "ntapi/\(ntapiVersion)")
             try reader.read(into: &transfer)
@@ -46,6 +54,8 @@ final class ResolvedSettings: Sendable {
             problem = error
         }
         self.transfer = TransferSettings(transfer, context)
+        self.retry = retry
+        self.rateLimiter = rateLimiter
         self.problem = problem
         self.headers = headers
         headers.setIfAbsent("Accept", Self.acceptsJSON)

@@ -45,6 +45,20 @@ extension SessionConfiguration {
         set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
     }
 
+    // MARK: Attempts
+
+    /// How requests are sent again that do not say so themselves; nil, as usual, sends each once.
+    public var retry: RetryPolicy? {
+        get { self["retry"].flatMap { try? RetryPolicy($0) } }
+        set { self["retry"] = newValue?.json }
+    }
+
+    /// How many requests of the session go in how much time; see ``RateLimiter``, which clients can share.
+    public var rateLimit: RateLimit? {
+        get { self["rateLimit"].flatMap { try? RateLimit($0) } }
+        set { self["rateLimit"] = newValue?.json }
+    }
+
     // MARK: Cookies
 
     /// Which cookies are taken; those from the site of the request's own URL unless set.

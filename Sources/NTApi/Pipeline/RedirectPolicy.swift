@@ -42,7 +42,9 @@ enum RedirectPolicy {
         if changesToGET(request.method, head.status) {
             next.method = "GET"
             next.body = .none
-            for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location"] {
+            for name in [
+                "Content-Type", "Content-Encoding", "Content-Language", "Content-Location", IdempotencyKey.header,
+            ] {
                 next.headers.remove(name)
             }
         }
@@ -57,6 +59,8 @@ enum RedirectPolicy {
             next.digest = nil
             if next.settings.trust != .verified { next.settings.trust = .verified }
             next.headers.remove("Host")
+            // A name of the request for this server, which would mean nothing to the other one.
+            next.headers.remove(IdempotencyKey.header)
         }
         if case .stream(let stream) = next.body {
             guard let rewind = stream.rewind else {

@@ -48,11 +48,14 @@ struct ResponseClassifier {
             content.error = error
             if error.httpStatus == nil { content.error?.httpStatus = content.status }
         }
+        if content.error != nil, content.error?.retryAfter == nil {
+            content.error?.retryAfter = result.head?.retryAfter(now: request.clock.calendarSeconds)
+        }
         return content
     }
 
     private func httpError(_ content: ResponseContent) -> APIError {
-        let isSafe = journey.current?.isIdempotent ?? false
+        let isSafe = journey.current?.mayBeRepeated ?? false
         return APIError(
             domain: .http, code: .httpError,
             message: "HTTP \(HTTPStatus.text(content.status)) for \(request.summary)", httpStatus: content.status,

@@ -26,6 +26,8 @@ extension APIArg: CustomStringConvertible {
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
         case .download(let path): "download(to: \(quoted(path)))"
+        case .retry(let policy): "retry(\(policy))"
+        case .idempotencyKey(let key): "idempotencyKey(\(key.map(quoted) ?? ""))"
         case .resume(let data): "resume(\(quoted(data.destination)))"
         case .invalid(let message): "invalid(\(message))"
         }

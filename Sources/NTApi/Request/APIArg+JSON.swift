@@ -77,6 +77,8 @@ private struct JSONArgReader {
         case "upload_progress_thread": return .uploadProgressThread(try thread())
         case "decision_thread": return .decisionThread(try thread())
         case "data_thread": return .dataThread(try thread())
+        case "retry": return try retry()
+        case "idempotency_key": return operands.isEmpty ? .idempotencyKey() : .idempotencyKey(try string())
         case "resume": return .resume(text: try string())
         case "download": return .download(to: try string())
         case "download_progress_thread": return .downloadProgressThread(try thread())
@@ -123,6 +125,15 @@ private struct JSONArgReader {
         try expect(1...2)
         guard let name = try string(0) else { return APIArg(.suppressed) }
         return operands.count == 1 ? .option(APIOption(name)) : .option(APIOption(name), try value(1))
+    }
+
+    private func retry() throws(APIError) -> APIArg {
+        guard try !isNull(0) else { return .retry(nil) }
+        do throws(APIError) {
+            return .retry(try RetryPolicy(operands[0]))
+        } catch {
+            throw problem(error.message)
+        }
     }
 
     // MARK: Operands

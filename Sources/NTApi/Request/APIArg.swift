@@ -28,6 +28,10 @@ public struct APIArg: Sendable {
         case thread(HandlerKinds, CallbackThread)
         case download(path: String)
         // Rare and large, too.
+        indirect case retry(RetryPolicy)
+        /// Nil has one made.
+        case idempotencyKey(String?)
+        // Rare and large, too.
         indirect case resume(ResumeData)
         /// A value that cannot be sent; the request fails with this message.
         case invalid(String)
@@ -227,6 +231,24 @@ extension APIArg {
     /// - Parameter clock: `idle`, unless given, is the request timeout: no byte has moved for so long.
     public static func timeout(_ seconds: Double?, _ clock: TimeoutClock = .idle) -> APIArg {
         seconds.map { APIArg(.timeout(clock, seconds: $0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Sends the request again by itself when an attempt fails that another one may mend; `.never` for one attempt.
+    ///
+    /// In the place of the client's default `retry`. What may not be sent twice is not, see ``RetryPolicy``.
+    public static func retry(_ policy: RetryPolicy?) -> APIArg {
+        policy.map { APIArg(.retry($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it twice.
+    ///
+    /// The same for all attempts; a new one for each request. Only where the method is not idempotent by itself: may be
+    /// among the client's args.
+    public static func idempotencyKey() -> APIArg { APIArg(.idempotencyKey(nil)) }
+
+    /// The same with a name of your own: for a request that may have been sent before, in another process, say.
+    public static func idempotencyKey(_ key: String?) -> APIArg {
+        key.map { APIArg(.idempotencyKey($0)) } ?? APIArg(.suppressed)
     }
 
     /// Overrides the detected method: any token of RFC 9110, sent as given.

@@ -35,7 +35,9 @@ extension APIRequest {
         case .releaseExchange:
             change(.release(.suspended))
             return true
-        case .nothing: return true
+        case .nothing:
+            releaseTurn()
+            return true
         case .tooLate: return false
         }
         runtime.requests.insert(self)
@@ -59,7 +61,11 @@ extension APIRequest {
             if action != .tooLate { shared.suspendedAt = now }
             return action
         }
-        if action == .holdExchange { change(.hold(.suspended)) }
+        switch action {
+        case .holdExchange: change(.hold(.suspended))
+        case .nothing: holdTurn()
+        case .tooLate: break
+        }
         return action != .tooLate
     }
 
@@ -87,6 +93,7 @@ extension APIRequest {
             dismissDecision()
             dismissCredentialWait()
             dismissPause()
+            dismissTurn()
         case .conclude: onWorker { self.concludeRead($0) }
         case .cancelExchange:
             if let exchange { transport?.cancel(exchange) }
@@ -136,5 +143,6 @@ extension APIRequest.Shared {
     fileprivate mutating func goOn(_ now: MonotonicTime) {
         let pause = now.seconds(since: suspendedAt)
         journey.deadline = journey.deadline.advanced(bySeconds: pause)
+        turn?.goOn(now, suspendedAt: suspendedAt)
     }
 }

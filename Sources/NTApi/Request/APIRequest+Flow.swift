@@ -21,10 +21,17 @@ extension APIRequest: ExchangeObserver {
         }
     }
 
-    /// On the calling thread, and for a redirect where the answer is concluded.
+    /// On the calling thread, and for a redirect where the answer is concluded. Under a rate limit, when it is its turn.
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest) -> Bool {
+        guard let limiter = pacing.limiter else { return beginExchangeNow(http) }
+        return beginExchange(http, under: limiter)
+    }
+
+    /// - Returns: false when the request was cancelled meanwhile.
+    func beginExchangeNow(_ http: HTTPRequest) -> Bool {
+        let pacing = pacing
         let clientKinds = client.decisionKinds
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
@@ -32,6 +39,7 @@ extension APIRequest: ExchangeObserver {
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
             shared.quietStatuses = shared.journey.quietStatuses
+            shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
             if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
                 shared.quietStatuses.formUnion([401, 407])
             }
@@ -132,6 +140,7 @@ extension APIRequest: ExchangeObserver {
     func goOn(after result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
+        holdUpOthers(after: result)
         if let next = shared.withLock({ $0.download?.next(http, result.error) }) {
             if !beginExchange(next) { finishCancelled(deliveries) }
             return
@@ -150,7 +159,9 @@ extension APIRequest: ExchangeObserver {
             if waitsForCredentials(result, http, deliveries) { return }
             if answersChallenge(result, http, deliveries) { return }
         }
-        if refusal == nil, connectsAgain(after: result, deliveries) { return }
+        if refusal == nil, connectsAgain(after: result, deliveries) || triesAgain(after: result, http, deliveries) {
+            return
+        }
         complete(result, refusal: refusal, deliveries)
     }
 
@@ -177,7 +188,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust, .retry: self.follow(next, head, deliveries)
             }
         }
     }
@@ -186,9 +197,14 @@ extension APIRequest: ExchangeObserver {
     func leaveTransport() { shared.withLock { $0.transport = nil } }
 
     /// The exchange was the last.
-    func complete(_ result: ExchangeResult, refusal: APIError?, _ deliveries: DeliveryBatch) {
+    ///
+    /// - Parameter reason: why there is no other attempt, where one might have helped.
+    func complete(
+        _ result: ExchangeResult, refusal: APIError?, because reason: String? = nil, _ deliveries: DeliveryBatch
+    ) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         var content = content(of: result, refusal: refusal)
+        if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
@@ -214,15 +230,18 @@ extension APIRequest: ExchangeObserver {
         APIResponse(request: self, ResponseContent.Box(journeyEnd(error: .cancelled)))
     }
 
+    /// It ends between two exchanges.
+    func finish(failing error: APIError, _ deliveries: DeliveryBatch) {
+        var content = journeyEnd(error: error)
+        finishDownload(&content)
+        finish(content, deliveries)
+    }
+
     func journeyEnd(error: APIError) -> ResponseContent {
         ResponseContent(journey: shared.withLock { $0.journey }, error: error, now)
     }
 
-    func finishCancelled(_ deliveries: DeliveryBatch) {
-        var content = journeyEnd(error: .cancelled)
-        finishDownload(&content)
-        finish(content, deliveries)
-    }
+    func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {

@@ -46,8 +46,8 @@ extension APIRequest {
         let (phase, transport, loan) = shared.withLock { ($0.machine.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
-        // While it waits for its credentials the request is with nobody whom this could drive.
-        let isDirect = client.authenticatorIfAny == nil
+        // While it waits for its credentials, its turn or another attempt the request is with nobody whom this could drive.
+        let isDirect = client.authenticatorIfAny == nil && !pacing.mayWait
         guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
             return .refused
         }

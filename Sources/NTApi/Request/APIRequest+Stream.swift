@@ -69,56 +69,24 @@ extension APIRequest {
 
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        let moment = now.advanced(bySeconds: seconds)
-        let (isCancelled, isInTime) = shared.withLock { shared in
-            let isInTime = moment < shared.journey.deadline
-            guard !shared.machine.isCancelled, isInTime else { return (shared.machine.isCancelled, isInTime) }
-            shared.pause = StreamPause()
-            shared.journey.retries += 1
-            shared.transport = nil
-            return (false, true)
-        }
-        guard isInTime || isCancelled else { return false }
-        guard !isCancelled else {
-            finishCancelled(deliveries)
-            return true
-        }
+        let moment = clock.now.advanced(bySeconds: seconds)
+        guard shared.withLock({ moment < $0.journey.deadline || $0.machine.isCancelled }) else { return false }
         logPause(seconds, after: result)
-        let timer = clock.schedule(.pause, at: moment) { self.onWorker { self.connectAgain($0) } }
-        // A cancel meanwhile has found no timer to call off.
-        let isPaused = shared.withLock { shared in
-            shared.pause?.timer = timer
-            return shared.pause != nil
-        }
-        if !isPaused { timer.cancel() }
+        if !pause(until: moment, then: { self.connectAgain($0) }) { finishCancelled(deliveries) }
         return true
     }
 
     private func logPause(_ seconds: Double, after result: ExchangeResult) {
-        let status = result.head?.status ?? 0
-        let problem = result.error?.description ?? (status < 300 ? nil : "HTTP \(HTTPStatus.text(status))")
+        let problem = result.problem
         let reason = problem ?? "the server has closed the stream"
         let milliseconds = Int((seconds * 1000).rounded())
         log(problem == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(milliseconds) ms")
     }
 
     private func connectAgain(_ deliveries: DeliveryBatch) {
-        let (pause, stream) = shared.withLock { ($0.pause.take(), $0.stream) }
-        guard pause != nil, let stream, let http = httpRequest else { return }
+        guard let stream = shared.withLock({ $0.stream }), let http = httpRequest else { return }
         if !beginExchange(stream.request(http)) { finishCancelled(deliveries) }
     }
-
-    /// The request was cancelled: it waits for no other connection.
-    func dismissPause() {
-        guard let pause = shared.withLock({ $0.pause.take() }) else { return }
-        pause.timer?.cancel()
-        onWorker { self.finishCancelled($0) }
-    }
-}
-
-/// The time between two connections of a stream.
-struct StreamPause: Sendable {
-    var timer: ScheduledJob?
 }
 
 extension APIRequest.Handlers {

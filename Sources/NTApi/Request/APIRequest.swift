@@ -94,8 +94,10 @@ public final class APIRequest: Sendable {
         var stream: RequestStream?
         /// How the exchange ended whose body is still being read.
         var ended: ExchangeResult?
-        /// Between two connections of a stream.
-        var pause: StreamPause?
+        /// Between two attempts, or two connections of a stream.
+        var pause: RequestPause?
+        /// While it waits for its turn under a rate limit.
+        var turn: RateTurn?
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?

@@ -37,6 +37,9 @@ struct AppliedArgs {
     /// The file that the body of the response is to become.
     private(set) var download: String?
     private(set) var resumeData: ResumeData?
+    private(set) var retry: RetryPolicy?
+    /// Whether the request is to be given a key, if it needs one.
+    private(set) var makesIdempotencyKey = false
     private(set) var secrets = MarkedSecrets()
 
     init(_ args: [APIArg]) throws(APIError) {
@@ -59,6 +62,7 @@ struct AppliedArgs {
         case .header(let name, let value, let isAdded):
             try HeaderSyntax.check(name: name, value: value)
             if digest != nil, name.equalsIgnoringASCIICase("authorization") { digest = nil }
+            if name.equalsIgnoringASCIICase(IdempotencyKey.header) { makesIdempotencyKey = false }
             if isAdded {
                 headers.add(name, value, isSecret: arg.isMarkedSecret)
             } else {
@@ -82,6 +86,10 @@ struct AppliedArgs {
             method = token
         case .download(let path): download = path
         case .resume(let data): resumeData = data
+        case .retry(let policy):
+            if let problem = policy.problem { throw .invalidRequest("the retry policy: \(problem)") }
+            retry = policy
+        case .idempotencyKey(let key): try setIdempotencyKey(key)
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)
         case .invalid(let message): throw .invalidRequest(message)
@@ -103,6 +111,16 @@ struct AppliedArgs {
         guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw .invalidRequest("user or password of \(scheme) auth has a control character")
         }
+    }
+
+    private mutating func setIdempotencyKey(_ key: String?) throws(APIError) {
+        makesIdempotencyKey = key == nil
+        guard let key else { return headers.remove(IdempotencyKey.header) }
+        guard !key.isEmpty else {
+            throw .invalidRequest("the idempotency key is empty: leave it out, and one is made")
+        }
+        try HeaderSyntax.check(name: IdempotencyKey.header, value: key)
+        headers.set(IdempotencyKey.header, key)
     }
 
     private mutating func setAuthorization(_ value: String) {

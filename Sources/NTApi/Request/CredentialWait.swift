@@ -16,22 +16,18 @@ final class CredentialWait: Sendable, Hashable {
     /// What the server has answered, of a request that was rejected.
     let response: APIResponse?
     let client: APIClient
-    private let continuation: Lock<Continuation?>
+    private let continuation: Once<Outcome>
 
     init(_ client: APIClient, response: APIResponse?, _ continuation: @escaping Continuation) {
         self.client = client
         self.response = response
-        self.continuation = Lock(continuation)
+        self.continuation = Once(continuation)
     }
 
     /// - Returns: false when it was told before.
-    @discardableResult func end(_ outcome: Outcome) -> Bool {
-        guard let continuation = continuation.withLock({ $0.take() }) else { return false }
-        continuation(outcome)
-        return true
-    }
+    @discardableResult func end(_ outcome: Outcome) -> Bool { continuation.tell(outcome) }
 
-    var isOver: Bool { continuation.withLock { $0 == nil } }
+    var isOver: Bool { continuation.isTold }
 
     static func == (left: CredentialWait, right: CredentialWait) -> Bool { left === right }
 

@@ -104,6 +104,23 @@ struct Download: Sendable {
         return begin(http)
     }
 
+    /// What is sent when an attempt has failed: for the rest, if what is there can be gone on from, and else for all.
+    ///
+    /// - Parameter http: what was sent.
+    mutating func again(_ http: HTTPRequest, _ journey: RequestJourney) -> HTTPRequest {
+        let known = resumeData(http, journey)
+        let wentOn = offset > 0
+        if known == nil { file?.discard() } else { file?.keep() }
+        self = Download(DownloadTarget(destination: destination, resumeData: known, temporaryFile: temporaryFile))
+        var http = http
+        // A range that the program asks for itself stays.
+        if wentOn {
+            http.headers.remove("Range")
+            http.headers.remove("If-Range")
+        }
+        return begin(http)
+    }
+
     /// The file is whole: it gets its name.
     func finish() throws(APIError) {
         if isComplete, let resumeData {

@@ -11,9 +11,13 @@ final class BuiltRequest: Sendable {
     let secrets: MarkedSecrets
     /// The file that the body of the response is to become.
     let download: DownloadTarget?
+    let pacing: Pacing
 
-    init(http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil) {
+    init(
+        http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil, pacing: Pacing
+    ) {
         self.http = http
+        self.pacing = pacing
         self.download = download
         self.options = options
         self.secrets = secrets
@@ -38,6 +42,10 @@ struct RequestBuilder {
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
         if let digest = applied.digest { request.digest = digest }
+        if applied.makesIdempotencyKey, !request.isIdempotent {
+            var random = SystemRandomNumberGenerator()
+            request.headers.set(IdempotencyKey.header, IdempotencyKey.make(using: &random))
+        }
         return request
     }
 

@@ -84,7 +84,7 @@ extension APIRequest {
         return true
     }
 
-    private func begin(
+    func begin(
         _ http: HTTPRequest, with grant: Authenticator.Grant, _ credentials: RequestCredentials
     ) -> Bool {
         let settings = credentials.settings

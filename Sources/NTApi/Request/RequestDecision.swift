@@ -11,6 +11,8 @@ public final class RequestDecision: Sendable {
         case response
         /// Who asks, for a server or a proxy that wants to know, or whether a certificate is trusted: see `challenge`.
         case challenge
+        /// Whether an attempt that has failed is followed by another, of a request with a retry policy: see `retry`.
+        case retry
     }
 
     /// The kinds of decisions that a client, or a request, wants to be asked for.
@@ -22,13 +24,15 @@ public final class RequestDecision: Sendable {
         public static let redirect = Kinds(rawValue: 1)
         public static let response = Kinds(rawValue: 2)
         public static let challenge = Kinds(rawValue: 4)
-        public static let all: Kinds = [.redirect, .response, .challenge]
+        public static let retry = Kinds(rawValue: 8)
+        public static let all: Kinds = [.redirect, .response, .challenge, .retry]
 
         public init(_ kind: Kind) {
             switch kind {
             case .redirect: self = .redirect
             case .response: self = .response
             case .challenge: self = .challenge
+            case .retry: self = .retry
             }
         }
     }
@@ -41,6 +45,7 @@ public final class RequestDecision: Sendable {
         case download(path: String)
         case credential(UserCredential, forSession: Bool)
         case trust(forSession: Bool)
+        case retry(afterSeconds: Double)
     }
 
     typealias Continuation = @Sendable (Answer) -> Void
@@ -49,6 +54,8 @@ public final class RequestDecision: Sendable {
     public let request: APIRequest
     /// Of a challenge: what is asked for.
     public let challenge: AuthenticationChallenge?
+    /// Of a retry: what has failed, and what the policy makes of it.
+    public let retry: RetryProposal?
     /// The status of the response that asks; 0 when there is none.
     public let status: Int
     /// The headers of the response that asks.
@@ -59,9 +66,10 @@ public final class RequestDecision: Sendable {
 
     init(
         _ kind: Kind, of request: APIRequest, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil,
+        challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
         _ continuation: @escaping Continuation
     ) {
+        self.retry = retry
         self.kind = kind
         self.request = request
         self.challenge = challenge
@@ -79,7 +87,7 @@ public final class RequestDecision: Sendable {
     // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
 
     /// What happens to a request that nobody asks about: the redirect is followed, the response is received, who asks is
-    /// not told, and a certificate that cannot be verified is not trusted.
+    /// not told, a certificate that cannot be verified is not trusted, and the retry policy decides.
     @discardableResult public func proceed() -> Bool { answer(.proceed) }
 
     /// The request ends with the error `request cancelled`.
@@ -90,8 +98,18 @@ public final class RequestDecision: Sendable {
         return true
     }
 
-    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error.
-    @discardableResult public func refuse() -> Bool { kind == .redirect && answer(.refuse) }
+    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error. Of a retry:
+    /// there is none; the response that has failed is the request's.
+    @discardableResult public func refuse() -> Bool { (kind == .redirect || kind == .retry) && answer(.refuse) }
+
+    /// Of a retry: the request is sent again after so many seconds, whatever its policy says of the status and the wait.
+    ///
+    /// Not when that would be after the total timeout.
+    ///
+    /// - Returns: false also for a number that is not from 0 up.
+    @discardableResult public func retry(afterSeconds seconds: Double) -> Bool {
+        kind == .retry && seconds >= 0 && answer(.retry(afterSeconds: seconds))
+    }
 
     /// Of a redirect: another request follows than the one that the server points to.
     ///
@@ -153,12 +171,12 @@ extension APIRequest {
     /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
     func ask(
         _ kind: RequestDecision.Kind, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil,
+        challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
         _ deliveries: DeliveryBatch,
         then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
     ) {
         let decision = RequestDecision(
-            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge
+            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge, retry: retry
         ) { answer in
             self.onWorker { continuation(answer, $0) }
         }

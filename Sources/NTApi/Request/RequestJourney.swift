@@ -5,6 +5,8 @@ struct RequestJourney: Sendable {
     var deadline = MonotonicTime.distantFuture
     var redirects = 0
     var retries = 0
+    /// How often it was sent as its retry policy counts: a replay with other credentials is no attempt of its own.
+    var attempts = 1
     var queued = 0.0
     /// With an authenticator of the client's.
     var credentials: RequestCredentials?

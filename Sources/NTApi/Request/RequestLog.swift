@@ -25,6 +25,19 @@ enum RequestLog {
         request.log(.info, "#\(request.identifier) is sent again with new credentials")
     }
 
+    static func triesAgain(
+        _ request: APIRequest, _ result: ExchangeResult, _ attempt: Int, of attempts: Int, inSeconds seconds: Double
+    ) {
+        request.log(
+            .warn,
+            "#\(request.identifier) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in "
+                + "\(Int((min(seconds, 1e9) * 1000).rounded())) ms")
+    }
+
+    static func waitsForTurn(_ request: APIRequest) {
+        request.log(.info, "#\(request.identifier) waits for the rate limit")
+    }
+
     static func completed(_ response: APIResponse) {
         let request = response.request
         if request.logFlags.contains(.info) {
@@ -66,6 +79,14 @@ enum RequestLog {
         guard !bytes.contains(0) else { return "\n  \(count) bytes" }
         let text = redact(String(decoding: bytes, as: UTF8.self))
         return "\n  \(text)\(count > bytes.count ? "… (\(count) bytes)" : "")"
+    }
+}
+
+extension ExchangeResult {
+    /// What was wrong with it, in a few words; nil when nothing was.
+    var problem: String? {
+        if let error { return error.description }
+        return head.flatMap { $0.status < 300 ? nil : "HTTP \(HTTPStatus.text($0.status))" }
     }
 }
 

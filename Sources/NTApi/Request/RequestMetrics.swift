@@ -10,7 +10,7 @@ public struct ResponseMetrics: Sendable {
     public internal(set) var firstByte = 0.0
     /// The whole exchange, without the time it was queued.
     public internal(set) var total = 0.0
-    /// Waiting for a free connection, over all exchanges.
+    /// Waiting for a free connection, and for its turn under a rate limit, over all exchanges.
     public internal(set) var queued = 0.0
     /// Redirects followed.
     public internal(set) var redirects = 0

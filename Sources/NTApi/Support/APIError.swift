@@ -26,6 +26,8 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var transportCode: Int?
     /// Whether sending the same request again may help, and is safe.
     public var isRetryable: Bool
+    /// The seconds after which the server asks to come again (Retry-After), counted from its answer; nil when it did not say.
+    public var retryAfter: Double?
 
     public init(
         domain: Domain = .service, code: ErrorCode, message: String? = nil, httpStatus: Int? = nil,

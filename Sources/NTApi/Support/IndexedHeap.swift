@@ -10,14 +10,14 @@ struct IndexedHeap<Key: Comparable, Element> {
         fileprivate var serial: UInt64
     }
 
-    private struct Node {
+    fileprivate struct Node {
         var key: Key
         var serial: UInt64
         var slot: Int
         var element: Element
     }
 
-    private struct Slot {
+    fileprivate struct Slot {
         var serial: UInt64
         /// Where the element is in `nodes`; −1 when the slot is free.
         var position: Int
@@ -118,3 +118,7 @@ struct IndexedHeap<Key: Comparable, Element> {
         }
     }
 }
+
+extension IndexedHeap: Sendable where Key: Sendable, Element: Sendable {}
+extension IndexedHeap.Token: Sendable {}
+extension IndexedHeap.Node: Sendable where Key: Sendable, Element: Sendable {}

@@ -113,4 +113,7 @@ public struct HTTPRequest: Sendable {
         default: false
         }
     }
+
+    /// Whether it may be sent a second time: it is idempotent, or has a key by which the server tells that it has it already.
+    var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
 }

@@ -20,16 +20,4 @@ extension APIError {
             // CURLE_OPERATION_TIMEDOUT
             transportCode: 28, isRetryable: isRetryable)
     }
-
-    /// At most three decimals, without the zeros at the end.
-    private static func decimal(_ seconds: Double) -> String {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
-            return "\(seconds)"
-        }
-        let fraction = milliseconds % 1000
-        guard fraction > 0 else { return "\(milliseconds / 1000)" }
-        var digits = String(fraction + 1000).dropFirst()
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(milliseconds / 1000).\(digits)"
-    }
 }

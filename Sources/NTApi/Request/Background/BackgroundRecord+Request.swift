@@ -6,6 +6,7 @@ extension BackgroundRecord {
         static let options = "options"
         static let digest = "digest"
         static let secrets = "secrets"
+        static let retry = "retry"
     }
 
     /// The record of a request that a background session has checked.
@@ -30,12 +31,16 @@ extension BackgroundRecord {
             (Name.command, JSON(command)), (Name.timeouts, JSON(timeouts)), (Name.secrets, built.secrets.json),
             (Name.options, JSON(built.options.all.map { [JSON($0.name), JSON($0.value)] })),
         ]
+        if let retry = built.pacing.retry { settings.append((Name.retry, retry.json)) }
         if let digest = http.digest { settings.append((Name.digest, [JSON(digest.user), JSON(digest.password)])) }
         self.settings = JSON(settings)
     }
 
     /// The path below the base URL that the request was made with.
     var command: String { settings[Name.command]?.string ?? "" }
+
+    /// The policy that the request was made with; nil when there was none, or what is there makes no sense by now.
+    var retry: RetryPolicy? { settings[Name.retry].flatMap { try? RetryPolicy($0) } }
 
     private var args: [APIArg] {
         var args: [APIArg] = [.baseURL(url), .method(method)]
@@ -61,7 +66,7 @@ extension BackgroundRecord {
     /// The request that the record was made of, with what the session's settings say now of connections.
     ///
     /// - Throws: what is wrong by now: the folder of a download is gone, say.
-    func build(with settings: ResolvedSettings) throws(APIError) -> BuiltRequest {
+    func build(with settings: ResolvedSettings, _ pacing: Pacing) throws(APIError) -> BuiltRequest {
         let applied = try AppliedArgs(args)
         var http = try RequestBuilder(settings: settings).build("", applied)
         http.url = url
@@ -82,7 +87,8 @@ extension BackgroundRecord {
                 destination: try DownloadFile.check(destination), resumeData: resume, temporaryFile: temporaryFile)
         }
         return BuiltRequest(
-            http: http, options: applied.options, secrets: MarkedSecrets(self.settings[Name.secrets]), download: target)
+            http: http, options: applied.options, secrets: MarkedSecrets(self.settings[Name.secrets]), download: target,
+            pacing: pacing)
     }
 
     /// Why it must not be sent once more; nil when it may.
@@ -90,7 +96,9 @@ extension BackgroundRecord {
     /// Nobody knows how far it was when its process ended: what is not the same twice as once is not sent a second time
     /// (RFC 9110, 9.2.2).
     var ambiguity: APIError? {
-        guard case .running = state, !HTTPRequest(method: method, url: url).isIdempotent else { return nil }
+        guard case .running = state, !HTTPRequest(method: method, url: url, headers: headers).mayBeRepeated else {
+            return nil
+        }
         return APIError(
             domain: .network, code: .network,
             message:

@@ -122,7 +122,9 @@ final class BackgroundSession: Sendable {
             http.body = .file(path: try DownloadFile.absolute(path, "file to send"), length: length)
         case .bytes, .multipart, .stream: throw .notInBackground
         }
-        return BuiltRequest(http: http, options: built.options, secrets: built.secrets, download: download)
+        return BuiltRequest(
+            http: http, options: built.options, secrets: built.secrets, download: download,
+            pacing: built.pacing)
     }
 }
 

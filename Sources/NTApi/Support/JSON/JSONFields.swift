@@ -29,7 +29,11 @@ struct JSONFields {
     }
 
     func bool(_ name: String) throws(APIError) -> Bool {
-        try present(name, try value(name, "true or false") { $0.bool })
+        try present(name, try optionalBool(name))
+    }
+
+    func optionalBool(_ name: String) throws(APIError) -> Bool? {
+        try value(name, "true or false") { $0.bool }
     }
 
     func object(_ name: String) throws(APIError) -> JSON {
@@ -41,7 +45,11 @@ struct JSONFields {
     }
 
     func array(_ name: String) throws(APIError) -> [JSON] {
-        try present(name, try value(name, "an array") { $0.array })
+        try present(name, try optionalArray(name))
+    }
+
+    func optionalArray(_ name: String) throws(APIError) -> [JSON]? {
+        try value(name, "an array") { $0.array }
     }
 
     private func present<Value>(_ name: String, _ value: Value?) throws(APIError) -> Value {

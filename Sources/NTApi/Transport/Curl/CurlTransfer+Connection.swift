@@ -29,7 +29,7 @@ extension CurlTransfer {
         let lastStream = seat.connection?.lastStream
         ticket?.lose(&seat)
         defer { refusal = StreamRefusal() }
-        if exchange.request.isIdempotent || refusal.isCertain(after: lastStream) { return true }
+        if exchange.request.mayBeRepeated || refusal.isCertain(after: lastStream) { return true }
         failure = APIError(
             domain: .network, code: .network,
             message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "

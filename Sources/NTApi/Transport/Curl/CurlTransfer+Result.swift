@@ -14,7 +14,7 @@ extension CurlTransfer {
             result.error = APIError(
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the server did not answer with a final response",
-                isRetryable: exchange.request.isIdempotent)
+                isRetryable: exchange.request.mayBeRepeated)
         }
         if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         result.error?.httpStatus = result.head?.status
@@ -22,7 +22,7 @@ extension CurlTransfer {
     }
 
     func timeoutError(_ clock: TimeoutClock) -> APIError {
-        let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
+        let isSafe = clock == .queue || clock == .connect || exchange.request.mayBeRepeated
         return .timeout(clock, clocks.limit(of: clock), origin, isRetryable: isSafe)
     }
 
@@ -32,7 +32,7 @@ extension CurlTransfer {
         return CurlFailure(
             code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
-            isIdempotent: exchange.request.isIdempotent)
+            isIdempotent: exchange.request.mayBeRepeated)
     }
 
     private var metrics: ExchangeMetrics {

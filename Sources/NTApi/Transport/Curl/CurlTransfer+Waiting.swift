@@ -16,7 +16,7 @@ extension CurlTransfer {
                 domain: .network, code: .network,
                 message:
                     "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
-                    + "from its start", isRetryable: exchange.request.isIdempotent)
+                    + "from its start", isRetryable: exchange.request.mayBeRepeated)
             return false
         }
         mustWait = true

@@ -103,7 +103,7 @@ final class CurlTransfer {
 
     /// Whether it matters if the server refuses the request unseen, and can be.
     var mayBeRefused: Bool {
-        !exchange.request.isIdempotent
+        !exchange.request.mayBeRepeated
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 

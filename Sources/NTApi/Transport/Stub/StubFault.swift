@@ -47,13 +47,13 @@ public struct StubFault: Sendable, Hashable {
         case .noInternet: return make(.noInternet, "this machine has no network", 7, retry: true)
         case .unknownHost: return make(.network, "the host's name was not found", 6, retry: true)
         case .untrustedCertificate: return make(.tls, "the server's certificate was not accepted", 60)
-        case .timeout: return .timeout(.idle, http.settings.timeouts.idle, origin, isRetryable: http.isIdempotent)
+        case .timeout: return .timeout(.idle, http.settings.timeouts.idle, origin, isRetryable: http.mayBeRepeated)
         case .silence: return nil
         case .connectionLost(nil):
-            return make(.network, "the server closed the connection without an answer", 52, retry: http.isIdempotent)
+            return make(.network, "the server closed the connection without an answer", 52, retry: http.mayBeRepeated)
         case .connectionLost:
             let what = "the server broke the connection while the answer was awaited or received"
-            return make(.network, what, 56, retry: http.isIdempotent)
+            return make(.network, what, 56, retry: http.mayBeRepeated)
         }
     }
 }

@@ -239,7 +239,7 @@ final class StubTransfer: @unchecked Sendable {
     private func network(_ what: String, _ code: ErrorCode = .network) -> APIError {
         APIError(
             domain: .network, code: code, message: "\(origin.host):\(origin.port): \(what)",
-            isRetryable: code == .network && exchange.request.isIdempotent)
+            isRetryable: code == .network && exchange.request.mayBeRepeated)
     }
 
     // MARK: Time
@@ -267,7 +267,7 @@ final class StubTransfer: @unchecked Sendable {
     private func clockMayBeOver() {
         limit = nil
         guard let expired = clocks.expired(clock.now) else { return }
-        end(.timeout(expired, clocks.limit(of: expired), origin, isRetryable: exchange.request.isIdempotent))
+        end(.timeout(expired, clocks.limit(of: expired), origin, isRetryable: exchange.request.mayBeRepeated))
     }
 
     // MARK: Its end

@@ -6,6 +6,7 @@ import base64
 
 from fault.exchange import Exchange
 from fault.registry import SCENARIOS, scenario
+from fault.scenarios.cuts import PLACES
 
 
 @scenario("")
@@ -88,12 +89,18 @@ async def count(exchange: Exchange) -> None:
 
 @scenario("fail-first")
 async def fail_first(exchange: Exchange) -> None:
-    """?status=503 for the first ?times=1 requests of ?token=T, then 200; ?retry-after= too."""
+    """?status=503 for the first ?times=1 requests of ?token=T, then 200; ?retry-after= too. With status 0 the
+    connection breaks where ?cut= says, as in /reset. Remembered for /seen.
+    """
     hits = exchange.state.hit(exchange.text("token"), exchange.request.method)
+    exchange.state.seen[exchange.text("token")].append(exchange.request.shown())
     if hits > exchange.number("times", 1):
         await exchange.respond_json({"count": hits})
         return
     after = exchange.text("retry-after")
+    if exchange.number("status", 503) == 0:
+        await exchange.send(PLACES[exchange.text("cut", "before")])
+        exchange.reset()
     more = [("Retry-After", after)] if after else []
     await exchange.respond_json({"count": hits}, exchange.number("status", 503), more)
 

@@ -56,6 +56,7 @@ from .arg import (
     file,
     form,
     header,
+    idempotency_key,
     json,
     method,
     multipart,
@@ -64,6 +65,7 @@ from .arg import (
     path,
     response_thread,
     resume,
+    retry,
     stream,
     timeout,
     upload_progress_thread,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
+    from ._retry import RateLimiter, RetryPolicy
     from ._server_event import ServerSentEvent
     from ._stream import AsyncStream, Stream
 
@@ -114,11 +117,13 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "PlaceLike",
+    "RateLimiter",
     "Refresh",
     "Request",
     "RequestMetrics",
     "RequestState",
     "Response",
+    "RetryPolicy",
     "ServerSentEvent",
     "SessionConfiguration",
     "SessionKind",
@@ -147,6 +152,7 @@ __all__ = [
     "file",
     "form",
     "header",
+    "idempotency_key",
     "json",
     "library_version",
     "mailbox",
@@ -158,6 +164,7 @@ __all__ = [
     "register_code",
     "response_thread",
     "resume",
+    "retry",
     "run",
     "stop",
     "stream",
@@ -184,6 +191,8 @@ _LATER = {
     "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
+    "RateLimiter": "_retry",
+    "RetryPolicy": "_retry",
     "ServerSentEvent": "_server_event",
     "Stream": "_stream",
     "SessionConfiguration": "_configuration",

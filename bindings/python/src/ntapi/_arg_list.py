@@ -80,6 +80,9 @@ def _as_json(arg: Arg) -> list[Any] | None:
     if kind == "timeout":
         clock, seconds = values
         return ["timeout", seconds, clock.name.lower()] if math.isfinite(seconds) else None
+    if kind == "retry":
+        (policy,) = values
+        return [kind, policy if isinstance(policy, bool) else policy.as_json()]
     if kind == "file":
         return ["file", _without_none(path=values[0], content_type=values[1])]
     if kind == "multipart_file":

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ._protocols import Ending, Owed, Place
     from ._recorder import Recorder
     from ._stub import Stub
+    from ._retry import RateLimiter
 
 _OWN = frozenset(
     {
@@ -56,6 +57,7 @@ _OWN = frozenset(
         "_overridden",
         "_authenticator",
         "_doubles",
+        "_rate_limiter",
     }
 )
 """What BaseClient.__init__ sets."""
@@ -114,6 +116,7 @@ class BaseClient(Hooks, TestDoubles):
         self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
         self._doubles: dict[str, Any] = {}
+        self._rate_limiter: Optional[RateLimiter] = None
         self._find_overridden()
         if self._is_background:
             # Those ways do not say when the response has been dealt with.
@@ -200,6 +203,26 @@ class BaseClient(Hooks, TestDoubles):
         pointer = None if authenticator is None else authenticator._handle.pointer
         lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
         self._authenticator = authenticator
+
+    @property
+    def rate_limiter(self) -> Optional[RateLimiter]:
+        """How many requests go in how much time; None, as at first, looks up the default
+        `rateLimit`.
+
+        For requests made from now on.
+        """
+        return self._rate_limiter
+
+    @rate_limiter.setter
+    def rate_limiter(self, limiter: Optional[RateLimiter]) -> None:
+        if limiter is not None:
+            from . import _retry
+
+            if not isinstance(limiter, _retry.RateLimiter):
+                raise TypeError(f"a RateLimiter or None is expected, not {limiter!r}")
+        pointer = None if limiter is None else limiter._handle.pointer
+        lib.ntapi_client_set_rate_limiter(self._handle.pointer, pointer)
+        self._rate_limiter = limiter
 
     def begin(
         self,

@@ -9,6 +9,7 @@ from ._checks import check_string
 from ._defaults import set_in
 from ._enums import CachePolicy, SessionKind
 from ._library import lib
+from ._retry import RetryPolicy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +71,16 @@ class SessionConfiguration:
     )
     cache_policy = Setting[Union[CachePolicy, str]](
         "cachePolicy", "How a cache may be used, unless a request says so itself."
+    )
+    retry = Setting[Union[RetryPolicy, bool]](
+        "retry",
+        "How requests are sent again that do not say so themselves; unset, as usual, each is sent "
+        "once.",
+    )
+    rate_limit = Setting[dict[str, float]](
+        "rateLimit",
+        'How many requests of the session go in how much time: {"requests": 30, "seconds": 1}, and '
+        '"burst" and "maximum_pause"; see `RateLimiter`, which clients can share.',
     )
     cookie_accept_policy = Setting[str](
         "cookieAcceptPolicy",

@@ -9,6 +9,7 @@ from ._enums import ChallengeKind, DecisionKind, Status
 from ._handles import Handle
 from ._hooks import HTTPRequest
 from ._library import lib
+from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,9 +108,30 @@ class Decision:
         pointer = self._handle.pointer
         return Challenge(pointer) if self.kind is DecisionKind.CHALLENGE else None
 
+    @property
+    def attempt(self) -> Optional[int]:
+        """Of a retry: how many attempts were made. None for other kinds."""
+        return int(lib.ntapi_decision_attempt(self._handle.pointer)) or None
+
+    @property
+    def wait(self) -> Optional[float]:
+        """Of a retry: the seconds to the next attempt, as the policy says; None when it would let
+        the response stand, and for other kinds.
+        """
+        seconds = float(lib.ntapi_decision_wait(self._handle.pointer))
+        return None if seconds < 0 else seconds
+
+    @property
+    def response(self) -> Optional[Response]:
+        """Of a retry: what came of the attempt, with its error; data and JSON can be read. None for
+        other kinds.
+        """
+        pointer = lib.ntapi_decision_response(self._handle.pointer)
+        return Response._owning(pointer) if pointer else None
+
     def proceed(self) -> bool:
-        """Answers: the redirect is followed, the response is received, who asks is not told, and
-        a certificate that cannot be verified is not trusted.
+        """Answers: the redirect is followed, the response is received, who asks is not told, a
+        certificate that cannot be verified is not trusted, and the retry policy decides.
 
         This and the other answers return False when there was one before, or it does not answer
         this kind.
@@ -122,9 +144,16 @@ class Decision:
 
     def refuse(self) -> bool:
         """Answers a redirect: it is not followed; the response that points elsewhere is the
-        request's, with its HTTP error.
+        request's, with its HTTP error. Answers a retry: there is none; the response that has failed
+        is the request's.
         """
         return bool(lib.ntapi_decision_refuse(self._handle.pointer) == Status.OK)
+
+    def retry(self, seconds: float) -> bool:
+        """Answers a retry: the request is sent again after so many seconds, whatever its policy
+        says of the status and the wait; not when that would be after the total timeout.
+        """
+        return bool(lib.ntapi_decision_retry(self._handle.pointer, seconds) == Status.OK)
 
     def download(self, path: Path) -> bool:
         """Answers a response: its body is written to a file, as with the arg `download`."""

@@ -43,7 +43,11 @@ class DecisionKind(enum.IntFlag):
     """Whether a response is received, now that its head is there, and where its body goes."""
     CHALLENGE = 4
     """Who asks, or whether a certificate is trusted: see `Decision.challenge`."""
-    ALL = 7
+    RETRY = 8
+    """Whether an attempt that failed is followed by another, of a request with a retry policy: see
+    `Decision.attempt`, `wait` and `response`.
+    """
+    ALL = 15
 
 
 class ChallengeKind(enum.Enum):

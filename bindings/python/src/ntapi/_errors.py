@@ -30,6 +30,10 @@ class ApiError(Exception):
     """The transport's own code, a CURLcode; None when the transport did not fail."""
     retryable: bool
     """Whether sending the same request again may help."""
+    retry_after: Optional[float]
+    """The seconds after which the server asks to come again (Retry-After), counted from its answer;
+    None when it did not say.
+    """
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
 
@@ -42,6 +46,7 @@ class ApiError(Exception):
         self.http_status = None
         self.transport_code = None
         self.retryable = False
+        self.retry_after = None
         self.response = None
         return self
 
@@ -54,6 +59,7 @@ class ApiError(Exception):
         http_status: Optional[int] = None,
         transport_code: Optional[int] = None,
         retryable: bool = False,
+        retry_after: Optional[float] = None,
         response: Response | None = None,
     ) -> None:
         super().__init__(code, message)
@@ -63,6 +69,7 @@ class ApiError(Exception):
         self.http_status = http_status
         self.transport_code = transport_code
         self.retryable = retryable
+        self.retry_after = retry_after
         self.response = response
 
     def _blame_stream(self, cause: BaseException) -> None:
@@ -89,6 +96,7 @@ def read_error(pointer: int) -> ApiError:
     """The error behind a C pointer, copied."""
     code = lib.ntapi_error_code(pointer)
     message = lib.ntapi_error_message(pointer)
+    retry_after = lib.ntapi_error_retry_after(pointer)
     return ApiError(
         codes.GENERIC if code is None else code.decode(),
         None if message is None else message.decode("utf-8", "replace"),
@@ -96,6 +104,7 @@ def read_error(pointer: int) -> ApiError:
         http_status=lib.ntapi_error_http_status(pointer) or None,
         transport_code=lib.ntapi_error_transport_code(pointer) or None,
         retryable=lib.ntapi_error_is_retryable(pointer),
+        retry_after=None if retry_after < 0 else retry_after,
     )
 
 

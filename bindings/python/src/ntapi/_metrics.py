@@ -27,7 +27,7 @@ class Metrics:
     total: float
     """The last exchange, without the time it was queued."""
     queued: float
-    """How long the request waited for a connection."""
+    """How long the request waited for connections, or its turn under a rate limit."""
     redirects: int
     retries: int
     bytes_sent: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypedDict, Union
 
 from ._enums import CachePolicy
+from ._retry import RetryPolicy
 
 
 class Settings(TypedDict, total=False):
@@ -32,6 +33,8 @@ class Settings(TypedDict, total=False):
     proxy_user: str
     proxy_password: str
     proxy_exceptions: list[str]
+    retry: Union[RetryPolicy, bool]
+    rate_limit: dict[str, float]
     user: str
     password: str
     tls_minimum_version: str

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
+    from ._retry import RetryPolicy
 
 __all__ = [
     "Arg",
@@ -38,6 +39,7 @@ __all__ = [
     "file",
     "form",
     "header",
+    "idempotency_key",
     "json",
     "method",
     "multipart",
@@ -46,6 +48,7 @@ __all__ = [
     "path",
     "response_thread",
     "resume",
+    "retry",
     "stream",
     "timeout",
     "upload_progress_thread",
@@ -297,6 +300,32 @@ def timeout(
         seconds = seconds.total_seconds()
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
     return _arg("timeout", chosen, None if seconds is None else float(seconds))
+
+
+def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
+    """Sends the request again by itself when an attempt fails that another one may mend.
+
+    True is `RetryPolicy()`, False makes one attempt. In the place of the client's default `retry`.
+    What may not be sent twice is not.
+    """
+    if policy is not None and not isinstance(policy, bool):
+        from ._retry import RetryPolicy
+
+        if not isinstance(policy, RetryPolicy):
+            raise TypeError(f"a RetryPolicy or a boolean is expected, not {type_name(policy)}")
+    return _arg("retry", policy)
+
+
+def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
+    """Names the request in the header Idempotency-Key, so that the server can tell that it got it
+    twice.
+
+    Without `key` a random UUID, a new one for each request, the same for all its attempts; only
+    where the method is not idempotent by itself.
+    """
+    if key is _UNSET:
+        return _arg("idempotency_key")
+    return _arg("idempotency_key", _string(key, "the idempotency key"))
 
 
 def method(name: Optional[str]) -> Arg:

@@ -1,0 +1,149 @@
+/// At most so many requests in so many seconds: those that are too many wait for their turn.
+///
+///     client.rateLimiter = RateLimiter(requests: 30, seconds: 1)
+///
+/// May serve several clients, which then share the limit. Each exchange with a server counts: a redirect, a replay with
+/// other credentials and another attempt, too. Those that wait go by priority, and in order among the same. A request that
+/// would have to wait beyond its resource or queue timeout fails at once with the code `timeout`; one that waits can be
+/// suspended, and others pass it meanwhile, and cancelled. Safe to use from any thread.
+public final class RateLimiter: Sendable, CustomStringConvertible {
+    private struct State {
+        var gate: RateGate<RateWait>
+        var timer: ScheduledJob?
+        /// When the timer looks again.
+        var moment: MonotonicTime?
+        var limit: RateLimit
+        /// That of the client that came last; clients that share a limit have the same.
+        var clock: (any WaitingClock)?
+        var generation = Fork.generation
+    }
+
+    /// Why it cannot be used: every request of its clients fails with it.
+    package let problem: APIError?
+    private let state: Lock<State>
+
+    /// A limit that makes no sense fails each request of its clients with an `invalid request` error that says why.
+    public init(_ limit: RateLimit) {
+        problem = limit.problem.map { .invalidRequest("the rate limit: \($0)") }
+        let gate = RateGate<RateWait>(interval: limit.interval ?? .max, burst: limit.burst)
+        state = Lock(State(gate: gate, limit: limit), sharing: .clients)
+    }
+
+    /// - Parameters:
+    ///   - requests: how many, above 0.
+    ///   - seconds: in how many seconds, above 0. They go evenly.
+    ///   - burst: how many may go at once after a while in which none did.
+    public convenience init(requests: Double, seconds: Double = 1, burst: Int = 1) {
+        self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
+    }
+
+    public var limit: RateLimit { ofThisProcess { $0.limit } }
+
+    public var description: String { "\(limit)" }
+
+    /// Says for how many seconds at most a 429 or 503 with Retry-After holds up all.
+    package func setMaximumPause(_ seconds: Double) { ofThisProcess { $0.limit.maximumPause = seconds } }
+
+    /// How many requests wait for their turn now.
+    public var waitingCount: Int { ofThisProcess { $0.gate.waiterCount } }
+
+    /// Lets none go for so many seconds from now on; a longer pause that runs is not cut short.
+    public func pause(seconds: Double) { act { gate, now in gate.pause(until: now.advanced(bySeconds: seconds)) } }
+
+    // MARK: Requests
+
+    /// The short way, for those that need not wait.
+    func takes(_ clock: any WaitingClock) -> Bool {
+        let now = clock.now
+        return ofThisProcess { state in
+            state.clock = clock
+            return state.gate.takes(now)
+        }
+    }
+
+    /// - Parameter clock: of the request's client.
+    func admit(
+        _ wait: RateWait, priority: Double, deadline: MonotonicTime, _ clock: any WaitingClock
+    ) -> RateGate<RateWait>.Admission {
+        ofThisProcess { $0.clock = clock }
+        return act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
+    }
+
+    func leave(_ wait: RateWait) { act { gate, _ in gate.leave(wait) } }
+
+    func hold(_ wait: RateWait) { act { gate, _ in gate.hold(wait) } }
+
+    func release(_ wait: RateWait) { act { gate, _ in gate.release(wait) } }
+
+    /// A server asks to wait.
+    func heard(retryAfter seconds: Double) {
+        let maximumPause = limit.maximumPause
+        if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
+    }
+
+    // MARK: The line
+
+    /// Moves the gate, and tells those whose turn it is.
+    @discardableResult private func act<Result>(
+        _ move: (inout RateGate<RateWait>, MonotonicTime) -> Result
+    ) -> Result {
+        let clock = clock
+        let now = clock.now
+        let (result, ready, next, old) = ofThisProcess { state in
+            let result = move(&state.gate, now)
+            let ready = state.gate.advance(now)
+            let next = state.gate.nextMoment
+            guard next != state.moment else { return (result, ready, MonotonicTime?.none, ScheduledJob?.none) }
+            state.moment = next
+            return (result, ready, next, state.timer.take())
+        }
+        old?.cancel()
+        if let next { look(at: next, clock) }
+        for wait in ready { wait.end(.go) }
+        return result
+    }
+
+    private var clock: any WaitingClock { ofThisProcess { $0.clock } ?? Runtime.current.clock }
+
+    private func look(at moment: MonotonicTime, _ clock: any WaitingClock) {
+        let timer = clock.schedule(.pause, at: moment) { [weak self] in self?.timeHasCome(moment) }
+        let isOld = ofThisProcess { state in
+            guard state.moment == moment, state.timer == nil else { return true }
+            state.timer = timer
+            return false
+        }
+        if isOld { timer.cancel() }
+    }
+
+    private func timeHasCome(_ moment: MonotonicTime) {
+        ofThisProcess { state in
+            guard state.moment == moment else { return }
+            state.moment = nil
+            state.timer = nil
+        }
+        act { _, _ in }
+    }
+
+    private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            if state.generation != Fork.generation {
+                state.generation = Fork.generation
+                // The parent's: not even released here.
+                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
+                _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
+                state.moment = nil
+            }
+            return body(&state)
+        }
+    }
+
+    private final class Inherited {
+        let timer: ScheduledJob?
+        let clock: (any WaitingClock)?
+
+        init(timer: ScheduledJob?, clock: (any WaitingClock)?) {
+            self.timer = timer
+            self.clock = clock
+        }
+    }
+}

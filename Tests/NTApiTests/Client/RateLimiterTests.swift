@@ -1,0 +1,215 @@
+import Testing
+
+@testable import NTApi
+
+/// Requests that wait for their turn. Time stands still until the test lets it pass.
+@Suite struct RateLimiterTests {
+    private let clock = ManualClock()
+
+    private func client(_ limiter: RateLimiter?, args: [APIArg] = []) throws -> TestClient {
+        let client = try TestClient.of("fault", args: args)
+        client.clock = clock
+        client.rateLimiter = limiter
+        return client
+    }
+
+    /// Begins requests that are told apart by a number; their responses come into the log in the order in which they went.
+    private func begin(
+        _ client: TestClient, _ numbers: Range<Int>, _ ended: Log<APIResponse>, _ args: [APIArg] = []
+    ) -> [APIRequest] {
+        numbers.map { number in
+            client.begin(
+                "echo", args: [.url("n", number), .responseThread(.background)] + args, handler: { ended.append($0) })
+        }
+    }
+
+    private func numbers(_ responses: [APIResponse]) -> [Int] {
+        responses.compactMap { $0.json?["args"]?["n"]?.string.flatMap { Int($0) } }
+    }
+
+    @Test func evenlyAndInOrder() async throws {
+        let limiter = RateLimiter(requests: 10)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<4, ended)
+        #expect(numbers(await ended.first(1)) == [0] && limiter.waitingCount == 3)
+        for count in 2...4 {
+            #expect(await clock.waitForSleepers())
+            clock.advance(by: 0.0999)
+            #expect(ended.count == count - 1)
+            clock.advance(by: 0.0001)
+            #expect(numbers(await ended.first(count)) == Array(0..<count))
+        }
+        #expect(limiter.waitingCount == 0 && clock.sleepers == 0)
+        let queued = ended.all.map { ($0.metrics.queued * 10).rounded() }
+        #expect(queued == [0, 1, 2, 3])
+        #expect(client.lines.all.isEmpty)
+    }
+
+    @Test func aBurstAndClientsThatShare() async throws {
+        let limiter = RateLimiter(requests: 1, burst: 3)
+        let (one, other) = (try client(limiter), try client(limiter))
+        let ended = Log<APIResponse>()
+        _ = begin(one, 0..<2, ended) + begin(other, 2..<5, ended)
+        #expect(Set(numbers(await ended.first(3))) == [0, 1, 2] && limiter.waitingCount == 2)
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 2)
+        #expect(await ended.first(5).count == 5)
+    }
+
+    @Test func thePriorityGoesFirst() async throws {
+        let limiter = RateLimiter(requests: 1)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<1, ended)
+        for (number, priority) in [(1, 0.5), (2, 0), (3, 1)] {
+            let request = client.request("echo", args: [.url("n", number), .responseThread(.background)])
+            request.priority = priority
+            request.setHandler { ended.append($0) }
+            request.resume()
+        }
+        for count in 2...4 {
+            #expect(await clock.waitForSleepers())
+            clock.advance(by: 1)
+            _ = await ended.first(count)
+        }
+        #expect(numbers(ended.all) == [0, 3, 1, 2])
+    }
+
+    @Test func whoIsCancelledOrSuspendedIsPassed() async throws {
+        let limiter = RateLimiter(requests: 1)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        let requests = begin(client, 0..<4, ended, [.timeout(10, .total)])
+        _ = await ended.first(1)
+        #expect(requests[1].suspend() && requests[2].cancel() && requests[2].state == .cancelled)
+        #expect(await ended.first(2).last?.error?.code == .cancelled)
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 1)
+        #expect(await ended.first(3).last?.json?["args"]?["n"]?.string == "3")
+        // Held as long as it likes: beyond its deadline, too.
+        #expect(clock.sleepers == 0 && limiter.waitingCount == 1)
+        clock.advance(by: 100)
+        #expect(requests[1].resume())
+        let last = await ended.first(4).last
+        #expect(last?.error == nil && last?.json?["args"]?["n"]?.string == "1" && limiter.waitingCount == 0)
+    }
+
+    @Test func whatWouldComeTooLateFailsAtOnce() async throws {
+        let limiter = RateLimiter(requests: 1, seconds: 60)
+        let client = try client(limiter)
+        #expect(await client.response("echo").error == nil)
+        let total = await client.response("echo", args: [.timeout(30, .total)])
+        #expect(total.error?.code == .timeout && total.error?.isRetryable == true && total.metrics.retries == 0)
+        let message = total.error?.message ?? ""
+        #expect(message.hasASCIIPrefix("the rate limit of 1 request in 60 s would let the request go after 60 s"))
+        #expect(message.containsSubstring("(total timeout, GET "))
+        let queue = await client.response("echo", args: [.timeout(59, .queue)])
+        #expect(queue.error?.message.containsSubstring("(queue timeout, GET ") == true)
+        #expect(limiter.waitingCount == 0 && clock.elapsed == 0)
+    }
+
+    @Test func whoIsPassedTooOftenRunsOutOfTime() async throws {
+        let limiter = RateLimiter(requests: 1)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<1, ended)
+        _ = await ended.first(1)
+        _ = begin(client, 1..<2, ended, [.timeout(1.5, .total)])
+        // It would have been its turn, but for the pause.
+        limiter.pause(seconds: 10)
+        clock.advance(by: 1.5)
+        let late = await ended.first(2).last
+        #expect(late?.error?.code == .timeout && late?.metrics.queued == 1.5 && limiter.waitingCount == 0)
+    }
+
+    @Test func aServerHoldsUpAll() async throws {
+        let limiter = RateLimiter(requests: 100, burst: 100)
+        let client = try client(limiter)
+        let token = "t\(UInt64.random(in: 0 ... .max))"
+        let args: [APIArg] = [
+            .url("token", token), .url("status", 429), .url("retry-after", 5), .retry(RetryPolicy(base: 0)),
+        ]
+        async let response = client.response("fail-first", args: args)
+        #expect(await clock.waitForSleepers())
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<1, ended)
+        #expect(limiter.waitingCount == 1)
+        clock.advance(by: 5)
+        #expect(await ended.first(1).first?.error == nil)
+        // The other one comes after it.
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 1)
+        #expect(await response.error == nil)
+    }
+
+    @Test(arguments: [(0.0, 0), (2, 2), (60, 5)]) func pausesHaveALimit(_ maximum: Double, _ seconds: Double)
+        async throws
+    {
+        let limiter = RateLimiter(RateLimit(requests: 1000, burst: 1000, maximumPause: maximum))
+        let client = try client(limiter)
+        let response = await client.response("status/503", args: [.url("h-Retry-After", 5)])
+        #expect(response.error?.retryAfter == 5)
+        async let next = client.response("echo")
+        if seconds > 0 {
+            #expect(await clock.waitForSleepers())
+            #expect(clock.nextWake == seconds)
+            clock.advance(by: seconds)
+        }
+        #expect(await next.error == nil)
+    }
+
+    @Test func redirectsAndAttemptsCount() async throws {
+        let client = try client(RateLimiter(requests: 1, burst: 3))
+        // Two exchanges, and then one is left.
+        #expect(await client.response("redirect/echo").error == nil)
+        #expect(await client.response("echo").error == nil)
+        async let last = client.response("echo")
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 1)
+        #expect(await last.error == nil)
+    }
+
+    @Test func fromTheDefaults() async throws {
+        let client = try client(nil)
+        client.defaults["rateLimit"] = ["requests": 1, "seconds": 10]
+        #expect(await client.response("echo").error == nil)
+        // Another default changes nothing about those that wait.
+        client.defaults["unit"] = "metric"
+        async let second = client.response("echo")
+        #expect(await clock.waitForSleepers())
+        #expect(clock.nextWake == 10)
+        clock.advance(by: 10)
+        #expect(await second.error == nil)
+        client.defaults["rateLimit"] = ["requests": 0]
+        let message = client.perform("echo").error?.message
+        #expect(message?.hasASCIIPrefix("the default rateLimit is {\"requests\":0}: 0.0 requests in 1.0 s") == true)
+        client.defaults["rateLimit"] = nil
+        client.rateLimiter = RateLimiter(requests: -1)
+        let own = client.perform("echo").error
+        #expect(own?.code == .invalidRequest && own?.message.hasASCIIPrefix("the rate limit: -1.0 requests") == true)
+        var configuration = SessionConfiguration.ephemeral
+        configuration.rateLimit = RateLimit(requests: 3, burst: 2)
+        #expect(configuration.rateLimit == RateLimit(requests: 3, burst: 2))
+    }
+
+    @Test func whoOnlyWaits() async throws {
+        let client = try client(RateLimiter(requests: 1))
+        #expect(await onThread { client.perform("echo") }.error == nil)
+        async let response = onThread { client.perform("echo") }
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 1)
+        #expect(await response.error == nil)
+    }
+
+    @Test func aClientThatClosesLeavesTheLine() async throws {
+        let limiter = RateLimiter(requests: 1)
+        let client = try client(limiter)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<3, ended)
+        _ = await ended.first(1)
+        client.close()
+        #expect(await ended.first(3).suffix(2).allSatisfy { $0.error?.code == .cancelled })
+        #expect(limiter.waitingCount == 0 && clock.sleepers == 0)
+    }
+}

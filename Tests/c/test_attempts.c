@@ -1,0 +1,233 @@
+/* Requests that are sent again, and those that wait for their turn. Time stands still until the test lets it pass. */
+#include "support.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static ntapi_client *client;
+static ntapi_manual_clock *clock_of_test;
+
+static int open_client(void **state) {
+    (void)state;
+    client = client_of("fault");
+    /* Of its own: over a connection that was used before libcurl may send a request twice by itself. */
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_MAXIMUM_CONNECTIONS, 8));
+    clock_of_test = ntapi_manual_clock_create(1700000000);
+    check_ok(ntapi_client_set_clock(client, clock_of_test));
+    return 0;
+}
+
+static int close_client(void **state) {
+    (void)state;
+    ntapi_client_free(client);
+    ntapi_manual_clock_free(clock_of_test);
+    return 0;
+}
+
+/** Args for a server that fails so often with that status, told apart from other tests' by a token. */
+static ntapi_args *failing(int status, int times) {
+    static int number;
+    char token[64];
+    snprintf(token, sizeof token, "c%ld-%d", (long)getpid(), ++number);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", token));
+    check_ok(ntapi_args_url_int(args, "status", status));
+    check_ok(ntapi_args_url_int(args, "times", times));
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    return args;
+}
+
+/** Waits until somebody waits for time to pass, and lets it. */
+static void wake_next(void) {
+    check_ok(ntapi_manual_clock_wait_for_sleepers(clock_of_test, 1, PATIENCE));
+    check_ok(ntapi_manual_clock_advance(clock_of_test, ntapi_manual_clock_next_wake(clock_of_test)));
+}
+
+static void is_sent_again(void **state) {
+    (void)state;
+    ntapi_retry_policy *policy = ntapi_retry_policy_create();
+    check_ok(ntapi_retry_policy_set_attempts(policy, 3));
+    check_ok(ntapi_retry_policy_set_backoff(policy, 10, 15));
+    ntapi_args *args = failing(503, 2);
+    check_ok(ntapi_args_retry(args, policy));
+    check_ok(ntapi_args_retry(args, NULL)); /* as if it were not there */
+    ntapi_retry_policy_free(policy);
+    ntapi_request *request = ntapi_client_create_request(client, "fail-first", args);
+    ntapi_args_free(args);
+    check_ok(ntapi_request_resume(request));
+    wake_next();
+    wake_next();
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 2);
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "count", 0), 3);
+    assert_true(ntapi_manual_clock_elapsed(clock_of_test) <= 25);
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+}
+
+static void says_when_to_come_again(void **state) {
+    (void)state;
+    ntapi_args *args = failing(429, 1);
+    check_ok(ntapi_args_url(args, "retry-after", "3600"));
+    const char *text = "[[\"retry\", true]]";
+    check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
+    ntapi_response *response = perform(client, "fail-first", args);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_true(ntapi_error_retry_after(error) == 3600);
+    assert_non_null(strstr(ntapi_error_message(error), "not sent again: the server asks to wait 3600 s"));
+    ntapi_response_free(response);
+    response = perform(client, "status/404", NULL);
+    assert_true(ntapi_error_retry_after(ntapi_response_error(response)) < 0);
+    ntapi_response_free(response);
+    assert_true(ntapi_error_retry_after(NULL) < 0);
+}
+
+static void a_key_makes_a_post_safe(void **state) {
+    (void)state;
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    const char *text = "{\"attempts\": 2, \"base\": 0}";
+    ntapi_json *policy = ntapi_json_parse(text, strlen(text), NULL);
+    check_ok(ntapi_defaults_set(defaults, NTAPI_DEFAULT_RETRY, policy));
+    ntapi_json_free(policy);
+    ntapi_args *args = failing(503, 1);
+    check_ok(ntapi_args_form(args, "a", "1"));
+    ntapi_response *response = perform(client, "fail-first", args);
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 0);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), "has no idempotency key"));
+    ntapi_response_free(response);
+    args = failing(503, 1);
+    check_ok(ntapi_args_form(args, "a", "1"));
+    check_ok(ntapi_args_idempotency_key(args));
+    response = perform(client, "fail-first", args);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 1);
+    ntapi_response_free(response);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_idempotency_key_value(args, "order-7"));
+    check_ok(ntapi_args_idempotency_key_value(args, NULL));
+    check_invalid(ntapi_args_idempotency_key_value(args, "\xff"));
+    response = perform(client, "echo", args);
+    check_string(ntapi_response_json(response), "header[\"idempotency-key\"]", "order-7");
+    ntapi_response_free(response);
+}
+
+static void policies_are_checked(void **state) {
+    (void)state;
+    ntapi_retry_policy *policy = ntapi_retry_policy_create();
+    check_invalid(ntapi_retry_policy_set_attempts(policy, 0));
+    check_invalid(ntapi_retry_policy_set_attempts(policy, 1001));
+    check_invalid(ntapi_retry_policy_set_backoff(policy, -1, 1));
+    check_invalid(ntapi_retry_policy_set_backoff(policy, 1, NAN));
+    check_ok(ntapi_retry_policy_set_backoff(policy, 1, INFINITY));
+    check_invalid(ntapi_retry_policy_set_maximum_retry_after(policy, -1));
+    check_ok(ntapi_retry_policy_set_maximum_retry_after(policy, 5));
+    const int statuses[] = {429, 503};
+    const int wrong[] = {200};
+    check_ok(ntapi_retry_policy_set_statuses(policy, statuses, 2));
+    check_invalid(ntapi_retry_policy_set_statuses(policy, wrong, 1));
+    check_invalid(ntapi_retry_policy_set_statuses(policy, NULL, 1));
+    check_ok(ntapi_retry_policy_set_network_errors(policy, false));
+    ntapi_json *json = ntapi_retry_policy_json(policy);
+    assert_int_equal(ntapi_json_int(json, "attempts", 0), 4);
+    assert_int_equal(ntapi_json_int(json, "statuses[1]", 0), 503);
+    assert_true(ntapi_json_double(json, "maximum_retry_after", 0) == 5);
+    assert_false(ntapi_json_bool(json, "network_errors", true));
+    ntapi_json_free(json);
+    ntapi_retry_policy_free(policy);
+    check_invalid(ntapi_retry_policy_set_attempts(policy, 2));
+}
+
+struct judge {
+    int attempts;
+    double wait;
+    int status;
+};
+
+static void decide(void *user_data, ntapi_decision *decision) {
+    struct judge *judge = user_data;
+    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_RETRY);
+    judge->attempts = ntapi_decision_attempt(decision);
+    judge->wait = ntapi_decision_wait(decision);
+    ntapi_response *response = ntapi_decision_response(decision);
+    judge->status = ntapi_error_http_status(ntapi_response_error(response));
+    ntapi_response_free(response);
+    check_invalid(ntapi_decision_retry(decision, -1));
+    check_ok(ntapi_decision_retry(decision, 0));
+    assert_int_equal(ntapi_decision_retry(decision, 0), NTAPI_STATUS_INVALID_STATE);
+    ntapi_decision_free(decision);
+}
+
+static void the_program_decides(void **state) {
+    (void)state;
+    ntapi_retry_policy *policy = ntapi_retry_policy_create();
+    ntapi_args *args = failing(409, 2);
+    check_ok(ntapi_args_retry(args, policy));
+    ntapi_retry_policy_free(policy);
+    ntapi_request *request = ntapi_client_create_request(client, "fail-first", args);
+    ntapi_args_free(args);
+    struct judge judge = {0, 0, 0};
+    check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_RETRY, decide, &judge, NULL));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(judge.attempts, 2);
+    assert_int_equal(judge.status, 409);
+    assert_true(judge.wait < 0); /* the policy would let it stand */
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+}
+
+static void waits_for_its_turn(void **state) {
+    (void)state;
+    assert_null(ntapi_rate_limiter_create(0, 1, 1));
+    assert_null(ntapi_rate_limiter_create(1, -1, 1));
+    assert_null(ntapi_rate_limiter_create(1, 1, 0));
+    ntapi_rate_limiter *limiter = ntapi_rate_limiter_create(1, 10, 1);
+    check_invalid(ntapi_rate_limiter_set_maximum_pause(limiter, NAN));
+    check_ok(ntapi_rate_limiter_set_maximum_pause(limiter, 0));
+    check_ok(ntapi_client_set_rate_limiter(client, limiter));
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    ntapi_request *requests[3];
+    for (int i = 0; i < 3; i++) {
+        requests[i] = ntapi_client_create_request(client, "echo", args);
+        check_ok(ntapi_request_resume(requests[i]));
+    }
+    ntapi_args_free(args);
+    check_ok(ntapi_request_wait(requests[0], PATIENCE));
+    assert_int_equal(ntapi_rate_limiter_waiting(limiter), 2);
+    check_ok(ntapi_request_cancel(requests[1]));
+    check_ok(ntapi_request_wait(requests[1], PATIENCE));
+    wake_next();
+    check_ok(ntapi_request_wait(requests[2], PATIENCE));
+    assert_true(ntapi_manual_clock_elapsed(clock_of_test) == 10);
+    ntapi_response *response = ntapi_request_response(requests[2]);
+    assert_true(ntapi_response_metric(response, NTAPI_METRIC_QUEUED) >= 10);
+    ntapi_response_free(response);
+    for (int i = 0; i < 3; i++)
+        ntapi_request_free(requests[i]);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 5));
+    response = perform(client, "echo", args);
+    check_error(response, NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TIMEOUT);
+    check_ok(ntapi_rate_limiter_pause(limiter, 20));
+    check_ok(ntapi_client_set_rate_limiter(client, NULL));
+    ntapi_response_free(perform(client, "echo", NULL));
+    ntapi_rate_limiter_free(limiter);
+    assert_int_equal(ntapi_rate_limiter_waiting(limiter), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(is_sent_again, open_client, close_client),
+        cmocka_unit_test_setup_teardown(says_when_to_come_again, open_client, close_client),
+        cmocka_unit_test_setup_teardown(a_key_makes_a_post_safe, open_client, close_client),
+        cmocka_unit_test_setup_teardown(policies_are_checked, open_client, close_client),
+        cmocka_unit_test_setup_teardown(the_program_decides, open_client, close_client),
+        cmocka_unit_test_setup_teardown(waits_for_its_turn, open_client, close_client),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+"""Retry policies and rate limits."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ._checks import check_timeout
+from ._enums import Status
+from ._handles import Handle
+from ._json import from_c
+from ._library import lib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STANDARD_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """When a request is sent again by itself, and after how long.
+
+        client = ntapi.Client(url, args=[ntapi.retry(ntapi.RetryPolicy(attempts=6, base=1))])
+
+    Only what may be sent twice is: a request with an idempotent method (RFC 9110, 9.2.2) or with an
+    idempotency key, and one that surely never reached the server. All attempts together have one
+    deadline, the resource timeout.
+    """
+
+    attempts: int = 4
+    """How often it is sent at most, the first time counted; 1 is never again."""
+    base: float = 0.5
+    """Seconds: the wait before the second attempt is by lot from 0 to this, and each wait from 0 to
+    twice as much as before.
+    """
+    cap: float = 30.0
+    """Seconds: no wait by lot is longer."""
+    maximum_retry_after: float = 60.0
+    """Seconds: a server's Retry-After that asks for more is not waited for; the answer is delivered
+    at once.
+    """
+    statuses: Iterable[int] = STANDARD_STATUSES
+    """The statuses that another attempt may change, from 400 up."""
+    network_errors: bool = True
+    """Whether a connection that failed or broke, or a timeout other than the total one, is followed
+    by another attempt.
+    """
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statuses", frozenset(self.statuses))
+        self._make()
+
+    def as_json(self) -> dict[str, Any]:
+        """The policy as the default `retry` has it."""
+        handle = self._make()
+        return dict(from_c(lib.ntapi_retry_policy_json(handle.pointer)))
+
+    def _make(self) -> Handle:
+        """The policy in C. Raises ValueError for what makes no sense."""
+        handle = Handle(lib.ntapi_retry_policy_create(), lib.ntapi_retry_policy_free)
+        numbers = sorted(self.statuses)
+        array = (ctypes.c_int * len(numbers))(*numbers)
+        pointer = handle.pointer
+        done = {
+            "attempts": lib.ntapi_retry_policy_set_attempts(pointer, self.attempts),
+            "base or cap": lib.ntapi_retry_policy_set_backoff(pointer, self.base, self.cap),
+            "maximum_retry_after": lib.ntapi_retry_policy_set_maximum_retry_after(
+                pointer, self.maximum_retry_after
+            ),
+            "statuses": lib.ntapi_retry_policy_set_statuses(pointer, array, len(numbers)),
+            "network_errors": lib.ntapi_retry_policy_set_network_errors(
+                pointer, self.network_errors
+            ),
+        }
+        for name, status in done.items():
+            if status != Status.OK:
+                raise ValueError(f"{name} makes no sense: {self!r}")
+        return handle
+
+
+class RateLimiter:
+    """At most so many requests in so many seconds: those that are too many wait for their turn.
+
+        client.rate_limiter = ntapi.RateLimiter(30, seconds=1)
+
+    May serve several clients, which then share the limit. Each exchange with a server counts: a
+    redirect, a replay with other credentials and another attempt, too. Those that wait go by
+    priority, and in order among the same. A request that would have to wait beyond its resource or
+    queue timeout fails at once with `codes.TIMEOUT`; one that waits can be suspended, and others
+    pass it meanwhile, and cancelled.
+    """
+
+    def __init__(
+        self,
+        requests: float,
+        seconds: float = 1.0,
+        *,
+        burst: int = 1,
+        maximum_pause: float = 60.0,
+    ) -> None:
+        """They go evenly.
+
+        `burst` is how many may go at once after a while in which none did. For `maximum_pause`
+        seconds at most a 429 or 503 with Retry-After holds up all; 0 never.
+        """
+        pointer = lib.ntapi_rate_limiter_create(requests, seconds, burst)
+        if not pointer:
+            raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
+        self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        status = lib.ntapi_rate_limiter_set_maximum_pause(pointer, maximum_pause)
+        if status != Status.OK:
+            raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+
+    def pause(self, seconds: float) -> None:
+        """Lets no request go for so many seconds from now; a longer pause is not cut short."""
+        check_timeout(seconds)
+        lib.ntapi_rate_limiter_pause(self._handle.pointer, seconds)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn now."""
+        return int(lib.ntapi_rate_limiter_waiting(self._handle.pointer))
