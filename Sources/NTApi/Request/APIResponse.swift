@@ -67,10 +67,12 @@ public struct APIResponse: Sendable {
 }
 
 extension APIResponse {
-    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:)``.
+    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
     /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it is not as the type expects.
-    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(APIError) -> Value {
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
+    ) throws(APIError) -> Value {
         if let error { throw error }
         guard let json else {
             throw APIError(
@@ -78,7 +80,7 @@ extension APIResponse {
                 httpStatus: status)
         }
         do throws(APIError) {
-            return try json.decode(type)
+            return try json.decode(type, at: path, options: options)
         } catch {
             guard error.code == .unexpectedJSON else { throw error }
             throw APIError(
