@@ -79,9 +79,12 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
+    from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
     from ._metrics import Metrics
     from ._server_event import ServerSentEvent
+    from ._service import CallResult, Service
     from ._stream import AsyncStream, Stream
+    from ._url import URL
 
 BACKGROUND = Thread.BACKGROUND
 CURRENT = Thread.CURRENT
@@ -91,6 +94,7 @@ __all__ = [
     "BACKGROUND",
     "CURRENT",
     "MAIN",
+    "URL",
     "ApiError",
     "Arg",
     "Args",
@@ -98,18 +102,23 @@ __all__ = [
     "AsyncStream",
     "Authenticator",
     "CachePolicy",
+    "CallResult",
     "Challenge",
     "ChallengeKind",
     "Client",
     "Clock",
     "Cookie",
     "Cookies",
+    "DateFormat",
     "Decision",
     "DecisionKind",
+    "DecodingOptions",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
     "Headers",
+    "Key",
+    "Keys",
     "LogFlags",
     "Mailbox",
     "Metrics",
@@ -119,6 +128,7 @@ __all__ = [
     "RequestState",
     "Response",
     "ServerSentEvent",
+    "Service",
     "SessionConfiguration",
     "SessionKind",
     "Stream",
@@ -179,6 +189,13 @@ _LATER = {
     "AsyncClient": "_async",
     "Metrics": "_metrics",
     "AsyncStream": "_stream",
+    "CallResult": "_service",
+    "DateFormat": "_decoding_options",
+    "DecodingOptions": "_decoding_options",
+    "Key": "_decoding_options",
+    "Keys": "_decoding_options",
+    "Service": "_service",
+    "URL": "_url",
     "PlaceLike": "_aliases",
     "ServerSentEvent": "_server_event",
     "Stream": "_stream",
