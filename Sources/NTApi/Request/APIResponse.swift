@@ -73,6 +73,11 @@ extension APIResponse {
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
     ) throws(APIError) -> Value {
+        try reading { json throws(APIError) in try json.decode(type, at: path, options: options) }
+    }
+
+    /// Makes something of the JSON. What is said of it says whose it is, too.
+    func reading<Value>(_ body: (JSON) throws(APIError) -> Value) throws(APIError) -> Value {
         if let error { throw error }
         guard let json else {
             throw APIError(
@@ -80,7 +85,7 @@ extension APIResponse {
                 httpStatus: status)
         }
         do throws(APIError) {
-            return try json.decode(type, at: path, options: options)
+            return try body(json)
         } catch {
             guard error.code == .unexpectedJSON else { throw error }
             throw APIError(

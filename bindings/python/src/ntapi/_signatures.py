@@ -361,7 +361,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_free": (None, (c_void_p,)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
+    # Structs are decoded in C alone; Python makes its own types of Python's own values.
+    "ntapi_json_decode": (c_void_p, (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
+    "ntapi_response_decode": (
+        c_void_p,
+        (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)),
+    ),
+    "ntapi_decoded_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_decision_trust"
+LATEST = "ntapi_response_decode"
 """The function that was added last."""

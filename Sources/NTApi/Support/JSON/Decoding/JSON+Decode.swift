@@ -32,7 +32,7 @@ extension JSON {
     }
 
     /// The document that this is in, or one with the same text if the program made it.
-    private func parsed() throws(APIError) -> (JSONDocument, Int) {
+    func parsed() throws(APIError) -> (JSONDocument, Int) {
         if case .parsed(let document, let index) = storage { return (document, Int(index)) }
         switch utf8().withUnsafeBytes({ JSONParser.parse(copying: $0) }).map(\.storage) {
         case .success(.parsed(let document, let index)): return (document, Int(index))

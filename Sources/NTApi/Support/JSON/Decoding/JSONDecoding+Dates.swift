@@ -1,10 +1,13 @@
 // Dates, for which JSON has no form.
 extension JSONDecoding {
-    func date(at index: Int) throws -> APIDate {
-        for format in options.dates {
+    func date(at index: Int) throws -> APIDate { try date(at: index, options.dates) }
+
+    /// - Parameter formats: tried in order.
+    func date(at index: Int, _ formats: [DateFormat]) throws -> APIDate {
+        for format in formats {
             if let date = read(format, at: index) { return date }
         }
-        throw mismatch("date (\(options.dates.map(\.name).joined(separator: " or ")))", at: index)
+        throw mismatch("date (\(formats.map(\.name).joined(separator: " or ")))", at: index)
     }
 
     private func read(_ format: DateFormat, at index: Int) -> APIDate? {

@@ -14,6 +14,7 @@ final class JSONDecoding {
     let options: DecodingOptions
     /// Of the options; looked at for each member.
     let keys: DecodingOptions.Keys
+    var numbersInStrings: Bool
 
     private var depth = 0
 
@@ -28,6 +29,7 @@ final class JSONDecoding {
         self.root = root
         self.options = options
         keys = options.keys
+        numbersInStrings = options.numbersInStrings
     }
 
     /// Decodes what stands at a place on the tape.
@@ -144,7 +146,7 @@ extension JSONDecoding {
     }
 
     private func numericText(at index: Int) -> String? {
-        guard options.numbersInStrings, let text = document.string(at: index),
+        guard numbersInStrings, let text = document.string(at: index),
             text.utf8.allSatisfy(JSONNumber.isPart)
         else { return nil }
         return text
@@ -161,13 +163,15 @@ extension JSONDecoding {
 
     @inline(__always)
     func integer<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) throws -> Value {
-        if let value = document.int64(at: index) {
-            if let value = Value(exactly: value) { return value }
-        } else if tape.kind(index) == .double, let value = JSONNumber.bigInteger(tape.bytes(index), type) {
-            return value
-        } else if let value = integerInString(type, at: index) {
-            return value
-        }
-        throw mismatch(type, at: index)
+        guard let value = fitting(type, at: index) else { throw mismatch(type, at: index) }
+        return value
+    }
+
+    /// An integer, or a number or string that the service means as one; nil when it does not fit.
+    @inline(__always)
+    func fitting<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
+        if let value = document.int64(at: index) { return Value(exactly: value) }
+        if tape.kind(index) == .double { return JSONNumber.bigInteger(tape.bytes(index), type) }
+        return integerInString(type, at: index)
     }
 }
