@@ -103,6 +103,7 @@ extension APIRequest: ExchangeObserver {
             shared.setCounts(result.metrics)
             var content = ResponseContent(journey: shared.journey, result: result)
             content.json = answer.json
+            content.lacksLastTransaction = true
             shared.content = ResponseContent.Box(content)
             return shared.machine.ended(successfully: true)
         }
@@ -117,6 +118,7 @@ extension APIRequest: ExchangeObserver {
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
+            shared.journey.end(result)
         }
         if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
     }
@@ -239,6 +241,9 @@ extension APIRequest: ExchangeObserver {
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)
+        if client.hookKinds.contains(.metricsCollected) {
+            Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
+        }
         if client.hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
