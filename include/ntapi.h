@@ -584,8 +584,9 @@ size_t ntapi_args_count(const ntapi_args *args);
 const char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
- *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
- * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
+ *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
+ * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}),
+ * multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
  * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
  * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
@@ -652,6 +653,15 @@ ntapi_status ntapi_args_url_double(ntapi_args *args, const char *name, double va
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value);
+
+/** Appends a query pair whose value is a default of the client, looked up when the request is made; none without one.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param key the default's name, copied; NULL is the same as name.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
 /** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
  *  @param args the list.

@@ -113,7 +113,8 @@ extension APIClient {
     private func build(
         _ command: String, _ args: [APIArg], _ configure: ((inout HTTPRequest) -> Void)?
     ) throws(APIError) -> BuiltRequest {
-        let applied = try AppliedArgs(args)
+        let asksForDefaults = args.contains(where: \.asksForDefault)
+        let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
         var http = try RequestBuilder(settings: settings).build(command, applied)
         let secrets = RequestBuilder.secrets(in: http.headers, applied)
         let checked = (method: http.method, url: http.url, headers: http.headers)

@@ -68,6 +68,7 @@ from .arg import (
     timeout,
     upload_progress_thread,
     url,
+    url_default,
 )
 from .codes import ErrorCode, register_code
 
@@ -172,6 +173,7 @@ __all__ = [
     "timeout",
     "upload_progress_thread",
     "url",
+    "url_default",
     "use_python_logging",
 ]
 

@@ -151,6 +151,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_url_int": (c_int, (c_void_p, c_char_p, c_int64)),
     "ntapi_args_url_double": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_args_url_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_args_url_default": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_path": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_form": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_multipart": (c_int, (c_void_p, c_char_p, c_char_p)),
@@ -370,5 +371,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decoded_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_decode"
+LATEST = "ntapi_args_url_default"
 """The function that was added last."""
