@@ -11,9 +11,7 @@ BUILD = ROOT / "build"
 
 def programs() -> dict[str, list[str]]:
     """Builds the Swift and C programs and returns the command line of each language's."""
-    subprocess.run(
-        ["swift", "build", "-c", "release", "--product", "tour"], cwd=ROOT, check=True
-    )
+    subprocess.run(["swift", "build", "-c", "release", "--product", "tour"], cwd=ROOT, check=True)
     swift = subprocess.run(
         ["swift", "build", "-c", "release", "--show-bin-path"],
         cwd=ROOT,

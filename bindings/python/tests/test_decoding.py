@@ -80,6 +80,13 @@ class Point(NamedTuple):
     y: int = 2
 
 
+@dataclass
+class Point2:
+    x: int
+    kept: int = field(default=7, init=False)
+    y: int = 0
+
+
 class Movie(TypedDict):
     title: str
     year: NotRequired[int]
@@ -121,6 +128,25 @@ def test_a_dataclass() -> None:
     assert city.country == "CH"
     assert city.parts == [City(UserId(1), "Zürich", Wind(3.0), 8.0)]
     assert isinstance(city.temperature, float)
+
+
+def test_fields_find_their_places_in_any_init() -> None:
+    @dataclass(init=False)
+    class Reversed:
+        a: int
+        b: int
+
+        def __init__(self, b: int, a: int) -> None:
+            self.a, self.b = a, b
+
+    @dataclass
+    class Inherited(Point2):
+        def total(self) -> int:
+            return self.x + self.y + self.kept
+
+    made = decode(Reversed, {"a": 1, "b": 2})
+    assert (made.a, made.b) == (1, 2)
+    assert decode(Inherited, {"x": 1, "y": 2}).total() == 10
 
 
 def test_null_reads_as_absent() -> None:

@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._server_event import ServerSentEvent
     from ._service import CallResult, Service
     from ._stream import AsyncStream, Stream
@@ -126,6 +126,7 @@ __all__ = [
     "PlaceLike",
     "Refresh",
     "Request",
+    "RequestMetrics",
     "RequestState",
     "Response",
     "ServerSentEvent",
@@ -135,6 +136,7 @@ __all__ = [
     "Stream",
     "Thread",
     "Token",
+    "TransactionMetrics",
     "__version__",
     "add_header",
     "arg",
@@ -190,6 +192,8 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "RequestMetrics": "_metrics",
+    "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "CallResult": "_service",
     "DateFormat": "_decoding_options",

@@ -16,7 +16,7 @@ from . import _decoding_values as values
 from . import codes
 from ._decoding_dates import datetime_decoder, decode_day
 from ._decoding_errors import MismatchError, absent
-from ._decoding_objects import Field, object_decoder
+from ._decoding_objects import Field, nothing, object_decoder
 from ._decoding_options import DateFormat, DecodingOptions, Key, Keys, Step, parse_path
 from ._enums import ErrorDomain
 from ._errors import ApiError
@@ -204,6 +204,11 @@ class Compiler:
             fields = [field for field in dataclasses.fields(cls) if field.init]
             hints = _hints(cls)
             declared = [self._field(cls, field, hints[field.name], variables) for field in fields]
+            # Its own `__init__`, not one that the program wrote.
+            has_usual_init = getattr(cls.__dict__.get("__dataclass_params__"), "init", False)
+            if has_usual_init and not any(getattr(field, "kw_only", False) for field in fields):
+                for item in declared:
+                    item.is_positional = True
             return object_decoder(cls.__name__, declared, cls)
         if issubclass(cls, dict) and hasattr(cls, "__total__"):
             return self._typed_dict(cls, variables)
@@ -218,7 +223,7 @@ class Compiler:
         if field.default_factory is not dataclasses.MISSING:
             fallback = field.default_factory
         elif field.default is not dataclasses.MISSING:
-            fallback = _constant(field.default)
+            fallback = nothing if field.default is None else _constant(field.default)
         alias = field.metadata.get("json")
         steps = None if alias is None else Key(alias).steps
         return self._declared(cls, field.name, hint, variables, fallback, steps)
@@ -261,7 +266,7 @@ class Compiler:
         if isinstance(steps[0], int):
             raise TypeError(f"{cls.__name__}.{name}: a path in an object begins with a key")
         if fallback is None and is_optional:
-            fallback = _constant(None)
+            fallback = nothing
         try:
             decode = self.compile(hint)
         except TypeError as error:

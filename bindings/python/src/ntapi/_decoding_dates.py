@@ -94,6 +94,18 @@ def _since_1970(value: Optional[float], unit: float) -> Optional[datetime]:
 
 
 def _iso8601(value: Any) -> Optional[datetime]:
+    if (
+        value.__class__ is str
+        and len(value) == 20
+        and value[4::3] == "--T::Z"
+        and value[11:13] < "24"
+    ):
+        # The usual form, 2013-11-20T10:00:00Z, which Python reads much faster.
+        try:
+            return datetime.fromisoformat(value[:19] + "+00:00")
+        except ValueError:
+            # A leap second, or none.
+            pass
     match = _ISO.fullmatch(value) if value.__class__ is str else None
     if match is None:
         return None

@@ -33,14 +33,16 @@ def string(value: Any) -> str:
     """A string."""
     if value.__class__ is not str:
         raise mismatch("str", value)
-    return str(value)
+    text: str = value
+    return text
 
 
 def boolean(value: Any) -> bool:
     """A boolean."""
     if value.__class__ is not bool:
         raise mismatch("bool", value)
-    return bool(value)
+    truth: bool = value
+    return truth
 
 
 def integer(value: Any) -> int:
@@ -131,12 +133,23 @@ def optional(inner: Decode) -> Decode:
     return lambda value: None if value is None else inner(value)
 
 
+_KINDS: dict[Any, type] = {string: str, boolean: bool, integer: int, number: float}
+
+
 def array(element: Decode, make: Callable[[list[Any]], Any]) -> Decode:
     """An array of one kind of elements."""
+    kind = _KINDS.get(element)
 
     def decode(value: Any) -> Any:
         if value.__class__ is not list:
             raise mismatch("array", value)
+        if kind is not None:
+            # Scalars that are what they should be need no call for each.
+            for item in value:
+                if item.__class__ is not kind:
+                    break
+            else:
+                return make(value)
         result: list[Any] = []
         append = result.append
         try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional, TypeVar, overload
 
     from ._decoding_options import DecodingOptions
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics
     from ._request import Request
 
     T = TypeVar("T")
@@ -298,6 +298,13 @@ class Response:
 
             self._metrics = read_metrics(self._pointer)
             return self._metrics
+
+    @property
+    def request_metrics(self) -> RequestMetrics:
+        """What the request took, exchange by exchange."""
+        from ._metrics import read_request_metrics
+
+        return read_request_metrics(self._pointer)
 
     @property
     def request(self) -> Request:
