@@ -50,14 +50,11 @@ bool succeeded(const ntapi_response *response, const char *wanted) {
 
 /** Adds what every weather call needs, from the defaults of client, class and process. */
 static void add_common_args(void *user_data, const char *command, ntapi_args *args) {
-    static const char *const names[] = {"appid", "units"};
+    (void)user_data;
     if (strncmp(command, "data/", 5) != 0)
         return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        ntapi_json *value = ntapi_defaults_get(ntapi_client_defaults(user_data), names[i]);
-        ntapi_args_url(args, names[i], ntapi_json_string(value, ""));
-        ntapi_json_free(value);
-    }
+    ntapi_args_url_default(args, "appid", NULL);
+    ntapi_args_url_default(args, "units", NULL);
 }
 
 /** This service says 200 and then {"cod":"404","message":"..."}: that is an error with the code "404". */
@@ -77,7 +74,7 @@ static ntapi_client *open_service(const char *base_url) {
     ntapi_client *client = ntapi_client_create(weather, base_url);
     ntapi_class_free(weather); /* the client keeps it */
 
-    ntapi_hooks *hooks = ntapi_hooks_create(client, NULL);
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
     ntapi_hooks_set_build_args(hooks, add_common_args);
     ntapi_hooks_set_map_service_error(hooks, map_service_error);
     ntapi_client_set_hooks(client, hooks);

@@ -35,7 +35,7 @@ class Weather(ntapi.Client):
         return self.direct(f"data/2.5/{command}", self.session(), args)
 
     def session(self) -> list[ntapi.Arg]:
-        return [ntapi.url(key, self.get_default(key)) for key in ("appid", "units")]
+        return [ntapi.url_default("appid"), ntapi.url_default("units")]
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The service says HTTP 200 and then {"cod": "404", "message": ...}: that is an error."""

@@ -29,22 +29,32 @@ struct StructDecoding {
         _ target: UnsafeMutableRawPointer, _ table: JSONFieldTable, from value: Int, depth: Int
     ) throws {
         guard depth < JSONDecoding.depthLimit else { throw decoding.tooDeep(at: value) }
+        var end = 0
+        if decoding.tape.kind(value) == .object, case .plain = decoding.document.members(of: value) {
+            end = decoding.tape.next(value)
+        }
         for field in table.fields {
-            guard let place = try find(field, in: value) else { continue }
+            guard let place = try find(field, in: value, to: end) else { continue }
             decoding.numbersInStrings = field.takesStrings
             try read(field.kind, field.size, at: place, into: target + field.offset, of: target, depth)
         }
     }
 
     /// - Returns: nil when there is nothing, and that is allowed.
-    private func find(_ field: JSONField, in value: Int) throws -> Int? {
-        var path = field.path
-        if path.isEmpty, !field.isOptional || !decoding.isNull(value) { return value }
-        let place = path.withUTF8 { decoding.document.place(atPath: UnsafeRawBufferPointer($0), from: value) }
+    private func find(_ field: JSONField, in value: Int, to end: Int) throws -> Int? {
+        let place = field.path.withBytes { self.place(atPath: UnsafeRawBufferPointer($0), from: value, to: end) }
         if let place, !field.isOptional || !decoding.isNull(place) { return place }
-        guard decoding.tape.isContainer(value) else { throw decoding.mismatch("object", at: value) }
+        guard field.path.isEmpty || decoding.tape.isContainer(value) else {
+            throw decoding.mismatch("object", at: value)
+        }
         if field.isOptional { return nil }
         throw decoding.absent(JSONPathKey.key(field.path), name(field.kind, field.size), in: value)
+    }
+
+    /// - Parameter end: behind an object whose keys are plain; else 0.
+    private func place(atPath path: UnsafeRawBufferPointer, from value: Int, to end: Int) -> Int? {
+        guard end > 0 else { return decoding.document.place(atPath: path, from: value) }
+        return path.isEmpty ? value : decoding.find(path, spelled: .paths, in: value, to: end)
     }
 
     private func read(

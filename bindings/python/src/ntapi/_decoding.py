@@ -6,6 +6,7 @@ import collections.abc
 import dataclasses
 import enum
 import sys
+import types
 import typing
 from datetime import date, datetime
 from decimal import Decimal
@@ -25,7 +26,7 @@ from ._url import URL
 
 Decode = Callable[[Any], Any]
 
-_UNIONS = {Union, getattr(__import__("types"), "UnionType", Union)}
+_UNIONS = {Union, getattr(types, "UnionType", Union)}
 _ARRAYS = {
     list: list,
     set: set,

@@ -12,7 +12,7 @@ def substitute(form: Any, variables: Variables) -> Any:
     if isinstance(form, TypeVar):
         return variables.get(form, Any)
     parameters = getattr(form, "__parameters__", ())
-    if not parameters or isinstance(form, type):
+    if not parameters or get_origin(form) is None:
         return form
     return form[tuple(variables.get(parameter, Any) for parameter in parameters)]
 
