@@ -221,6 +221,42 @@ static void structs_that_contain_themselves_have_a_bound(void **state) {
     free(text);
 }
 
+static const char *dates_path;
+
+/** The dates that Swift, C and Python share. */
+static void dates_are_read_as_in_the_other_languages(void **state) {
+    (void)state;
+    struct moment {
+        double at;
+    };
+    static char text[64 * 1024];
+    FILE *file = fopen(dates_path, "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text, file);
+    fclose(file);
+    ntapi_json *rows = ntapi_json_parse(text, length, NULL);
+    assert_true(ntapi_json_count(rows, "") > 70);
+    for (size_t i = 0; i < ntapi_json_count(rows, ""); i++) {
+        char path[32];
+        snprintf(path, sizeof path, "[%zu]", i);
+        ntapi_json *row = ntapi_json_get(rows, path);
+        bool is_http = strcmp(ntapi_json_string(row, "format"), "http") == 0;
+        const ntapi_field fields[] = {
+            NTAPI_FIELD_DATE(struct moment, at, "text", NTAPI_FIELD_REQUIRED,
+                             is_http ? NTAPI_DATE_FORMAT_HTTP : NTAPI_DATE_FORMAT_ISO8601),
+            NTAPI_FIELD_END,
+        };
+        struct moment moment = {0};
+        ntapi_decoded *decoded = ntapi_json_decode(row, fields, &moment, sizeof moment, NULL);
+        bool is_date = ntapi_json_get_type(row, "seconds") != NTAPI_JSON_TYPE_NULL;
+        if (is_date != (decoded != NULL) || moment.at != ntapi_json_double(row, "seconds", 0))
+            fail_msg("%s: %f", ntapi_json_string(row, "text"), moment.at);
+        ntapi_decoded_free(decoded);
+        ntapi_json_free(row);
+    }
+    ntapi_json_free(rows);
+}
+
 static void mistakes_in_a_table_are_told(void **state) {
     (void)state;
     struct small {
@@ -316,7 +352,12 @@ static void responses_are_decoded(void **state) {
     ntapi_client_free(client);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s dates.json\n", argv[0]);
+        return 2;
+    }
+    dates_path = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_struct_is_filled),
         cmocka_unit_test(null_reads_as_absent),
@@ -324,6 +365,7 @@ int main(void) {
         cmocka_unit_test(numbers_arrive_as_declared),
         cmocka_unit_test(thousands_of_structs_at_the_top),
         cmocka_unit_test(structs_that_contain_themselves_have_a_bound),
+        cmocka_unit_test(dates_are_read_as_in_the_other_languages),
         cmocka_unit_test(mistakes_in_a_table_are_told),
         cmocka_unit_test(longer_fields_are_read),
         cmocka_unit_test(responses_are_decoded),

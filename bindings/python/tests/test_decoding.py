@@ -6,7 +6,7 @@ import enum
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timezone
 from decimal import Decimal
 from typing import (
     Annotated,
@@ -26,6 +26,7 @@ import pytest
 from typing_extensions import NotRequired
 
 import ntapi
+from conftest import REPOSITORY
 from ntapi import codes
 from ntapi._decoding import decode_at
 from ntapi._decoding_options import parse_path, path_text
@@ -317,37 +318,18 @@ def test_numbers_in_strings() -> None:
 MOMENT = datetime(2013, 11, 20, 10, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2013-11-20T10:00:00Z", MOMENT),
-        ("2013-11-20t10:00:00z", MOMENT),
-        ("2013-11-20 10:00:00", MOMENT),
-        ("2013-11-20T10:00Z", MOMENT),
-        ("2013-11-20T11:00:00+01:00", MOMENT),
-        ("2013-11-20T11:00:00+0100", MOMENT),
-        ("2013-11-20T11:00:00+01", MOMENT),
-        ("2013-11-20T04:30:00-05:30", MOMENT),
-        ("20131120T100000Z", MOMENT),
-        ("2013-11-20T10:00:00.5Z", MOMENT + timedelta(seconds=0.5)),
-        ("2013-11-20T10:00:00,25Z", MOMENT + timedelta(seconds=0.25)),
-        ("2013-11-20", MOMENT - timedelta(hours=10)),
-        ("2016-12-31T23:59:60Z", datetime(2017, 1, 1, tzinfo=timezone.utc)),
-    ],
-)
-def test_dates_of_iso_8601(text: str, expected: datetime) -> None:
-    assert decode(datetime, text) == expected
+DATES = json.loads((REPOSITORY / "Tests" / "conformance" / "dates.json").read_text("utf-8"))
 
 
-NO_DATES = ["", "2013", "2013-11", "2013-13-01", "2013-02-29", "2013-11-20T", "2013-11-20T10"]
-NO_DATES += ["2013-11-20T24:00:00Z", "2013-11-20T10:60:00Z", "2013-11-20T10:00:61Z", "2013/11/20"]
-NO_DATES += ["2013-11-20T10:00:00.Z", "2013-11-20T10:00:00+", "2013-11-20T10:00:00+24:00", "now"]
-NO_DATES += ["2013-11-20T10:00:00+01:60", "2013-11-20T10:00:00Zx", " 2013-11-20", "٢٠١٣-11-20"]
-
-
-@pytest.mark.parametrize("text", NO_DATES)
-def test_what_is_no_date(text: str) -> None:
-    assert refused(datetime, text) == "date (ISO 8601) expected, string found"
+@pytest.mark.parametrize("row", DATES, ids=lambda row: repr(row["text"]))
+def test_dates_are_read_as_in_the_other_languages(row: dict[str, Any]) -> None:
+    options = {"dates": ntapi.DateFormat[row["format"].upper()]}
+    if row["seconds"] is None:
+        assert refused(datetime, row["text"], **options).endswith("expected, string found")
+    else:
+        found = decode(datetime, row["text"], **options)
+        assert found.timestamp() == row["seconds"]
+        assert found.tzinfo is timezone.utc
 
 
 def test_dates_in_the_formats_of_a_service() -> None:
