@@ -103,6 +103,6 @@ def unsupported(form: Any) -> TypeError:
     """Says that nothing can be made of a type."""
     return TypeError(
         f"{name_of([form])} cannot be made of JSON: declare a dataclass, a TypedDict, "
-        "a NamedTuple, a pydantic model, an Enum, str, int, float, bool, Decimal, datetime, date, URL, UUID, or "
-        "lists, tuples, sets, dicts and unions of them"
+        "a NamedTuple, a pydantic model, an Enum, str, int, float, bool, Decimal, datetime, date, "
+        "URL, UUID, or lists, tuples, sets, dicts and unions of them"
     )
