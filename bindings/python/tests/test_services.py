@@ -254,6 +254,31 @@ def test_no_answer_is_wanted(weather: ntapi.Client) -> None:
     weather.call(Download())
 
 
+@dataclass
+class Page(Generic[T]):
+    header: T
+    method: str
+
+
+class OfPages(ntapi.Service[Page[T]]):
+    command = "echo"
+
+
+class HeaderPages(OfPages[dict[str, str]]):
+    pass
+
+
+def test_generic_services(fault: ntapi.Client) -> None:
+    page = fault.call(HeaderPages(), ntapi.header("X-Mine", "yes"))
+    assert isinstance(page, Page)
+    assert (page.method, page.header["x-mine"]) == ("GET", "yes")
+    wrong = ntapi.header("X-Mine", "yes"), ntapi.method("HEAD")
+    with pytest.raises(ntapi.ApiError, match="has no JSON"):
+        fault.call(HeaderPages(), *wrong)
+    # What nobody has said is anything.
+    assert fault.call(OfPages()).header["host"]
+
+
 def test_mistakes_are_found_before_anything_is_sent() -> None:
     class Untold(ntapi.Service):  # type: ignore[type-arg]
         pass
