@@ -70,6 +70,7 @@ typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
 typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
+typedef struct ntapi_decoded ntapi_decoded;
 typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_authenticator ntapi_authenticator;
 typedef struct ntapi_refresh ntapi_refresh;
@@ -128,6 +129,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_TIMEOUT ntapi_code_register("timeout")
 #define NTAPI_CODE_TLS ntapi_code_register("TLS")
 #define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
+#define NTAPI_CODE_UNEXPECTED_JSON ntapi_code_register("unexpected JSON")
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
 #define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
@@ -598,8 +600,9 @@ size_t ntapi_args_count(const ntapi_args *args);
 const char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
- *  The first element of each is the kind, named as the function: url, path, form, multipart (name, text),
- * multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}), multipart_file (name,
+ *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
+ * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}),
+ * multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
  * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
  * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
@@ -667,6 +670,15 @@ ntapi_status ntapi_args_url_double(ntapi_args *args, const char *name, double va
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value);
+
+/** Appends a query pair whose value is a default of the client, looked up when the request is made; none without one.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param key the default's name, copied; NULL is the same as name.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
 /** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
  *  @param args the list.
@@ -2678,6 +2690,151 @@ ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_request *ntapi_response_request(const ntapi_response *response);
+
+/* ---- JSON as structs
+ * -------------------------------------------------------------------------------------------------- */
+/*
+ * A table of fields says what the members of a struct are called in the JSON, and one call fills the struct:
+ *
+ *     struct city {
+ *         int64_t id;
+ *         const char *name;
+ *         double temperature;
+ *     };
+ *     static const ntapi_field city_fields[] = {
+ *         NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_REQUIRED),
+ *         NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_REQUIRED),
+ *         NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_OPTIONAL),
+ *         NTAPI_FIELD_END,
+ *     };
+ *
+ *     struct city city = {0};
+ *     ntapi_error *error = NULL;
+ *     ntapi_decoded *decoded = ntapi_response_decode(response, city_fields, &city, sizeof city, &error);
+ *     ...
+ *     ntapi_decoded_free(decoded);     (the strings and arrays that city points to go with it)
+ *
+ * The paths are those of JSON documents; "" is the value itself, such as an array at the top. Members are any integers,
+ * float or double, bool, const char *, structs, and pointers to the elements of arrays with a size_t beside them that
+ * counts. Numbers arrive as declared: 3.0 fits an int, 300 no int8_t. A required value that is absent or null is an
+ * error; an optional one leaves the member as it was. Members of the JSON that the table does not name are ignored.
+ */
+
+/** What a member is. */
+typedef enum ntapi_field_kind {
+    NTAPI_FIELD_KIND_BOOL = 1,
+    NTAPI_FIELD_KIND_INT = 2,    /* signed, of 8 to 64 bits */
+    NTAPI_FIELD_KIND_UINT = 3,   /* unsigned, of 8 to 64 bits */
+    NTAPI_FIELD_KIND_DOUBLE = 4, /* float or double */
+    NTAPI_FIELD_KIND_STRING = 5, /* const char *, NUL-terminated; a string that contains NUL is an error */
+    NTAPI_FIELD_KIND_URL = 6,    /* const char *, an absolute http or https URL */
+    NTAPI_FIELD_KIND_DATE = 7,   /* double, seconds since 1970-01-01 00:00 UTC */
+    NTAPI_FIELD_KIND_OBJECT = 8, /* a struct */
+    NTAPI_FIELD_KIND_ARRAY = 9   /* a pointer to the first element, NULL when there is none, and a size_t */
+} ntapi_field_kind;
+
+/** Whether a value has to be there, and what is taken for one; combined with |. */
+typedef enum ntapi_field_flags {
+    NTAPI_FIELD_REQUIRED = 0,
+    NTAPI_FIELD_OPTIONAL = 1,        /* absent or null leaves the member as it was; in elements of arrays, zero */
+    NTAPI_FIELD_NUMBER_IN_STRING = 2 /* a string such as "5.0" is taken for a number */
+} ntapi_field_flags;
+
+/** How a date is written; several, combined with |, are tried in this order. */
+typedef enum ntapi_date_format {
+    NTAPI_DATE_FORMAT_ISO8601 = 1,      /* text: "2013-11-20T10:00:00+01:00", "2013-11-20"; UTC without a zone */
+    NTAPI_DATE_FORMAT_SECONDS = 2,      /* a number of seconds since 1970 */
+    NTAPI_DATE_FORMAT_MILLISECONDS = 4, /* a number of milliseconds since 1970 */
+    NTAPI_DATE_FORMAT_HTTP = 8          /* text of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT" */
+} ntapi_date_format;
+
+/** A member of a struct, and where its value is in the JSON. Made by the macros below, which know what is used for
+ * what. */
+typedef struct ntapi_field {
+    size_t size; /* of this struct, which may grow in later versions; 0 ends a table */
+    ntapi_field_kind kind;
+    int flags; /* ntapi_field_flags */
+    const char *path;
+    size_t offset; /* of the member */
+    size_t length; /* of the member */
+    const struct ntapi_field *fields;
+    int dates; /* ntapi_date_format */
+    ntapi_field_kind element;
+    size_t element_length;
+    size_t count_offset;
+} ntapi_field;
+
+#define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
+    {                                                                                                                  \
+        sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates,    \
+            NTAPI_FIELD_KIND_BOOL, 0, 0                                                                                \
+    }
+#define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
+    {                                                                                                                  \
+        sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
+            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count)                                   \
+    }
+
+/* A member of a struct by its type, its name, the path of its value and its flags. */
+#define NTAPI_FIELD_BOOL(type, member, path, flags)                                                                    \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_BOOL, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_INT(type, member, path, flags)                                                                     \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_INT, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_UINT(type, member, path, flags)                                                                    \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_UINT, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_DOUBLE(type, member, path, flags)                                                                  \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DOUBLE, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_STRING(type, member, path, flags)                                                                  \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_STRING, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_URL(type, member, path, flags)                                                                     \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
+#define NTAPI_FIELD_DATE(type, member, path, flags, formats)                                                           \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+/* A struct in the struct, by its own table. */
+#define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
+    NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
+/* A pointer to structs, by their table; `count` is the size_t member that says how many. */
+#define NTAPI_FIELD_ARRAY(type, member, count, path, flags, fields)                                                    \
+    NTAPI_FIELD_ELEMENTS(NTAPI_FIELD_KIND_OBJECT, type, member, count, path, flags, fields, 0)
+/* A pointer to scalars of a kind, such as NTAPI_FIELD_KIND_STRING. */
+#define NTAPI_FIELD_ARRAY_OF(kind, type, member, count, path, flags)                                                   \
+    NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, NULL, 0)
+/* The last of a table. */
+#define NTAPI_FIELD_END                                                                                                \
+    { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0 }
+
+/** Fills a struct with what a JSON document holds.
+ *  @param json the document, borrowed for the call.
+ *  @param fields the table, ended by NTAPI_FIELD_END; borrowed for the call.
+ *  @param out the struct, borrowed for the call; it stays as it is when the call fails.
+ *  @param size its bytes, sizeof *out.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL. Its code is NTAPI_CODE_UNEXPECTED_JSON
+ * and its message names the path, what was expected there and what was found; "invalid request" for a mistake in the
+ * table.
+ *  @returns what the struct's pointers lead to, new: free it when the struct is not used any more. NULL on failure.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fields, void *out, size_t size,
+                                 ntapi_error **error);
+
+/** Fills a struct with what the JSON of a response holds.
+ *  @param response the response, borrowed for the call.
+ *  @param fields the table, ended by NTAPI_FIELD_END; borrowed for the call.
+ *  @param out the struct, borrowed for the call; it stays as it is when the call fails.
+ *  @param size its bytes, sizeof *out.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL. The response's own error, if it has
+ * one; else as for ntapi_json_decode.
+ *  @returns what the struct's pointers lead to, new: free it when the struct is not used any more. NULL on failure.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out, size_t size,
+                                     ntapi_error **error);
+
+/** Frees what a filled struct points to. The struct itself is the caller's.
+ *  @param decoded takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_decoded_free(ntapi_decoded *decoded);
 
 /* ---- jansson ------------------------------------------------------------------------------------------------ */
 

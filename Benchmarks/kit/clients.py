@@ -74,6 +74,10 @@ CLIENTS = {
         in_swift("swift_perform", "NTApi in Swift, perform"),
         in_swift("decode_swift", "JSON.decode of NTApi", program="decode"),
         in_swift("decode_foundation", "JSONDecoder of Foundation", program="decode", ours=False),
+        in_swift("decode_swift_dates", "JSON.decode of NTApi", program="decode"),
+        in_swift(
+            "decode_foundation_dates", "JSONDecoder of Foundation", program="decode", ours=False
+        ),
         peer_in_swift("async_http_client", "AsyncHTTPClient", "async-http-client"),
         peer_in_swift("url_session", "URLSession", "url-session"),
         in_python("ntapi_sync", "NTApi in Python", ours=True),

@@ -23,6 +23,16 @@ public func ntapi_args_url_bool(_ args: OpaquePointer!, _ name: UnsafePointer<CC
     append(args) { String(c: name).map { .url($0, value) } }
 }
 
+@_cdecl("ntapi_args_url_default") @implementation
+public func ntapi_args_url_default(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ key: UnsafePointer<CChar>!
+) -> ntapi_status {
+    append(args) {
+        guard let name = String(c: name), let key = optional(key) else { return nil }
+        return .urlDefault(name, key.value)
+    }
+}
+
 @_cdecl("ntapi_args_path") @implementation
 public func ntapi_args_path(
     _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!

@@ -26,6 +26,7 @@ OUT["ntapi_server_event *"] = "in->server_event"
 OUT["ntapi_request **"] = "in->requests"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
+WITHOUT_VALUE = ("const struct json_t *", "const int *", "const ntapi_field *")
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 
@@ -50,7 +51,7 @@ def argument(parameter: Parameter, position: int) -> str:
         return "in->text"
     if parameter.type == "void *":
         return "in->user_data"
-    if parameter.type in ("const struct json_t *", "const int *"):
+    if parameter.type in WITHOUT_VALUE:
         return "NULL"
     return f"({parameter.type}){SCALARS.get(parameter.type, '1')}"
 
@@ -109,7 +110,7 @@ def main() -> None:
     """Writes the file."""
     table = functions()
     known = set(CALLBACKS) | set(ENUMS) | set(OUT) | set(SCALARS)
-    known |= {"const char *", "const void *", "void *", "const struct json_t *", "const int *"}
+    known |= {"const char *", "const void *", "void *", *WITHOUT_VALUE}
     for function in table:
         for parameter in function.parameters:
             if parameter.type not in known and not handle_of(parameter.type):

@@ -199,6 +199,31 @@ static void ca_file_and_proxy_take_effect(void **state) {
     ntapi_client_free(client);
 }
 
+static void an_arg_takes_its_value_from_a_default(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url_default(args, "appid", NULL));
+    check_ok(ntapi_args_url_default(args, "units", "unit"));
+    check_invalid(ntapi_args_url_default(args, NULL, "unit"));
+    assert_int_equal(ntapi_args_count(args), 2);
+    ntapi_response *response = ntapi_client_perform(client, "echo", args);
+    check_string(ntapi_response_json(response), "target", "/echo");
+    ntapi_response_free(response);
+    check_ok(ntapi_defaults_set_string(defaults, "appid", "x y"));
+    check_ok(ntapi_defaults_set_number(defaults, "unit", 5));
+    response = ntapi_client_perform(client, "echo", args);
+    check_string(ntapi_response_json(response), "target", "/echo?appid=x%20y&units=5");
+    ntapi_response_free(response);
+    ntapi_json *list = ntapi_json_parse("[1]", 3, NULL);
+    check_ok(ntapi_defaults_set(defaults, "unit", list));
+    ntapi_json_free(list);
+    check_error(ntapi_client_perform(client, "echo", args), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void *set_and_get(void *argument) {
     ntapi_defaults *defaults = argument;
     for (int i = 0; i < 2000; i++) {
@@ -231,6 +256,7 @@ int main(void) {
         cmocka_unit_test(names_with_a_meaning_take_effect),
         cmocka_unit_test(the_user_agent_names_the_library),
         cmocka_unit_test(ca_file_and_proxy_take_effect),
+        cmocka_unit_test(an_arg_takes_its_value_from_a_default),
         cmocka_unit_test(setting_and_getting_at_once_never_tears),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,6 +153,16 @@ static ntapi_event first_event(ntapi_handler kind) {
     return event;
 }
 
+/** What a struct without pointers leads to: nothing, and yet a handle. */
+static ntapi_decoded *new_decoded(void) {
+    static const ntapi_field fields[] = {NTAPI_FIELD_END};
+    char nothing = 0;
+    ntapi_json *json = ntapi_json_create_string("x");
+    ntapi_decoded *decoded = ntapi_json_decode(json, fields, &nothing, sizeof nothing, NULL);
+    ntapi_json_free(json);
+    return decoded;
+}
+
 /** Makes one handle of each type but the built request, which exists in its hook only. */
 static void make(void **handles) {
     ntapi_client *client = ntapi_client_create(NULL, nobody());
@@ -169,6 +179,7 @@ static void make(void **handles) {
     handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
+    handles[KIND_ntapi_decoded] = new_decoded();
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
@@ -201,6 +212,7 @@ static void end(void **handles) {
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);
+    ntapi_decoded_free(handles[KIND_ntapi_decoded]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);

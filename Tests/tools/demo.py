@@ -11,9 +11,7 @@ BUILD = ROOT / "build"
 
 def programs() -> dict[str, list[str]]:
     """Builds the Swift and C programs and returns the command line of each language's."""
-    subprocess.run(
-        ["swift", "build", "-c", "release", "--product", "weather"], cwd=ROOT, check=True
-    )
+    subprocess.run(["swift", "build", "-c", "release", "--product", "tour"], cwd=ROOT, check=True)
     swift = subprocess.run(
         ["swift", "build", "-c", "release", "--show-bin-path"],
         cwd=ROOT,
@@ -22,15 +20,15 @@ def programs() -> dict[str, list[str]]:
         text=True,
     ).stdout.strip()
     c_program = BUILD / "demo-c"
-    source = ROOT / "bindings/c/examples/weather.c"
+    sources = map(str, sorted((ROOT / "bindings/c/examples").glob("tour*.c")))
     library = ["-L", str(BUILD), "-l:libntapi.so.0", f"-Wl,-rpath,{BUILD}", "-lpthread", "-lm"]
     subprocess.run(
-        ["cc", "-O2", f"-I{ROOT / 'include'}", str(source), "-o", str(c_program), *library],
+        ["cc", "-O2", f"-I{ROOT / 'include'}", *sources, "-o", str(c_program), *library],
         check=True,
     )
-    python = ROOT / "bindings/python/examples/weather.py"
+    python = ROOT / "bindings/python/examples/tour.py"
     return {
-        "Swift": [f"{swift}/weather"],
+        "Swift": [f"{swift}/tour"],
         "C": [str(c_program)],
         "Python": [sys.executable, str(python)],
     }

@@ -85,6 +85,12 @@ def transfer_in_swift() -> Suite:
     return Suite("transfer in Swift", command, python_library())
 
 
+def weather_in_swift() -> Suite:
+    """The Swift example, which the Swift tests have built."""
+    command = [sys.executable, str(ROOT / "Tests/docs/check_weather.py")]
+    return Suite("weather in Swift", [*command, str(ROOT / ".build/debug/weather")])
+
+
 def suites(sanitizer: str, only: str) -> list[Suite]:
     """What is to be run, in order."""
     chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
@@ -97,6 +103,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
         transfer_in_swift(),
+        weather_in_swift(),
     ]
 
 

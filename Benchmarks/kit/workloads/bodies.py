@@ -84,6 +84,7 @@ def large() -> list[Workload]:
 def decoding() -> list[Workload]:
     """100 KB of JSON into structs, with and without its transfer."""
     alone = {"decode_foundation": 300, "decode_swift": 1000}
+    dated = {"decode_foundation_dates": 300, "decode_swift_dates": 1000}
     fetched = {
         "async_http_client": 300,
         "url_session": 300,
@@ -93,6 +94,13 @@ def decoding() -> list[Workload]:
     return [
         Workload(
             "decode", "100 KB JSON to structs, no transfer", alone, path="large.json", size=LARGE
+        ),
+        Workload(
+            "decode-dates",
+            "100 KB JSON to structs with dates, no transfer",
+            dated,
+            path="large.json",
+            size=LARGE,
         ),
         Workload(
             "whole-16",

@@ -8,7 +8,11 @@ extension APIClient {
         request(command, defaultArgs: [], args: args)
     }
 
-    func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
+    /// - Parameter configure: adjusts the built request, before the hook `buildRequest`.
+    func request(
+        _ command: String, defaultArgs: [APIArg], args: [APIArg],
+        configure: ((inout HTTPRequest) -> Void)? = nil
+    ) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
         var identifier = countRequest()
@@ -19,10 +23,10 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                built = .success(try BackgroundSession.check(build(command, all)))
+                built = .success(try BackgroundSession.check(build(command, all, configure)))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = .success(try build(command, all))
+                built = .success(try build(command, all, configure))
             }
         } catch {
             built = .failure(error)
@@ -73,6 +77,11 @@ extension APIClient {
             command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
+        return await response(of: request)
+    }
+
+    /// Starts a request that nobody has started, and awaits its response.
+    func response(of request: APIRequest) async -> APIResponse {
         let response = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 // A task that is cancelled already has ended the request before it had a handler to call.
@@ -101,12 +110,16 @@ extension APIClient {
         ).get()
     }
 
-    private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {
-        let applied = try AppliedArgs(args)
+    private func build(
+        _ command: String, _ args: [APIArg], _ configure: ((inout HTTPRequest) -> Void)?
+    ) throws(APIError) -> BuiltRequest {
+        let asksForDefaults = args.contains(where: \.asksForDefault)
+        let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
         let settings = settings
         var http = try RequestBuilder(settings: settings).build(command, applied)
         let secrets = RequestBuilder.secrets(in: http.headers, applied)
         let checked = (method: http.method, url: http.url, headers: http.headers)
+        configure?(&http)
         buildRequest(&http, options: applied.options)
         // What a hook may have put in is checked as what the args put in.
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }

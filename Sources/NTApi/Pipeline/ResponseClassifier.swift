@@ -46,8 +46,12 @@ struct ResponseClassifier {
             let error = request.client.mapServiceError(APIResponse(request: request, ResponseContent.Box(content)))
         {
             content.error = error
-            if error.httpStatus == nil { content.error?.httpStatus = content.status }
         }
+        // What knows the call has the last word.
+        if let interpret = request.shared.withLock({ $0.handlers.interpreter }) {
+            content.error = interpret(APIResponse(request: request, ResponseContent.Box(content)))
+        }
+        if content.error?.httpStatus == nil { content.error?.httpStatus = content.status }
         if content.error != nil, content.error?.retryAfter == nil {
             content.error?.retryAfter = result.head?.retryAfter(now: request.clock.calendarSeconds)
         }

@@ -4,6 +4,7 @@ extension APIArg: CustomStringConvertible {
         switch kind {
         case .suppressed: "suppressed"
         case .url(let name, let value): "url(\(quoted(name)), \(shown(value, of: name)))"
+        case .urlDefault(let name, let key): "urlDefault(\(quoted(name)), \(quoted(key)))"
         case .path(let name, let value): "path(\(quoted(name)), \(shown(value, of: name)))"
         case .form(let name, let value): "form(\(quoted(name)), \(shown(value, of: name)))"
         case .multipart(let part): "multipart(\(quoted(part.name)), \(shown(part)))"

@@ -49,6 +49,7 @@ private struct JSONArgReader {
     func arg() throws(APIError) -> APIArg {
         switch kind {
         case "url": return .url(try name(), try value(1))
+        case "url_default": return try urlDefault()
         case "path": return .path(try name(), try value(1))
         case "form": return .form(try name(), try value(1))
         case "multipart": return .multipart(try name(), try value(1)?.argText)
@@ -84,6 +85,12 @@ private struct JSONArgReader {
         case "download_progress_thread": return .downloadProgressThread(try thread())
         default: throw problem("there is no arg of this kind")
         }
+    }
+
+    private func urlDefault() throws(APIError) -> APIArg {
+        try expect(1...2)
+        guard let name = operands[0].string else { throw problem("the name must be a string") }
+        return .urlDefault(name, operands.count == 2 ? try string(1) : nil)
     }
 
     private func multipartData() throws(APIError) -> APIArg {

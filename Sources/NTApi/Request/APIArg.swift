@@ -8,6 +8,8 @@ public struct APIArg: Sendable {
     enum Kind: Sendable {
         case suppressed
         case url(name: String, value: String)
+        /// A pair whose value is looked up when the arg is applied.
+        case urlDefault(name: String, key: String)
         case path(name: String, value: String)
         case form(name: String, value: String)
         // Rare and large: apart, so that args are small.
@@ -51,10 +53,32 @@ public struct APIArg: Sendable {
     var isSecret: Bool {
         if isMarkedSecret { return true }
         return switch kind {
-        case .url(let name, _), .path(let name, _), .form(let name, _): Secrets.isSecretName(name)
+        case .url(let name, _), .urlDefault(let name, _), .path(let name, _), .form(let name, _):
+            Secrets.isSecretName(name)
         case .multipart(let part): Secrets.isSecretName(part.name)
         default: false
         }
+    }
+
+    /// The arg with the value of a default in it, if it asks for one.
+    func resolved(by defaults: Defaults) -> APIArg {
+        guard case .urlDefault(let name, let key) = kind else { return self }
+        var arg = APIArg(.suppressed)
+        let value = defaults[key]
+        switch value?.kind {
+        case nil, .null: break
+        case .string, .int, .double, .bool: arg = .url(name, value?.string ?? value?.text)
+        case .array, .object:
+            return APIArg(
+                .invalid("the default \(quoted(key)) is no value for a query: it has to be a string, number or boolean")
+            )
+        }
+        arg.isMarkedSecret = isMarkedSecret
+        return arg
+    }
+
+    var asksForDefault: Bool {
+        if case .urlDefault = kind { true } else { false }
     }
 
     package var optionName: String? {
@@ -93,6 +117,13 @@ extension APIArg {
     /// A query pair; name and value are percent-encoded (RFC 3986, a space is %20).
     public static func url(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .url(name: name, value: $0) }
+    }
+
+    /// A query pair whose value is a default of the client, looked up when the request is made; none without one.
+    ///
+    /// - Parameter key: the default's name; the same as the pair's, unless given.
+    public static func urlDefault(_ name: String, _ key: String? = nil) -> APIArg {
+        APIArg(.urlDefault(name: name, key: key ?? name))
     }
 
     /// Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or `..`.

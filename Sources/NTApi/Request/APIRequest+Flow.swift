@@ -107,7 +107,7 @@ extension APIRequest: ExchangeObserver {
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
-                shared.stream == nil,
+                shared.stream == nil, shared.handlers.interpreter == nil,
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             shared.exchange = nil

@@ -49,6 +49,9 @@ public final class APIRequest: Sendable {
     /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
+    /// Looks at a whole response where it is classified, on a worker, and says what is wrong with it. User code may run.
+    typealias Interpreter = @Sendable (APIResponse) -> APIError?
+
     enum BodyHandler {
         case data(DataHandler)
         case json(JSONLinesHandler)
@@ -65,6 +68,7 @@ public final class APIRequest: Sendable {
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var body: BodyHandler?
+        var interpreter: Interpreter?
         /// What the body is read as.
         var format = BodyFormat.bytes
         /// Whether a piece without bytes tells that the head of an answer is there.
@@ -317,6 +321,8 @@ public final class APIRequest: Sendable {
             $0.announcesHead = handler?.isReader == true
         }
     }
+
+    func setInterpreter(_ interpreter: Interpreter?) { _ = configure { $0.interpreter = interpreter } }
 
     /// Says what the pieces of the body are that are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {

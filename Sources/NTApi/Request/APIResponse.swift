@@ -67,10 +67,17 @@ public struct APIResponse: Sendable {
 }
 
 extension APIResponse {
-    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:)``.
+    /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
     /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it is not as the type expects.
-    public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws(APIError) -> Value {
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
+    ) throws(APIError) -> Value {
+        try reading { json throws(APIError) in try json.decode(type, at: path, options: options) }
+    }
+
+    /// Makes something of the JSON. What is said of it says whose it is, too.
+    func reading<Value>(_ body: (JSON) throws(APIError) -> Value) throws(APIError) -> Value {
         if let error { throw error }
         guard let json else {
             throw APIError(
@@ -78,7 +85,7 @@ extension APIResponse {
                 httpStatus: status)
         }
         do throws(APIError) {
-            return try json.decode(type)
+            return try body(json)
         } catch {
             guard error.code == .unexpectedJSON else { throw error }
             throw APIError(

@@ -50,7 +50,7 @@ struct AppliedArgs {
     private mutating func apply(_ arg: APIArg) throws(APIError) {
         if arg.isSecret { secrets.mark(arg.kind) }
         switch arg.kind {
-        case .suppressed, .url, .thread: break
+        case .suppressed, .url, .urlDefault, .thread: break
         case .path(let name, let value): path.append((name, value))
         case .form(let name, let value): try add((name, value))
         case .multipart(let part): try add(part)

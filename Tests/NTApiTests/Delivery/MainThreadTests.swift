@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// The main thread belongs to the tests' runner, so handlers on it are seen in the weather example, which shows all else too.
+/// The main thread belongs to the tests' runner, so handlers on it are seen in the tour, which shows all else too.
 @Suite struct MainThreadTests {
     /// Beside the program that runs the tests.
     private static let example: String = {
@@ -17,7 +17,7 @@ import Testing
         let own = String(decoding: path.prefix(count), as: UTF8.self)
         // The runner may be one program for all packages; the tests' own bundle is then among its arguments.
         let bundle = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? own
-        return "\(bundle[..<(bundle.lastIndex(of: "/") ?? bundle.startIndex)])/weather"
+        return "\(bundle[..<(bundle.lastIndex(of: "/") ?? bundle.startIndex)])/tour"
     }()
 
     private func run(_ words: String) -> [Substring] {
@@ -25,7 +25,7 @@ import Testing
         return output.split { $0 == "\n" || $0 == "\r" }
     }
 
-    @Test func theWeatherExample() async throws {
+    @Test func theTour() async throws {
         let url = try TestServers.url("weather")
         let lines = await onThread { run(url) }
         #expect(lines.contains { $0.hasPrefix("   main ") && $0.hasSuffix("ran on the main thread") })

@@ -1,356 +1,201 @@
 /*
- * weather.c - a walk through the library: a small weather service, one step for each feature.
+ * weather.c - the weather of cities: finds them, lists them, follows them.
  *
- *   weather BASE_URL      runs all steps against the demo server (Tests/servers/weather.py)
- *   weather --get URL     gets any URL and prints status, headers and the start of the body
+ *   weather URL find NAME                      cities by a part of their name
+ *   weather URL list CODE ...                  their weather now
+ *   weather URL follow SECONDS TIMES CODE ...  again and again: what is new
+ *
+ * URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_APPID, or what
+ * `python3 Tests/servers/weather.py` prints.
  */
 #include <inttypes.h>
 #include <ntapi.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-static int requests;          /* responses received */
-static int expected_errors;   /* those that a step provokes */
-static int unexpected_errors; /* those that nobody wanted */
+#define SUCCESS ntapi_code_register("200")
+#define NOT_FOUND ntapi_code_register("404")
+#define INTERNAL_ERROR ntapi_code_register("500")
 
-static void heading(int number, const char *feature) {
-    printf("\n%d  %s\n", number, feature);
-}
+/** A city and the weather there. */
+struct city {
+    int64_t id;
+    const char *name;
+    const char *country;
+    double temperature;
+    const char *sky;
+    double observed;
+};
 
-static void print_error(const ntapi_error *error) {
-    printf("error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
-}
+struct cities {
+    struct city *list;
+    size_t count;
+};
 
-/** Counts a response and returns its error or NULL. The error is the step's aim when `wanted` names it. */
-static const ntapi_error *count(const ntapi_response *response, const char *wanted) {
-    requests++;
-    const ntapi_error *error = ntapi_response_error(response);
-    const char *code = error != NULL ? ntapi_error_code(error) : NULL;
-    if (code != wanted) /* codes are interned: == and != compare them */
-        unexpected_errors++;
-    else if (error != NULL)
-        expected_errors++;
-    return error;
-}
+static const ntapi_field city_fields[] = {
+    NTAPI_FIELD_INT(struct city, id, "id", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, name, "name", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, country, "sys.country", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_DOUBLE(struct city, temperature, "main.temp", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_STRING(struct city, sky, "weather[0].description", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_DATE(struct city, observed, "dt", NTAPI_FIELD_REQUIRED, NTAPI_DATE_FORMAT_SECONDS),
+    NTAPI_FIELD_END,
+};
 
-/** Counts a response and prints its error; true when it has none. */
-static bool succeeded(const ntapi_response *response, const char *wanted) {
-    const ntapi_error *error = count(response, wanted);
-    if (error == NULL)
-        return true;
-    printf("   ");
-    print_error(error);
-    return false;
-}
+static const ntapi_field cities_fields[] = {
+    NTAPI_FIELD_ARRAY(struct cities, list, count, "list", NTAPI_FIELD_REQUIRED, city_fields),
+    NTAPI_FIELD_END,
+};
 
-/* ---- the service: what all of its calls have in common ---- */
-
-/** Adds what every weather call needs, from the defaults of client, class and process. */
-static void add_common_args(void *user_data, const char *command, ntapi_args *args) {
-    static const char *const names[] = {"appid", "units"};
-    if (strncmp(command, "data/", 5) != 0)
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        ntapi_json *value = ntapi_defaults_get(ntapi_client_defaults(user_data), names[i]);
-        ntapi_args_url(args, names[i], ntapi_json_string(value, ""));
-        ntapi_json_free(value);
-    }
-}
+/* ---- the client: each call fills `cities` and returns what they are in, new; NULL with an error, new ---- */
 
 /** This service says 200 and then {"cod":"404","message":"..."}: that is an error with the code "404". */
 static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
     (void)user_data;
     const ntapi_json *json = ntapi_response_json(response);
-    const char *code = ntapi_json_string(json, "cod");
-    if (code == NULL || strcmp(code, "200") == 0)
+    const char *code = ntapi_code_register(ntapi_json_string(json, "cod"));
+    if (code == NULL || code == SUCCESS) /* codes are interned: == compares them */
         return NULL;
     return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"));
 }
 
-static ntapi_client *open_service(const char *base_url) {
-    ntapi_class *weather = ntapi_class_create("Weather", NULL);
-    ntapi_defaults_set_string(ntapi_class_defaults(weather), "appid", "demo");
-    ntapi_defaults_set_string(ntapi_class_defaults(weather), "units", "metric");
-    ntapi_client *client = ntapi_client_create(weather, base_url);
-    ntapi_class_free(weather); /* the client keeps it */
-
-    ntapi_hooks *hooks = ntapi_hooks_create(client, NULL);
-    ntapi_hooks_set_build_args(hooks, add_common_args);
+/** A client whose defaults are `appid`, the key of the API, and `unit`: metric, imperial or standard. */
+static ntapi_client *open_weather(const char *base_url) {
+    const char *appid = getenv("OPENWEATHER_APPID");
+    ntapi_class *class = ntapi_class_create("OpenWeather", NULL);
+    ntapi_defaults_set_string(ntapi_class_defaults(class), "appid", appid != NULL ? appid : "demo");
+    ntapi_defaults_set_string(ntapi_class_defaults(class), "unit", "metric");
+    ntapi_client *client = ntapi_client_create(class, base_url);
+    ntapi_class_free(class); /* the client keeps it */
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
     ntapi_hooks_set_map_service_error(hooks, map_service_error);
     ntapi_client_set_hooks(client, hooks);
-    ntapi_hooks_free(hooks);                            /* so are these */
-    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* the steps print errors themselves */
+    ntapi_hooks_free(hooks);
+    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed below */
     return client;
 }
 
-/* ---- 1, 2: calls that are waited for ---- */
+/** The direct request: what is common to every call. */
+static ntapi_decoded *direct(ntapi_client *client, const char *command, ntapi_args *args, struct cities *cities,
+                             ntapi_error **error) {
+    ntapi_args_header(args, "Accept-Language", "en");
+    ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 10);
+    ntapi_response *response = ntapi_client_perform(client, command, args);
+    ntapi_decoded *decoded = ntapi_response_decode(response, cities_fields, cities, sizeof *cities, error);
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+    return decoded;
+}
 
-static void search(ntapi_client *client) {
-    heading(1, "A search: url args, and defaults that every call gets");
+/** The standard request, on top of the direct one: adds the parameters of the session, which are defaults. */
+static ntapi_decoded *standard(ntapi_client *client, const char *command, ntapi_args *args, struct cities *cities,
+                               ntapi_error **error) {
+    ntapi_args_url_default(args, "appid", NULL);
+    ntapi_args_url_default(args, "units", "unit");
+    return direct(client, command, args, cities, error);
+}
+
+/** Cities by a part of their name. */
+static ntapi_decoded *find_cities(ntapi_client *client, const char *name, struct cities *cities, ntapi_error **error) {
     ntapi_args *args = ntapi_args_create();
-    ntapi_args_url(args, "q", "London");
-    ntapi_args_url_int(args, "cnt", 5);
-    ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
-    printf("   GET %s\n", ntapi_response_url(response));
-    if (succeeded(response, NULL)) {
-        const ntapi_json *json = ntapi_response_json(response);
-        for (size_t i = 0; i < ntapi_json_count(json, "list"); i++) {
-            char path[32];
-            snprintf(path, sizeof path, "list[%zu]", i);
-            ntapi_json *city = ntapi_json_get(json, path);
-            printf("   %5.1f °C  %s, %s\n", ntapi_json_double(city, "main.temp", 0), ntapi_json_string(city, "name"),
-                   ntapi_json_string(city, "sys.country"));
-            ntapi_json_free(city);
-        }
+    ntapi_args_url(args, "q", name);
+    return standard(client, "data/2.5/find", args, cities, error);
+}
+
+/** The weather of cities now, by their codes: words of digits. */
+static ntapi_decoded *current_weather(ntapi_client *client, char **codes, int count, struct cities *cities,
+                                      ntapi_error **error) {
+    char list[1024] = "";
+    for (int i = 0; i < count && strlen(list) + strlen(codes[i]) + 2 < sizeof list; i++)
+        strcat(strcat(list, i == 0 ? "" : ","), codes[i]);
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url(args, "id", list);
+    return standard(client, "data/2.5/group", args, cities, error);
+}
+
+/* ---- the terminal ---- */
+
+static void show(const struct city *city) {
+    char moment[32];
+    time_t seconds = (time_t)city->observed;
+    strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", gmtime(&seconds));
+    printf("%" PRId64 "  %5.1f °C  %s, %s: %s, %s\n", city->id, city->temperature, city->name, city->country, city->sky,
+           moment);
+}
+
+/** Prints what is there, and frees it; returns the status of the program. */
+static int finish(ntapi_decoded *decoded, const struct cities *cities, ntapi_error *error) {
+    int status = decoded != NULL ? 0 : 1;
+    for (size_t i = 0; decoded != NULL && i < cities->count; i++)
+        show(&cities->list[i]);
+    if (error != NULL && ntapi_error_code(error) == NOT_FOUND)
+        printf("no such city\n");
+    else if (error != NULL && ntapi_error_code(error) == INTERNAL_ERROR)
+        printf("the service has trouble: try again later\n");
+    else if (error != NULL)
+        printf("error: %s: %s\n", ntapi_error_code(error), ntapi_error_message(error));
+    ntapi_decoded_free(decoded);
+    ntapi_error_free(error);
+    return status;
+}
+
+/** When the city of that id was observed in the cities of before; 0 when it is none of them. */
+static double observed_before(const struct cities *before, int64_t id) {
+    for (size_t i = 0; i < before->count; i++)
+        if (before->list[i].id == id)
+            return before->list[i].observed;
+    return 0;
+}
+
+static int follow(ntapi_client *client, double seconds, int times, char **codes, int count) {
+    struct cities before = {0};
+    ntapi_decoded *kept = NULL;
+    ntapi_error *error = NULL;
+    const struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    for (int round = 0; round < times; round++) {
+        if (round > 0)
+            nanosleep(&pause, NULL);
+        struct cities now = {0};
+        ntapi_decoded *decoded = current_weather(client, codes, count, &now, &error);
+        if (decoded == NULL)
+            break;
+        size_t news = 0;
+        for (size_t i = 0; i < now.count; i++)
+            if (now.list[i].observed != observed_before(&before, now.list[i].id)) {
+                show(&now.list[i]);
+                news++;
+            }
+        if (news == 0)
+            printf("nothing new\n");
+        fflush(stdout);
+        ntapi_decoded_free(kept);
+        kept = decoded;
+        before = now;
     }
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-}
-
-static void feedback(ntapi_client *client) {
-    heading(2, "A form: becomes a POST by itself");
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_form(args, "name", "Zoë");
-    ntapi_args_form(args, "text", "Rain & sun, 50 % each");
-    ntapi_response *response = ntapi_client_perform(client, "feedback", args);
-    if (succeeded(response, NULL))
-        printf("   the server read: \"%s\" from %s\n", ntapi_json_string(ntapi_response_json(response), "fields.text"),
-               ntapi_json_string(ntapi_response_json(response), "fields.name"));
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-}
-
-/* ---- 3, 4: progress ---- */
-
-/** Draws on one line, over and over; into a file, the last state only. */
-static void draw_bar(void *user_data, int64_t bytes, int64_t total) {
-    static const char full[] = "########################################";
-    bool is_terminal = isatty(STDOUT_FILENO);
-    if (!is_terminal && bytes != total)
-        return;
-    int percent = total > 0 ? (int)(bytes * 100 / total) : 0;
-    printf("%s   %-9s [%-40.*s] %3d %%%s", is_terminal ? "\r" : "", (const char *)user_data, percent * 40 / 100, full,
-           percent, bytes == total ? "\n" : "");
-    fflush(stdout);
-}
-
-/** Begins a request with a progress bar and waits until its handler has returned.
- *  The response is new; NULL when it is an error, which has been printed. */
-static ntapi_response *transfer(ntapi_client *client, const char *command, const ntapi_args *args, bool upload,
-                                char *label) {
-    ntapi_request *request = ntapi_client_create_request(client, command, args);
-    if (upload)
-        ntapi_request_set_upload_progress(request, draw_bar, label, NULL);
-    else
-        ntapi_request_set_download_progress(request, draw_bar, label, NULL);
-    ntapi_request_resume(request);
-    ntapi_request_wait(request, -1); /* meanwhile, handlers of the main thread run */
-    ntapi_response *response = ntapi_request_response(request);
-    ntapi_request_free(request); /* the response keeps it */
-    if (succeeded(response, NULL))
-        return response;
-    ntapi_response_free(response);
-    return NULL;
-}
-
-static void upload_photo(ntapi_client *client) {
-    heading(3, "A multipart upload: bytes with the extension png, sent as photo.png");
-    enum { SIZE = 2000000 };
-    void *bytes = calloc(1, SIZE);
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_url_int(args, "rate", 2000000);
-    ntapi_args_multipart_data(args, "photo", bytes, SIZE, "png");
-    free(bytes); /* the args have a copy */
-    ntapi_response *response = transfer(client, "photo", args, true, "photo.png");
-    const ntapi_json *json = ntapi_response_json(response);
-    for (size_t i = 0; i < ntapi_json_count(json, "parts"); i++) {
-        char path[32];
-        snprintf(path, sizeof path, "parts[%zu]", i);
-        ntapi_json *part = ntapi_json_get(json, path);
-        printf("   the server got %s, %" PRId64 " bytes\n", ntapi_json_string(part, "filename"),
-               ntapi_json_int(part, "size", 0));
-        ntapi_json_free(part);
-    }
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-}
-
-static void download(ntapi_client *client) {
-    heading(4, "A download");
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_url_int(args, "size", 4000000);
-    ntapi_args_url_int(args, "rate", 4000000);
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is no JSON */
-    ntapi_response *response = transfer(client, "download", args, false, "download");
-    if (response != NULL) {
-        size_t length = 0;
-        ntapi_response_data(response, &length);
-        printf("   %zu bytes in %.0f ms\n", length, ntapi_response_elapsed(response) * 1000);
-    }
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-}
-
-/* ---- 5, 6, 7: callbacks, cancel, errors ---- */
-
-static void print_city(void *user_data, const ntapi_response *response) {
-    (void)user_data;
-    if (!succeeded(response, NULL))
-        return;
-    const ntapi_json *json = ntapi_response_json(response);
-    printf("   %4.0f ms  %5.1f °C  %s\n", ntapi_response_elapsed(response) * 1000,
-           ntapi_json_double(json, "main.temp", 0), ntapi_json_string(json, "name"));
-}
-
-static void ten_at_once(ntapi_client *client) {
-    heading(5, "Ten at once, in the order in which they complete");
-    const int64_t ids[] = {2643743, 2988507, 2950159, 2657896, 3117735, 3169070, 1850147, 5128581, 2147714, 3413829};
-    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        ntapi_args *args = ntapi_args_create();
-        ntapi_args_url_int(args, "id", ids[i]);
-        ntapi_request_free(ntapi_client_begin(client, "data/2.5/weather", args, print_city, NULL, NULL));
-        ntapi_args_free(args);
-    }
-    ntapi_client_drain(client, -1);
-}
-
-static void expect_error(void *wanted, const ntapi_response *response) {
-    succeeded(response, wanted);
-}
-
-static void cancel(ntapi_client *client) {
-    heading(6, "A request cancelled at once: its handler is still called, once");
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_url_int(args, "seconds", 30);
-    ntapi_request *request = ntapi_client_begin(client, "slow", args, expect_error, (void *)NTAPI_CODE_CANCELLED, NULL);
-    ntapi_request_cancel(request);
-    ntapi_request_wait(request, -1);
-    ntapi_request_free(request);
-    ntapi_args_free(args);
-}
-
-static void service_error(ntapi_client *client) {
-    heading(7, "An error of the service, mapped to a registered code");
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_url(args, "q", "Nowhereville");
-    ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
-    const ntapi_error *error = count(response, ntapi_code_register("404"));
-    if (error != NULL) {
-        printf("   HTTP status %d, and yet: ", ntapi_error_http_status(error));
-        print_error(error);
-    }
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-}
-
-/* ---- 8: threads ---- */
-
-static _Thread_local const char *thread_name = "a worker thread of the library";
-
-static void print_thread(void *asked_for, const ntapi_response *response) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock); /* these handlers run on four threads */
-    if (succeeded(response, NULL))
-        printf("   %-10s ran on %s\n", (const char *)asked_for, thread_name);
-    pthread_mutex_unlock(&lock);
-}
-
-static void begin_and_free(ntapi_client *client, ntapi_args *args, char *asked_for) {
-    ntapi_request *request = ntapi_client_begin(client, "echo", args, print_thread, asked_for, NULL);
-    ntapi_request_wait(request, -1);
-    ntapi_request_free(request);
-    ntapi_args_free(args);
-}
-
-static void *thread_with_a_mailbox(void *client) {
-    thread_name = "the thread that began it";
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_CURRENT);
-    begin_and_free(client, args, "current"); /* waiting runs the thread's mailbox */
-    return NULL;
-}
-
-static void *run_job(void *job) {
-    thread_name = "the executor's thread";
-    ntapi_job_run(job);
-    return NULL;
-}
-
-/** An executor: gets each job and runs it where it likes, here on a new thread. */
-static void submit(void *thread, ntapi_job *job) {
-    pthread_create(thread, NULL, run_job, job);
-}
-
-static void threads(ntapi_client *client) {
-    heading(8, "A handler on each kind of thread");
-    thread_name = "the main thread";
-    begin_and_free(client, ntapi_args_create(), "main");
-
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_BACKGROUND);
-    begin_and_free(client, args, "background");
-
-    pthread_t thread;
-    pthread_create(&thread, NULL, thread_with_a_mailbox, client);
-    pthread_join(thread, NULL);
-
-    ntapi_executor *executor = ntapi_executor_create(submit, &thread, NULL);
-    args = ntapi_args_create();
-    ntapi_args_executor(args, NTAPI_HANDLER_RESPONSE, executor);
-    begin_and_free(client, args, "executor");
-    pthread_join(thread, NULL);
-    ntapi_executor_free(executor);
-}
-
-/* ---- any URL ---- */
-
-static int get(const char *url) {
-    ntapi_client *client = ntapi_client_create(NULL, url);
-    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* an error is printed below */
-    ntapi_args *args = ntapi_args_create();
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA);
-    ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS);
-    ntapi_response *response = ntapi_client_perform(client, "", args);
-    const ntapi_error *error = ntapi_response_error(response);
-    bool good = error == NULL;
-    if (error != NULL) {
-        print_error(error);
-    } else {
-        size_t length = 0;
-        const char *data = ntapi_response_data(response, &length);
-        printf("%s\nstatus %d after %.0f ms\n", ntapi_response_url(response), ntapi_response_status(response),
-               ntapi_response_elapsed(response) * 1000);
-        for (size_t i = 0; i < ntapi_response_header_count(response); i++)
-            printf("%s: %s\n", ntapi_response_header_name(response, i), ntapi_response_header_value(response, i));
-        printf("\n%.500s%s\n", data, length > 500 ? "…" : "");
-    }
-    ntapi_response_free(response);
-    ntapi_args_free(args);
-    ntapi_client_free(client);
-    return good ? 0 : 1;
+    ntapi_decoded_free(kept);
+    return error != NULL ? finish(NULL, NULL, error) : 0;
 }
 
 int main(int argc, char **argv) {
-    if (argc == 3 && strcmp(argv[1], "--get") == 0)
-        return get(argv[2]);
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s BASE_URL | --get URL\n", argv[0]);
-        return 2;
+    const char *action = argc > 2 ? argv[2] : "";
+    ntapi_client *client = open_weather(argc > 1 ? argv[1] : "");
+    struct cities cities = {0};
+    ntapi_error *error = NULL;
+    ntapi_decoded *decoded;
+    int status = 2;
+    if (strcmp(action, "find") == 0 && argc == 4) {
+        decoded = find_cities(client, argv[3], &cities, &error);
+        status = finish(decoded, &cities, error);
+    } else if (strcmp(action, "list") == 0 && argc > 3) {
+        decoded = current_weather(client, argv + 3, argc - 3, &cities, &error);
+        status = finish(decoded, &cities, error);
+    } else if (strcmp(action, "follow") == 0 && argc > 5) {
+        status = follow(client, atof(argv[3]), atoi(argv[4]), argv + 5, argc - 5);
+    } else {
+        printf("usage: weather URL find NAME | list CODE ... | follow SECONDS TIMES CODE ...\n");
     }
-    printf("ntapi %s from C\n", ntapi_version());
-    ntapi_client *client = open_service(argv[1]);
-    search(client);
-    feedback(client);
-    upload_photo(client);
-    download(client);
-    ten_at_once(client);
-    cancel(client);
-    service_error(client);
-    threads(client);
     ntapi_client_free(client);
-    printf("\ndone: %d requests, %d errors as expected\n", requests, expected_errors);
-    return unexpected_errors == 0 && expected_errors == 2 ? 0 : 1;
+    return status;
 }

@@ -137,6 +137,20 @@ def test_base_url_and_user_agent(servers: dict[str, str]) -> None:
         assert client.send("echo").json["header"]["user-agent"] == "tests/1"
 
 
+def test_an_arg_takes_its_value_from_a_default(servers: dict[str, str]) -> None:
+    args = [ntapi.url_default("appid"), ntapi.url_default("units", "unit"), ntapi.url("a", 1)]
+    with Service(servers["fault"]) as client:
+        assert client.send("echo", args).json["target"] == "/echo?a=1"
+        Service.set_default("appid", "x y")
+        client.set_default("unit", 5)
+        target = "/echo?appid=x%20y&units=5&a=1"
+        assert client.send("echo", args).json["target"] == target
+        client.set_default("unit", [1])
+        with pytest.raises(ntapi.ApiError, match='the default "unit" is no value for a query'):
+            client.send("echo", args)
+    assert repr(args[1]) == '<ntapi.Arg urlDefault("units", "unit")>'
+
+
 def test_many_threads_never_see_a_torn_value() -> None:
     values = [{"a": [n] * 50, "b": str(n) * 50} for n in range(4)]
     wrong: list[Any] = []

@@ -23,8 +23,8 @@ def run_example(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_weather(servers: dict[str, str]) -> None:
-    result = run_example("weather.py", servers["weather"])
+def test_tour(servers: dict[str, str]) -> None:
+    result = run_example("tour.py", servers["weather"])
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert lines[0] == f"ntapi {ntapi.library_version()} from Python"
@@ -44,9 +44,9 @@ def test_weather(servers: dict[str, str]) -> None:
     assert sum(" ms  " in line for line in lines) == 10
 
 
-def test_weather_gets_any_url(servers: dict[str, str]) -> None:
+def test_the_tour_gets_any_url(servers: dict[str, str]) -> None:
     url = f"{servers['fault']}/echo?a=1"
-    result = run_example("weather.py", "--get", url)
+    result = run_example("tour.py", "--get", url)
     assert (result.returncode, result.stderr) == (0, "")
     first, second, *_ = result.stdout.splitlines()
     assert first == url
@@ -54,13 +54,21 @@ def test_weather_gets_any_url(servers: dict[str, str]) -> None:
     assert '"method"' in result.stdout
 
 
-def test_weather_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
+def test_the_tour_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
     for url in ("http://127.0.0.1:1/", "no url"):
-        result = run_example("weather.py", "--get", url)
+        result = run_example("tour.py", "--get", url)
         assert (result.returncode, result.stdout) == (1, "")
         assert result.stderr.startswith("error: ")
         assert len(result.stderr.splitlines()) == 1
-    assert run_example("weather.py").returncode == 2
+    assert run_example("tour.py").returncode == 2
+
+
+def test_weather(servers: dict[str, str]) -> None:
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_weather.py")]
+    command += [sys.executable, str(EXAMPLES / "weather.py")]
+    environment = os.environ | {"NTAPI_TEST_WEATHER": servers["weather"]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_transfer(servers: dict[str, str]) -> None:

@@ -22,18 +22,24 @@ extension JSON {
             }
             return isFound ? value : nil
         }
-        // On the tape the values between are only passed through.
-        var place = Int(start)
+        return document.place(atPath: path, from: Int(start)).map { JSON(document, $0) }
+    }
+}
+
+extension JSONDocument {
+    /// Where the value at a path from a place is. The values between are only passed through.
+    func place(atPath path: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var place = start
         let isFound = JSONPathReader.read(path) { step in
             let next: Int? =
-                switch (step, document.tape.kind(place)) {
-                case (.key(let key), .object): document.member(key, of: place)
-                case (.index(let index), .array): document.element(index, of: place)
+                switch (step, tape.kind(place)) {
+                case (.key(let key), .object): member(key, of: place)
+                case (.index(let index), .array): element(index, of: place)
                 default: nil
                 }
             place = next ?? place
             return next != nil
         }
-        return isFound ? JSON(document, place) : nil
+        return isFound ? place : nil
     }
 }

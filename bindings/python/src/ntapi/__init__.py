@@ -70,6 +70,7 @@ from .arg import (
     timeout,
     upload_progress_thread,
     url,
+    url_default,
 )
 from .codes import ErrorCode, register_code
 
@@ -81,10 +82,13 @@ if TYPE_CHECKING:
     from ._async import AsyncClient
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
+    from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._retry import RateLimiter, RetryPolicy
     from ._server_event import ServerSentEvent
+    from ._service import CallResult, Service
     from ._stream import AsyncStream, Stream
+    from ._url import URL
 
 BACKGROUND = Thread.BACKGROUND
 CURRENT = Thread.CURRENT
@@ -94,6 +98,7 @@ __all__ = [
     "BACKGROUND",
     "CURRENT",
     "MAIN",
+    "URL",
     "ApiError",
     "Arg",
     "Args",
@@ -101,18 +106,23 @@ __all__ = [
     "AsyncStream",
     "Authenticator",
     "CachePolicy",
+    "CallResult",
     "Challenge",
     "ChallengeKind",
     "Client",
     "Clock",
     "Cookie",
     "Cookies",
+    "DateFormat",
     "Decision",
     "DecisionKind",
+    "DecodingOptions",
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
     "Headers",
+    "Key",
+    "Keys",
     "LogFlags",
     "Mailbox",
     "Metrics",
@@ -125,6 +135,7 @@ __all__ = [
     "Response",
     "RetryPolicy",
     "ServerSentEvent",
+    "Service",
     "SessionConfiguration",
     "SessionKind",
     "Stream",
@@ -171,6 +182,7 @@ __all__ = [
     "timeout",
     "upload_progress_thread",
     "url",
+    "url_default",
     "use_python_logging",
 ]
 
@@ -190,6 +202,13 @@ _LATER = {
     "RequestMetrics": "_metrics",
     "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
+    "CallResult": "_service",
+    "DateFormat": "_decoding_options",
+    "DecodingOptions": "_decoding_options",
+    "Key": "_decoding_options",
+    "Keys": "_decoding_options",
+    "Service": "_service",
+    "URL": "_url",
     "PlaceLike": "_aliases",
     "RateLimiter": "_retry",
     "RetryPolicy": "_retry",

@@ -17,7 +17,7 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._clock import ManualClock
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from ._protocols import Place
     from ._recorder import Recorder
     from ._server_event import ServerSentEvent
+    from ._service import Service, ServiceCall
     from ._stream import AsyncStream
     from ._stub import Stub
     from ._typing import Self
+
+    T = TypeVar("T")
 
 
 class _LoopObserver:
@@ -127,6 +130,7 @@ class AsyncClient(BaseClient):
         download_progress: Optional[ProgressHandler],
         data_handler: Optional[DataHandler],
         decision_handler: Optional[DecisionHandler],
+        call: Optional[ServiceCall[Any]] = None,
     ) -> Response:
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Response] = loop.create_future()
@@ -149,6 +153,7 @@ class AsyncClient(BaseClient):
             download_progress=download_progress,
             data_handler=data_handler,
             decision_handler=decision_handler,
+            call=call,
         )
         request.resume()
         try:
@@ -194,6 +199,24 @@ class AsyncClient(BaseClient):
             command, args, upload_progress, download_progress, data_handler, decision_handler
         )
         return response.raise_for_error()
+
+    async def call(self, service: Service[T], *args: Args) -> T:
+        """Calls a service and awaits what it answers. `args` are applied after its own.
+
+        Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
+        tells which. Raises TypeError for a service whose answer cannot be made of JSON.
+        """
+        from ._service import ServiceCall
+
+        call = ServiceCall(service, args)
+        if self._may_be_short and call.configure is None:
+            response = await self.perform(call.command, *call.args)
+            call.interpret(response)
+        else:
+            response = await self._perform_long(
+                call.command, call.args, None, None, None, None, call
+            )
+        return call.result(response).get()
 
     def stream(self, command: str = "", *args: Args) -> AsyncStream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.

@@ -13,6 +13,7 @@ from ._delivery import Delivery
 from ._enums import Handler
 from ._errors import ApiError
 from ._handles import Handle
+from ._hooks import configuring
 from ._library import lib
 from ._request import Request
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
+    from ._service import ServiceCall
     from ._stream_reader import StreamReader
 
 _HANDLER_OF = {
@@ -51,11 +53,13 @@ def build(
     data_handler: Optional[DataHandler] = None,
     decision_handler: Optional[DecisionHandler] = None,
     reader: Optional[StreamReader] = None,
+    call: Optional[ServiceCall[Any]] = None,
 ) -> Request:
     """A suspended request.
 
     `response_place` rules over what args say, `usual_place` where they say nothing. The places
     of the data and the decision handler are the response handler's where they say nothing of them.
+    `call` is what the request is made for, if that is a service.
     """
     check_string(command, "the command")
     check_handler(handler)
@@ -81,8 +85,13 @@ def build(
         # It runs nothing of the user's, and must be told of pieces and end by the same thread.
         handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], _nothing
     delivery = Delivery(client, handlers, reader)
+    configure = None
+    if call is not None:
+        delivery.interpret = call.interpret
+        configure = call.configure
     try:
-        _create_in_c(delivery, command, flat)
+        with configuring(client, configure):
+            _create_in_c(delivery, command, flat)
     except ApiError as error:
         # A request that cannot be built still calls its handler, with the error, where it was asked
         # to.

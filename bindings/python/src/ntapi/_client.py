@@ -10,7 +10,7 @@ from ._arg_list import append_args
 from ._authenticator import Authenticator
 from ._background import background_mailbox
 from ._building import build, restore
-from ._checks import check_string
+from ._checks import check_handler, check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._delivery import Delivery
@@ -27,7 +27,7 @@ from ._request import Request
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional, TypeVar
 
     from ._aliases import (
         Args,
@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from ._cookies import Cookies
     from ._protocols import Ending, Owed, Place
     from ._recorder import Recorder
-    from ._stub import Stub
     from ._retry import RateLimiter
+    from ._service import CallResult, Service
+    from ._stub import Stub
+
+    T = TypeVar("T")
 
 _OWN = frozenset(
     {
@@ -58,6 +61,7 @@ _OWN = frozenset(
         "_authenticator",
         "_doubles",
         "_rate_limiter",
+        "_calls_build_request",
     }
 )
 """What BaseClient.__init__ sets."""
@@ -117,6 +121,7 @@ class BaseClient(Hooks, TestDoubles):
         self._authenticator: Optional[Authenticator] = None
         self._doubles: dict[str, Any] = {}
         self._rate_limiter: Optional[RateLimiter] = None
+        self._calls_build_request = False
         self._find_overridden()
         if self._is_background:
             # Those ways do not say when the response has been dealt with.
@@ -279,6 +284,33 @@ class BaseClient(Hooks, TestDoubles):
             data_handler=data_handler,
             decision_handler=decision_handler,
         )
+
+    def begin_call(
+        self,
+        service: Service[T],
+        handler: Callable[[CallResult[T]], object],
+        args: Args = (),
+    ) -> Request:
+        """Begins a call of a service and returns its request at once, which can be cancelled.
+
+        `handler` gets what the call came to, exactly once: `result.get()` is the response object,
+        or raises the error. `args` are applied after the service's own; `response_thread` says
+        where the handler runs.
+        """
+        from ._service import ServiceCall
+
+        check_handler(handler)
+        call = ServiceCall(service, (args,))
+        request = build(
+            self,
+            call.command,
+            call.args,
+            usual_place=self._usual_place(True),
+            handler=lambda response: handler(call.result(response)),
+            call=call,
+        )
+        request.resume()
+        return request
 
     @property
     def background_error(self) -> Optional[ApiError]:

@@ -81,6 +81,8 @@ class Delivery:
         self.parses = False
         """Whether the client's hook parses the body."""
         self.source_tokens: list[int] = []
+        self.interpret: Optional[Callable[[Response], None]] = None
+        """What a service makes of the response."""
         self.reader = reader
         """Who gets the body piece by piece, in the place of a data handler."""
         self.client = client
@@ -260,7 +262,7 @@ class Delivery:
             cause = source_error(self.source_tokens)
             if cause is not None and response.error is not None:
                 response.error._blame_stream(cause)
-            self.client._complete(response, self.parses)
+            self.client._complete(response, self.parses, self.interpret)
         except Exception as error:
             # A subclass of ApiError that refuses to be filled in, say.
             report(error, self.client)

@@ -18,7 +18,7 @@ from ._response import Response
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
     from ._aliases import Args
     from ._metrics import RequestMetrics
@@ -111,38 +111,52 @@ class Hooks:
             if name != "decide" and is_async(getattr(cls, name)):
                 raise TypeError(f"hooks are plain functions, not async ones: {name}")
 
-    def _complete(self, response: Response, parses: bool) -> None:
-        """What hooks do with a response before its handler, on the handler's thread."""
+    def _complete(
+        self,
+        response: Response,
+        parses: bool,
+        interpret: Optional[Callable[[Response], None]] = None,
+    ) -> None:
+        """What hooks do with a response before its handler, on the handler's thread.
+
+        `interpret` is the hook of a service.
+        """
         hooks = self._overridden
-        if not hooks:
+        if not hooks and interpret is None:
             return
-        if parses and _answered(response) and response.data:
+        if parses and answered(response) and response.data:
             response._parse_with(self.parse_json)
-        if "map_service_error" in hooks and response.has_json and _answered(response):
-            self._map_error(response)
+        if "map_service_error" in hooks and response.has_json and answered(response):
+            error = mapped_error(self.map_service_error, response)
+            if error is not None:
+                response._set_error(error)
+        if interpret is not None:
+            interpret(response)
         if "metrics_collected" in hooks:
             call_reporting(self.metrics_collected, response.request, response.request_metrics)
         if "request_completed" in hooks:
             call_reporting(self.request_completed, response.request, response)
 
-    def _map_error(self, response: Response) -> None:
-        try:
-            error: object = self.map_service_error(response)
-            refuse_coroutine(error)
-            if error is None:
-                return
-            if not isinstance(error, ApiError):
-                raise TypeError(f"it has to return an ApiError or None, not {error!r}")
-            response._set_error(error)
-        except ApiError as raised:
-            response._set_error(raised)
-        except Exception as raised:
-            # A response that could not be judged must not pass for a good one.
-            failure = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
-            failure.__cause__ = raised
-            response._set_error(failure)
+
+def mapped_error(
+    hook: Callable[[Response], Optional[ApiError]], response: Response
+) -> Optional[ApiError]:
+    """What a map service error hook says of a response, raised or returned."""
+    try:
+        error: object = hook(response)
+        refuse_coroutine(error)
+        if error is not None and not isinstance(error, ApiError):
+            raise TypeError(f"it has to return an ApiError or None, not {error!r}")
+        return error
+    except ApiError as raised:
+        return raised
+    except Exception as raised:
+        # A response that could not be judged must not pass for a good one.
+        failure = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
+        failure.__cause__ = raised
+        return failure
 
 
-def _answered(response: Response) -> bool:
+def answered(response: Response) -> bool:
     """Whether there is a whole answer: no error, or only one that the answer's status made."""
     return response.error is None or response.error.domain is ErrorDomain.HTTP

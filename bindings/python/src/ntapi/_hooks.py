@@ -5,7 +5,9 @@ The others are called by Python itself.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import threading
 import weakref
 
 from . import _same_thread
@@ -23,12 +25,15 @@ from ._signatures import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
+    from collections.abc import Iterator
+    from typing import Callable, Optional
 
     from ._client import BaseClient
 
 _clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictionary()
 _tokens = itertools.count(1)
+_configuring: dict[int, Callable[[HTTPRequest], None]] = {}
+"""The hook of the service whose request a thread is building."""
 
 
 class HTTPRequest:
@@ -91,7 +96,11 @@ def _call_build_request(token: int, pointer: int) -> None:
         return
     request = HTTPRequest(pointer)
     try:
-        client.build_request(request)
+        configure = _configuring.get(threading.get_ident())
+        if configure is not None:
+            configure(request)
+        if "build_request" in client._overridden:
+            client.build_request(request)
     except BaseException as error:
         _same_thread.keep(error)
     finally:
@@ -123,6 +132,30 @@ def _call_session_invalidated(token: int) -> None:
 _session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
 
 
+@contextlib.contextmanager
+def configuring(
+    client: BaseClient, configure: Optional[Callable[[HTTPRequest], None]]
+) -> Iterator[None]:
+    """Has the request that is built within adjusted by a service, before the client's hook."""
+    if configure is None:
+        yield
+        return
+    if not client._calls_build_request:
+        pointer = client._handle.pointer
+        assert pointer is not None
+        install(client, pointer, client._overridden | {"build_request"})
+    thread = threading.get_ident()
+    before = _configuring.get(thread)
+    _configuring[thread] = configure
+    try:
+        yield
+    finally:
+        if before is None:
+            del _configuring[thread]
+        else:
+            _configuring[thread] = before
+
+
 def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> None:
     """Gives a C client the hooks that its Python class overrides."""
     if overridden.isdisjoint({"build_request", "write_log", "session_invalidated"}):
@@ -131,6 +164,7 @@ def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> Non
     _clients[token] = client
     hooks = Handle(lib.ntapi_hooks_create(token, DestroyFunction()), lib.ntapi_hooks_free)
     if "build_request" in overridden:
+        client._calls_build_request = True
         lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
     if "write_log" in overridden:
         lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)

@@ -18,10 +18,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
-    from typing import Any, Callable, Optional
+    from typing import Any, Callable, Optional, TypeVar, overload
 
+    from ._decoding_options import DecodingOptions
     from ._metrics import Metrics, RequestMetrics
     from ._request import Request
+
+    T = TypeVar("T")
 
 _UNSET: Any = object()
 # Plain numbers: an enum's operators are calls.
@@ -171,6 +174,48 @@ class Response:
                 return None
             self._parsed = self._parse()
         return self._parsed
+
+    if TYPE_CHECKING:
+
+        @overload
+        def decode(
+            self, form: type[T], path: str = "", options: Optional[DecodingOptions] = None
+        ) -> T: ...
+
+        @overload
+        def decode(
+            self, form: Any, path: str = "", options: Optional[DecodingOptions] = None
+        ) -> Any: ...
+
+    def decode(self, form: Any, path: str = "", options: Optional[DecodingOptions] = None) -> Any:
+        """Makes a value of a type of the program's own from the JSON: a dataclass, a TypedDict, a
+        list of them, ...
+
+        `path` says where in the JSON it is. Raises the response's error, if it has one, and
+        "unexpected JSON", an ApiError which names the path, what was expected there and what was
+        found. Raises TypeError for a type that cannot be made of JSON.
+        """
+        from ._decoding import decode_at
+        from ._decoding_options import DecodingOptions
+
+        self.raise_for_error()
+        if not self.has_json:
+            text = f"the body of {self._summary()} has no JSON"
+            raise ApiError(
+                codes.UNEXPECTED_JSON, text, domain=ErrorDomain.JSON, http_status=self.status
+            )
+        try:
+            return decode_at(form, self.json, path, options or DecodingOptions())
+        except ApiError as error:
+            if error.response is None and error.code is codes.UNEXPECTED_JSON:
+                error.message = f"the JSON of {self._summary()}: {error.message}"
+                error.http_status = self.status
+                error.response = self
+            raise
+
+    def _summary(self) -> str:
+        """The URL for messages, without its query, where secrets are."""
+        return self.url.partition("?")[0]
 
     def _parse(self) -> Any:
         length = ctypes.c_size_t()

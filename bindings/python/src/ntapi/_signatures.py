@@ -155,6 +155,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_url_int": (c_int, (c_void_p, c_char_p, c_int64)),
     "ntapi_args_url_double": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_args_url_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_args_url_default": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_path": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_form": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_multipart": (c_int, (c_void_p, c_char_p, c_char_p)),
@@ -442,6 +443,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_recorder_save": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
+    # Structs are decoded in C alone; Python makes its own types of Python's own values.
+    "ntapi_json_decode": (c_void_p, (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
+    "ntapi_response_decode": (
+        c_void_p,
+        (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)),
+    ),
+    "ntapi_decoded_free": (None, (c_void_p,)),
 }
 
 LATEST = "ntapi_recorder_save"

@@ -14,17 +14,22 @@ from ._threads import current_mailbox, main_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
+    from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
+    from ._request import Request
     from ._server_event import ServerSentEvent
+    from ._service import Service
     from ._stream import Stream
     from ._stub import Stub
     from ._typing import Self
+
+    T = TypeVar("T")
 
 
 class Client(BaseClient):
@@ -96,16 +101,7 @@ class Client(BaseClient):
             data_handler=data_handler,
             decision_handler=decision_handler,
         )
-        outcome = request._outcome
-        try:
-            request.resume()
-            mailbox.run_until(lambda: outcome.is_done)
-        except BaseException:
-            # Ctrl-C, say. Nobody will look at the response.
-            request.cancel()
-            raise
-        assert outcome.response is not None
-        return outcome.response
+        return _wait(request, mailbox)
 
     def send(
         self,
@@ -126,6 +122,31 @@ class Client(BaseClient):
             decision_handler=decision_handler,
         )
         return response.raise_for_error()
+
+    def call(self, service: Service[T], *args: Args) -> T:
+        """Calls a service and waits for what it answers. `args` are applied after its own.
+
+        Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
+        tells which. Raises TypeError for a service whose answer cannot be made of JSON.
+        """
+        from ._service import ServiceCall
+
+        call = ServiceCall(service, args)
+        if self._may_be_short and call.configure is None:
+            response = _thread_call.perform(self, call.command, call.args)
+            if response is not None:
+                call.interpret(response)
+                return call.result(response).get()
+        mailbox = current_mailbox()
+        request = build(
+            self,
+            call.command,
+            call.args,
+            usual_place=mailbox,
+            response_place=mailbox,
+            call=call,
+        )
+        return call.result(_wait(request, mailbox)).get()
 
     def stream(self, command: str = "", *args: Args) -> Stream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
@@ -219,3 +240,17 @@ class Client(BaseClient):
     def _usual_place(self, has_handler: bool) -> Place:
         # Without a handler no thread was asked for; the background always gets on.
         return main_mailbox() if has_handler else background_mailbox()
+
+
+def _wait(request: Request, mailbox: Mailbox) -> Response:
+    """Resumes a request whose response comes to this thread's mailbox, and waits for it."""
+    outcome = request._outcome
+    try:
+        request.resume()
+        mailbox.run_until(lambda: outcome.is_done)
+    except BaseException:
+        # Ctrl-C, say. Nobody will look at the response.
+        request.cancel()
+        raise
+    assert outcome.response is not None
+    return outcome.response

@@ -53,6 +53,7 @@ __all__ = [
     "timeout",
     "upload_progress_thread",
     "url",
+    "url_default",
 ]
 
 _UNSET: Any = object()
@@ -138,6 +139,13 @@ def url(name: str, value: Optional[Scalar]) -> Arg:
     if isinstance(value, float) and not math.isfinite(value):
         return _arg("url_double", _name(name, "url"), value)
     return _pair("url", name, value)
+
+
+def url_default(name: str, key: Optional[str] = None) -> Arg:
+    """A query pair whose value is a default of the client, looked up when the request is made; none
+    without one. `key` is the default's name, the same as the pair's unless given.
+    """
+    return _arg("url_default", _name(name, "url_default"), _name(key or name, "url_default"))
 
 
 def path(name: str, value: Optional[Scalar]) -> Arg:

@@ -19,6 +19,7 @@ __all__ = [
     "TIMEOUT",
     "TLS",
     "TOO_MANY_REDIRECTS",
+    "UNEXPECTED_JSON",
     "ErrorCode",
     "register_code",
 ]
@@ -61,6 +62,7 @@ NO_INTERNET = ErrorCode("no internet")
 TIMEOUT = ErrorCode("timeout")
 TLS = ErrorCode("TLS")
 INVALID_JSON = ErrorCode("invalid JSON")
+UNEXPECTED_JSON = ErrorCode("unexpected JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
 AUTHENTICATION = ErrorCode("authentication failed")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")

@@ -1,7 +1,11 @@
-// A walk through the library: a small weather service, one step for each feature.
+// The weather of cities: finds them, lists them, follows them.
 //
-//     swift run weather BASE_URL     all steps, against the demo server (Tests/servers/weather.py)
-//     swift run weather --get URL    gets any URL and prints status, headers and the start of the body
+//     swift run weather URL find NAME                      cities by a part of their name
+//     swift run weather URL list CODE ...                  their weather now
+//     swift run weather URL follow SECONDS TIMES CODE ...  again and again: what is new
+//
+// URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_APPID, or what
+// `python3 Tests/servers/weather.py` prints.
 
 import NTApi
 
@@ -11,55 +15,55 @@ import NTApi
     import Darwin
 #endif
 
-/// Runs async code from the main thread, which runs its mailbox meanwhile. A program that is async throughout has no
-/// use for this; this one also shows handlers on the main thread.
-func wait(for body: @escaping @Sendable () async throws -> Void) {
-    let mailbox = Mailbox.main
-    Task.detached {
-        do { try await body() } catch { show(error) }
-        mailbox.stop()
+func show(_ cities: [City]) {
+    for city in cities {
+        let tenths = Int((city.temperature * 10).rounded())
+        let degrees = "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
+        let aligned = String(repeating: " ", count: max(0, 5 - degrees.count)) + degrees
+        print("\(city.id)  \(aligned) °C  \(city.name), \(city.country): \(city.sky), \(city.observed)")
     }
-    mailbox.run()
+    fflush(nil)
 }
 
-func show(_ error: any Error) { print("   \((error as? APIError).map(text) ?? "error: \(error)")") }
-
-func walk(_ baseURL: String) -> Bool {
-    let client = Weather(baseURL: baseURL)
-    client.logFlags = []  // the steps print errors themselves
-    let steps = Steps(client: client)
-    print("ntapi \(ntapiVersion) from Swift")
-    wait { try await steps.search() }
-    do { try steps.feedback() } catch { show(error) }
-    steps.uploadPhoto()
-    wait { try await steps.download() }
-    wait { try await steps.tenAtOnce() }
-    steps.cancel()
-    wait { try await steps.serviceError() }
-    steps.threads()
-    let (requests, errors) = client.completed
-    print("\ndone: \(requests) requests, \(errors) errors \(errors == 2 ? "as expected" : "instead of 2")")
-    return errors == 2
+func follow(_ weather: OpenWeather, _ codes: [Int], seconds: Double, times: Int) async throws {
+    var seen: [Int: APIDate] = [:]
+    for round in 0..<times {
+        if round > 0 { try await Task.sleep(for: .seconds(seconds)) }
+        let news = try await weather.currentWeather(codes).filter { seen[$0.id] != $0.observed }
+        for city in news { seen[city.id] = city.observed }
+        if news.isEmpty { print("nothing new") }
+        show(news)
+    }
 }
 
-func get(_ url: String) -> Bool {
-    let client = APIClient(baseURL: url)
-    client.logFlags = []  // an error is printed below
-    let response = client.perform(args: [.option(.rawData), .option(.ignoreHTTPErrors)])
-    if let error = response.error {
-        print(text(error))
-        return false
+func run(_ words: [String]) async throws -> Bool {
+    let weather = OpenWeather(baseURL: words.first)
+    weather.logFlags = []  // errors are printed below
+    switch words.dropFirst().first {
+    case "find" where words.count == 3: show(try await weather.findCities(words[2]))
+    case "list" where words.count > 2: show(try await weather.currentWeather(words.dropFirst(2).compactMap { Int($0) }))
+    case "follow" where words.count > 4:
+        guard let seconds = Double(words[2]), let times = Int(words[3]), times > 0 else { return false }
+        try await follow(weather, words.dropFirst(4).compactMap { Int($0) }, seconds: seconds, times: times)
+    default: return false
     }
-    print("\(response.url)\nstatus \(response.status) after \(milliseconds(response.elapsed))")
-    for field in response.headers { print("\(field.name): \(field.value)") }
-    print("\n\(response.text.prefix(500))\(response.text.count > 500 ? "…" : "")")
     return true
 }
 
-switch Array(CommandLine.arguments.dropFirst()) {
-case let words where words.count == 2 && words[0] == "--get": exit(get(words[1]) ? 0 : 1)
-case let words where words.count == 1: exit(walk(words[0]) ? 0 : 1)
-default:
-    print("usage: weather BASE_URL | --get URL")
-    exit(2)
+OpenWeather.defaults["appid"] = JSON(getenv("OPENWEATHER_APPID").map { String(cString: $0) } ?? "demo")
+OpenWeather.defaults["unit"] = "metric"
+do {
+    if try await !run(Array(CommandLine.arguments.dropFirst())) {
+        print("usage: weather URL find NAME | list CODE ... | follow SECONDS TIMES CODE ...")
+        exit(2)
+    }
+} catch let error as APIError where error.code == OpenWeather.notFound {
+    print("no such city")
+    exit(1)
+} catch let error as APIError where error.code == OpenWeather.internalError {
+    print("the service has trouble: try again later")
+    exit(1)
+} catch {
+    print("error: \(error)")
+    exit(1)
 }

@@ -11,6 +11,10 @@ final class JSONDecoding {
     let document: JSONDocument
     let tape: JSONTape
     let root: Int
+    let options: DecodingOptions
+    /// Of the options; looked at for each member.
+    let keys: DecodingOptions.Keys
+    var numbersInStrings: Bool
 
     private var depth = 0
 
@@ -18,10 +22,14 @@ final class JSONDecoding {
     /// the order of the declaration. It holds for one object, by its place on the tape.
     private var expected = (object: -1, key: -1)
 
-    init(_ document: JSONDocument, root: Int) {
+    /// - Parameter root: where paths in errors begin.
+    init(_ document: JSONDocument, root: Int, _ options: DecodingOptions) {
         self.document = document
         tape = document.tape
         self.root = root
+        self.options = options
+        keys = options.keys
+        numbersInStrings = options.numbersInStrings
     }
 
     /// Decodes what stands at a place on the tape.
@@ -34,6 +42,7 @@ final class JSONDecoding {
         if type == Int.self { return unsafeBitCast(try integer(Int.self, at: index), to: type) }
         if type == Double.self { return unsafeBitCast(try double(at: index), to: type) }
         if type == Bool.self { return unsafeBitCast(try bool(at: index), to: type) }
+        if type == APIDate.self { return unsafeBitCast(try date(at: index), to: type) }
         if type == JSON.self { return unsafeBitCast(JSON(document, index), to: type) }
         if tape.kind(index) == .array {
             if type == [String].self { return unsafeBitCast(try elements(at: index, string), to: type) }
@@ -43,7 +52,8 @@ final class JSONDecoding {
         guard depth < Self.depthLimit else { throw tooDeep(at: index) }
         depth += 1
         defer { depth -= 1 }
-        return try Value(from: JSONValueDecoder(decoding: self, index: index))
+        let isVerbatim = keys != .asDeclared && tape.kind(index) == .object && type is any StringKeyed.Type
+        return try Value(from: JSONValueDecoder(decoding: self, index: index, isVerbatim: isVerbatim))
     }
 
     /// Arrays of scalars, without a call by way of a container for each.
@@ -71,6 +81,18 @@ extension JSONDecoding {
         let first = object &+ 2
         let start = expected.object == object ? expected.key : first
         return find(name, in: object, from: start, to: end) ?? find(name, in: object, from: first, to: start)
+    }
+
+    /// The same where keys are spelled otherwise than they are declared.
+    @inline(never)
+    func find(_ name: UnsafeRawBufferPointer, spelled keys: DecodingOptions.Keys, in object: Int, to end: Int) -> Int? {
+        switch keys {
+        case .asDeclared: return find(name, in: object, to: end)
+        case .snakeCase: return JSONKeySpelling.withSnakeCase(name) { find($0, in: object, to: end) }
+        case .paths:
+            guard name.contains(where: JSONPath.isSpecial) else { return find(name, in: object, to: end) }
+            return document.place(atPath: name, from: object)
+        }
     }
 
     @inline(__always)
@@ -103,12 +125,35 @@ extension JSONDecoding {
     }
 
     func double(at index: Int) throws -> Double {
-        guard let value = document.double(at: index) else { throw mismatch(Double.self, at: index) }
+        guard let value = number(at: index) else { throw mismatch(Double.self, at: index) }
         return value
     }
 
+    /// A number, or a string that the service means as one.
+    @inline(__always)
+    func number(at index: Int) -> Double? { document.double(at: index) ?? numberInString(at: index) }
+
+    @inline(never)
+    private func numberInString(at index: Int) -> Double? {
+        guard let text = numericText(at: index), let value = Double(text), value.isFinite else { return nil }
+        return value
+    }
+
+    @inline(never)
+    private func integerInString<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
+        guard let text = numericText(at: index) else { return nil }
+        return Value(text) ?? Double(text).flatMap(JSONNumber.integral).flatMap { Value(exactly: $0) }
+    }
+
+    private func numericText(at index: Int) -> String? {
+        guard numbersInStrings, let text = document.string(at: index),
+            text.utf8.allSatisfy(JSONNumber.isPart)
+        else { return nil }
+        return text
+    }
+
     func float(at index: Int) throws -> Float {
-        guard let value = document.double(at: index).map(Float.init), value.isFinite else {
+        guard let value = number(at: index).map(Float.init), value.isFinite else {
             throw mismatch(Float.self, at: index)
         }
         return value
@@ -118,11 +163,15 @@ extension JSONDecoding {
 
     @inline(__always)
     func integer<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) throws -> Value {
-        if let value = document.int64(at: index) {
-            if let value = Value(exactly: value) { return value }
-        } else if tape.kind(index) == .double, let value = JSONNumber.bigInteger(tape.bytes(index), type) {
-            return value
-        }
-        throw mismatch(type, at: index)
+        guard let value = fitting(type, at: index) else { throw mismatch(type, at: index) }
+        return value
+    }
+
+    /// An integer, or a number or string that the service means as one; nil when it does not fit.
+    @inline(__always)
+    func fitting<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
+        if let value = document.int64(at: index) { return Value(exactly: value) }
+        if tape.kind(index) == .double { return JSONNumber.bigInteger(tape.bytes(index), type) }
+        return integerInString(type, at: index)
     }
 }

@@ -75,13 +75,33 @@ extension JSONDecoding {
         case .typeMismatch(_, let given), .valueNotFound(_, let given), .dataCorrupted(let given): context = given
         case .keyNotFound(let key, let given):
             context = given
-            missing = [JSONPathKey.key(key.stringValue)]
+            missing = steps(of: key)
         default: context = nil
         }
         var message = context?.debugDescription ?? "\(error)"
         let path = JSONPath(keys: (context?.codingPath ?? []) + missing).description
         if !path.isEmpty { message = "\(path): \(message)" }
         return APIError(domain: .json, code: .unexpectedJSON, message: message)
+    }
+}
+
+extension JSONDecoding {
+    /// The keys and indexes that a coding key stands for.
+    private func steps(of key: any CodingKey) -> [JSONPathKey] {
+        guard keys == .paths, let path = JSONPath(key.stringValue) else { return [.key(spelled(key.stringValue))] }
+        return path.steps.map { step in
+            switch step {
+            case .key(let key): .key(key)
+            case .index(let index): .index(index)
+            }
+        }
+    }
+
+    private func spelled(_ key: String) -> String {
+        guard keys == .snakeCase else { return key }
+        return key.withBytes { bytes in
+            JSONKeySpelling.withSnakeCase(UnsafeRawBufferPointer(bytes)) { String(decoding: $0, as: UTF8.self) }
+        }
     }
 }
 

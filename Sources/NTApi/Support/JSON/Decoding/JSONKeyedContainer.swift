@@ -4,11 +4,13 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let object: Int
     /// Behind the object, if its keys are plain; else 0.
     private let end: Int
+    private let keys: DecodingOptions.Keys
 
-    init(_ decoding: JSONDecoding, _ index: Int) throws {
+    init(_ decoding: JSONDecoding, _ index: Int, _ keys: DecodingOptions.Keys) throws {
         guard decoding.tape.kind(index) == .object else { throw decoding.mismatch("object", at: index) }
         self.decoding = decoding
         object = index
+        self.keys = keys
         if case .plain = decoding.document.members(of: index) {
             end = decoding.tape.next(index)
         } else {
@@ -18,13 +20,21 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     var codingPath: [any CodingKey] { decoding.path(to: object) }
 
-    var allKeys: [Key] { JSON(decoding.document, object).keys.compactMap(Key.init(stringValue:)) }
+    var allKeys: [Key] {
+        JSON(decoding.document, object).keys.compactMap { key in
+            Key(stringValue: key) ?? (keys == .snakeCase ? Key(stringValue: JSONKeySpelling.camelCase(key)) : nil)
+        }
+    }
 
     func contains(_ key: Key) -> Bool { find(key.stringValue) != nil }
 
     private func find(_ name: String) -> Int? {
         var name = name
-        return name.withUTF8 { decoding.find(UnsafeRawBufferPointer($0), in: object, to: end) }
+        return name.withUTF8 { name in
+            let name = UnsafeRawBufferPointer(name)
+            if keys == .asDeclared { return decoding.find(name, in: object, to: end) }
+            return decoding.find(name, spelled: keys, in: object, to: end)
+        }
     }
 
     private func place(_ key: Key, _ type: Any.Type) throws -> Int {
@@ -148,7 +158,7 @@ extension JSONKeyedContainer {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<Nested> {
-        KeyedDecodingContainer(try JSONKeyedContainer<Nested>(decoding, place(key, "object")))
+        KeyedDecodingContainer(try JSONKeyedContainer<Nested>(decoding, place(key, "object"), decoding.keys))
     }
 
     func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {

@@ -96,7 +96,9 @@ extension JSONUnkeyedContainer {
     mutating func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type
     ) throws -> KeyedDecodingContainer<Nested> {
-        try next(type) { [decoding] in KeyedDecodingContainer(try JSONKeyedContainer<Nested>(decoding, $0)) }
+        try next(type) { [decoding] in
+            KeyedDecodingContainer(try JSONKeyedContainer<Nested>(decoding, $0, decoding.keys))
+        }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -2,12 +2,14 @@
 struct JSONValueDecoder: Decoder {
     let decoding: JSONDecoding
     let index: Int
+    /// Whether the keys of the JSON are data.
+    var isVerbatim = false
 
     var codingPath: [any CodingKey] { decoding.path(to: index) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        KeyedDecodingContainer(try JSONKeyedContainer<Key>(decoding, index))
+        KeyedDecodingContainer(try JSONKeyedContainer<Key>(decoding, index, isVerbatim ? .asDeclared : decoding.keys))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try JSONUnkeyedContainer(decoding, index) }

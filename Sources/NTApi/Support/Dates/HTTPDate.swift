@@ -24,11 +24,10 @@ enum HTTPDate {
     private static func seconds(day: [UInt8], month: [UInt8], year: Int?, time: [UInt8]) -> Int64? {
         let clock = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { number(Array($0)) }
         guard let year, let month = months.firstIndex(of: month), let day = number(day), clock.count == 3,
-            let hour = clock[0], let minute = clock[1], let second = clock[2], hour < 24, minute < 60, second <= 60,
-            (1...length(ofMonth: month, year)).contains(day)
+            let hour = clock[0], let minute = clock[1], let second = clock[2]
         else { return nil }
-        let days = days(before: year) + (0..<month).reduce(0) { $0 + length(ofMonth: $1, year) } + day - 1
-        return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+        return CivilTime(year: year, month: month + 1, day: day, hour: hour, minute: minute, second: second)
+            .secondsSince1970
     }
 
     private static let months = [
@@ -36,21 +35,6 @@ enum HTTPDate {
     ].map { Array($0.utf8) }
 
     private static func isGMT(_ zone: [UInt8]) -> Bool { zone.elementsEqual("GMT".utf8) }
-
-    /// Days from 1970 to the start of a year.
-    private static func days(before year: Int) -> Int {
-        func leapDays(_ year: Int) -> Int { year / 4 - year / 100 + year / 400 }
-        return (year - 1970) * 365 + leapDays(year - 1) - leapDays(1969)
-    }
-
-    private static func length(ofMonth month: Int, _ year: Int) -> Int {
-        let isLeapYear = year.isMultiple(of: 4) && !year.isMultiple(of: 100) || year.isMultiple(of: 400)
-        switch month {
-        case 1: return isLeapYear ? 29 : 28
-        case 3, 5, 8, 10: return 30
-        default: return 31
-        }
-    }
 
     private static func year(_ text: [UInt8], digits: Int) -> Int? { text.count == digits ? number(text) : nil }
 

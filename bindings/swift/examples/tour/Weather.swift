@@ -19,8 +19,7 @@ final class Weather: APIClient, @unchecked Sendable {
 
     /// The standard request, on top of the direct one: adds the parameters of the session, which are defaults.
     func standard(_ command: String, _ args: [APIArg] = []) async throws(APIError) -> APIResponse {
-        let session: [APIArg] = [.url("appid", defaults["appid"]?.string), .url("units", defaults["units"]?.string)]
-        return try await direct("data/2.5/\(command)", session + args)
+        try await direct("data/2.5/\(command)", [.urlDefault("appid"), .urlDefault("units")] + args)
     }
 
     // MARK: Hooks

@@ -1,0 +1,83 @@
+extension APIClient {
+    /// Receives what a call of a service came to.
+    public typealias CallHandler<Value: Sendable> = @Sendable (Result<Value, APIError>) -> Void
+
+    /// Calls a service and awaits its response. Cancelling the task cancels the request.
+    ///
+    /// - Parameters:
+    ///   - args: applied after the service's own, such as a timeout for this call.
+    /// - Throws: the error of the network, of HTTP, of JSON or of the service: its domain tells which.
+    public func call<Service: APIService>(
+        _ service: Service, args: [APIArg] = []
+    ) async throws(APIError) -> Service.Response {
+        let (request, call) = request(
+            for: service, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
+        return try call.result(of: await response(of: request)).get()
+    }
+
+    /// Begins a call of a service.
+    ///
+    /// - Parameters:
+    ///   - args: applied after the service's own, such as `.responseThread(.background)`.
+    ///   - handler: receives the response or the error, exactly once, never inside this call, on the main thread unless
+    ///     `.responseThread` says otherwise.
+    /// - Returns: the request, which can be cancelled.
+    @discardableResult public func beginCall<Service: APIService>(
+        _ service: Service, args: [APIArg] = [], handler: @escaping CallHandler<Service.Response>
+    ) -> APIRequest {
+        let (request, call) = request(for: service, args: args)
+        request.setHandler { handler(call.result(of: $0)) }
+        request.resume()
+        return request
+    }
+
+    /// Performs a call of a service and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async`
+    /// code.
+    ///
+    /// - Throws: the error of the network, of HTTP, of JSON or of the service: its domain tells which.
+    public func performCall<Service: APIService>(
+        _ service: Service, args: [APIArg] = []
+    ) throws(APIError) -> Service.Response {
+        let (request, call) = request(for: service, args: args)
+        return try call.result(of: request.perform()).get()
+    }
+
+    private func request<Service: APIService>(
+        for service: Service, defaultArgs: [APIArg] = [], args: [APIArg]
+    ) -> (APIRequest, ServiceCall<Service>) {
+        let call = ServiceCall(service)
+        let request = request(
+            service.command, defaultArgs: defaultArgs, args: [.method(service.method)] + service.parameters + args,
+            configure: service.configure)
+        request.setInterpreter { call.interpret($0) }
+        return (request, call)
+    }
+}
+
+/// What a response means to a service: made where the response is classified, and taken where it is delivered.
+private final class ServiceCall<Service: APIService>: Sendable {
+    private let service: Service
+    private let value = Lock<Service.Response?>(nil)
+
+    init(_ service: Service) { self.service = service }
+
+    /// - Returns: what is wrong with the response; nil when nothing is.
+    func interpret(_ response: APIResponse) -> APIError? {
+        if response.json != nil, let error = service.mapServiceError(response) { return error }
+        if let error = response.error { return error }
+        do {
+            let made = try service.makeResponse(response)
+            value.withLock { $0 = made }
+            return nil
+        } catch {
+            return error as? APIError
+                ?? APIError(code: .generic, message: "\(Service.self) can make nothing of the response: \(error)")
+        }
+    }
+
+    func result(of response: APIResponse) -> Result<Service.Response, APIError> {
+        if let error = response.error { return .failure(error) }
+        guard let value = value.withLock({ $0 }) else { return .failure(APIError(code: .generic)) }
+        return .success(value)
+    }
+}

@@ -1,0 +1,72 @@
+/// One call of a web service: what it is named, what it wants, and what it answers. Whoever calls it sees no JSON.
+///
+///     struct FindCities: APIService {
+///         typealias Response = [City]
+///         let name: String
+///         var count: Int?
+///
+///         var command: String { "data/2.5/find" }
+///         var parameters: [APIArg] { [.url("q", name), .url("cnt", count)] }
+///         var responsePath: String { "list" }
+///     }
+///
+///     let cities = try await client.call(FindCities(name: "London"))
+///
+/// What the services of one API have in common goes into a protocol of their own that refines this one.
+public protocol APIService<Response>: Sendable {
+    /// What a call returns. A `Decodable` type is made of the JSON, ``NoContent`` of any answer without an error, any other
+    /// type by ``makeResponse(_:)``.
+    associatedtype Response: Sendable
+
+    /// The path below the client's base URL; may contain `{name}` for path args.
+    var command: String { get }
+
+    /// The method; nil, the default, leaves it to the args.
+    var method: String? { get }
+
+    /// The args of the call; none unless given. A nil value suppresses its arg.
+    var parameters: [APIArg] { get }
+
+    /// Where in the JSON the response is, such as `list` or `result.items[0]`; the whole JSON unless given.
+    var responsePath: String { get }
+
+    /// How the service writes keys, dates and numbers.
+    var decoding: DecodingOptions { get }
+
+    /// Adjusts the built request, before the client's `buildRequest` does. On the thread that begins the call.
+    func configure(_ request: inout HTTPRequest)
+
+    /// Turns the service's own error fields into an error. On a background worker, in `performCall` on its thread, for every
+    /// response that has JSON, after the client's hook of this name.
+    ///
+    /// - Returns: nil when the service reports no error; the response's own, that of the client's hook too, stays then.
+    func mapServiceError(_ response: APIResponse) -> APIError?
+
+    /// Makes the response object. Where `mapServiceError` is called, and only for responses without an error.
+    ///
+    /// - Throws: an `APIError`, which becomes the call's, or any error, which becomes `generic`.
+    func makeResponse(_ response: APIResponse) throws -> Response
+}
+
+extension APIService {
+    public var method: String? { nil }
+    public var parameters: [APIArg] { [] }
+    public var responsePath: String { "" }
+    public var decoding: DecodingOptions { DecodingOptions() }
+    public func configure(_ request: inout HTTPRequest) {}
+    public func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+}
+
+extension APIService where Response: Decodable {
+    public func makeResponse(_ response: APIResponse) throws -> Response {
+        if let nothing = NoContent() as? Response { return nothing }
+        return try response.decode(Response.self, at: responsePath, options: decoding)
+    }
+}
+
+/// The response of a service that answers nothing of interest: whatever comes without an error, JSON or not.
+public struct NoContent: Decodable, Sendable {
+    public init() {}
+
+    public init(from decoder: any Decoder) {}
+}

@@ -1,0 +1,74 @@
+/// A member of a struct of C, and where in the JSON its value is.
+package struct JSONField: Sendable {
+    package enum Kind: Sendable {
+        case bool
+        case int
+        case uint
+        case double
+        case string
+        case url
+        case date([DateFormat])
+        indirect case object(JSONFieldTable)
+        /// A pointer to the first element, and apart from it how many there are.
+        indirect case array(of: Kind, size: Int, countOffset: Int)
+    }
+
+    let path: String
+    let kind: Kind
+    let offset: Int
+    /// Bytes that the member takes.
+    let size: Int
+    let isOptional: Bool
+    let takesStrings: Bool
+
+    /// - Parameter takesStrings: whether a string such as "5.0" is taken for a number.
+    package init(path: String, kind: Kind, offset: Int, size: Int, isOptional: Bool, takesStrings: Bool) {
+        self.path = path
+        self.kind = kind
+        self.offset = offset
+        self.size = size
+        self.isOptional = isOptional
+        self.takesStrings = takesStrings
+    }
+
+    /// What is wrong with the field in a struct of so many bytes; nil when nothing is.
+    package func problem(inStructOf total: Int) -> String? {
+        guard fits(offset, size, total) else {
+            return "the member of \(size) bytes at offset \(offset) is not in the struct of \(total) bytes"
+        }
+        guard JSONPath(path) != nil else { return "the path is malformed" }
+        if case .array(let element, let size, let countOffset) = kind {
+            guard fits(countOffset, MemoryLayout<Int>.size, total) else {
+                return "the count at offset \(countOffset) is not in the struct of \(total) bytes"
+            }
+            return Self.sizes(of: element).contains(size) ? nil : "an element has no \(size) bytes"
+        }
+        return Self.sizes(of: kind).contains(size) ? nil : "a member of this kind has no \(size) bytes"
+    }
+
+    private func fits(_ offset: Int, _ size: Int, _ total: Int) -> Bool {
+        offset >= 0 && size > 0 && size <= total && offset <= total - size
+    }
+
+    /// How large a member of a kind may be.
+    private static func sizes(of kind: Kind) -> [Int] {
+        switch kind {
+        case .bool: [MemoryLayout<Bool>.size]
+        case .int, .uint: [1, 2, 4, 8]
+        case .double: [4, 8]
+        case .string, .url, .array: [MemoryLayout<UnsafeRawPointer>.size]
+        case .date: [MemoryLayout<Double>.size]
+        case .object(let table): [table.size]
+        }
+    }
+}
+
+/// The fields of a struct. A class, since the elements of a struct may be structs of the same kind.
+package final class JSONFieldTable: @unchecked Sendable {
+    // Safe to share: set once, before anyone else has it.
+    package var fields: [JSONField] = []
+    /// Bytes of the struct.
+    package let size: Int
+
+    package init(size: Int) { self.size = size }
+}

@@ -1,0 +1,51 @@
+/// A moment, as services tell of it. Decoded in the formats that a service declares; see ``DateFormat``.
+///
+/// With Foundation: `Date(timeIntervalSince1970: date.secondsSince1970)`.
+public struct APIDate: Sendable, Hashable {
+    /// Seconds since 1970-01-01 00:00 UTC, as the library's other times are.
+    public var secondsSince1970: Double
+
+    public init(secondsSince1970: Double) { self.secondsSince1970 = secondsSince1970 }
+
+    /// The moment that is now.
+    public static var now: APIDate { APIDate(secondsSince1970: wallClockSeconds()) }
+
+    /// Reads a date of ISO 8601 or RFC 3339, such as `2013-11-20T10:00:00+01:00`; nil when it is none.
+    ///
+    /// Without a time it is midnight, and without a zone UTC. The hyphens and colons may be missing.
+    public init?(iso8601 text: String) {
+        guard let seconds = text.withBytes({ ISO8601.seconds(UnsafeRawBufferPointer($0)) }) else { return nil }
+        self.init(secondsSince1970: seconds)
+    }
+
+    /// Reads a date of RFC 9110, 5.6.7, such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil when it is none.
+    public init?(http text: String) {
+        guard let seconds = HTTPDate.seconds(text) else { return nil }
+        self.init(secondsSince1970: Double(seconds))
+    }
+}
+
+extension APIDate: Comparable {
+    public static func < (left: APIDate, right: APIDate) -> Bool { left.secondsSince1970 < right.secondsSince1970 }
+}
+
+extension APIDate: CustomStringConvertible {
+    /// The date of ISO 8601 in UTC, to the microsecond: `2013-11-20T09:00:00.25Z`.
+    public var description: String {
+        // Beyond the years of four digits there is no agreement how to write it.
+        guard abs(secondsSince1970) < 1e12 else { return "\(secondsSince1970) s since 1970" }
+        let microseconds = Int64((secondsSince1970 * 1e6).rounded())
+        let seconds = microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
+        guard let civil = CivilTime(secondsSince1970: seconds) else { return "\(secondsSince1970) s since 1970" }
+        let date = "\(padded(civil.year, 4))-\(padded(civil.month, 2))-\(padded(civil.day, 2))"
+        let time = "\(padded(civil.hour, 2)):\(padded(civil.minute, 2)):\(padded(civil.second, 2))"
+        var fraction = Substring(padded(Int(microseconds - seconds * 1_000_000), 6))
+        while fraction.last == "0" { fraction.removeLast() }
+        return fraction.isEmpty ? "\(date)T\(time)Z" : "\(date)T\(time).\(fraction)Z"
+    }
+
+    private func padded(_ number: Int, _ digits: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    }
+}

@@ -1,0 +1,177 @@
+import Testing
+
+@testable import NTApi
+
+/// Typed services against the weather server, whose errors come with a status of 200, and the fault server.
+@Suite struct ServiceTests {
+    private struct City: Decodable, Equatable {
+        enum CodingKeys: String, CodingKey {
+            case id, name
+            case temperature = "main.temp"
+            case sky = "weather[0].description"
+            case updated = "dt"
+            case rain = "rain.3h"
+        }
+
+        let id: Int
+        let name: String
+        let temperature: Double
+        let sky: String
+        let updated: APIDate
+        let rain: Double?
+    }
+
+    private struct FindCities: APIService {
+        typealias Response = [City]
+
+        let name: String
+        var count: Int?
+
+        var command: String { "data/2.5/find" }
+        var parameters: [APIArg] { [.url("q", name), .url("cnt", count), .url("units", "metric")] }
+        var responsePath: String { "list" }
+        var decoding: DecodingOptions { DecodingOptions(keys: .paths, dates: [.seconds]) }
+
+        func mapServiceError(_ response: APIResponse) -> APIError? {
+            guard let code = response.json?["cod"]?.string, code != "200" else { return nil }
+            return APIError(code: ErrorCode(code), message: response.json?["message"]?.string)
+        }
+    }
+
+    private static func weather() throws -> TestClient { try .of("weather", args: [.url("appid", "x")]) }
+
+    @Test func aCallReturnsWhatTheServiceDeclares() async throws {
+        let cities = try await Self.weather().call(FindCities(name: "London", count: 2))
+        #expect(cities.map(\.id) == [2_643_743, 6_058_560] && cities[0].temperature == 8.2)
+        #expect(cities[0].updated == APIDate(iso8601: "2023-11-14T22:13:20Z") && cities[0].rain == nil)
+    }
+
+    @Test func errorsOfEachDomainComeInOneType() async throws {
+        func error(_ client: APIClient, _ service: some APIService, _ args: [APIArg] = []) async -> APIError? {
+            do throws(APIError) {
+                _ = try await client.call(service, args: args)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let service = await error(try Self.weather(), FindCities(name: "Nowhereville"))
+        #expect(service?.domain == .service && service?.code == ErrorCode("404") && service?.httpStatus == 200)
+        #expect(service?.message == "city not found")
+        let http = await error(try TestClient.of("weather"), FindCities(name: "London"))
+        #expect(http?.domain == .http && http?.httpStatus == 401)
+        let network = await error(TestClient(at: "http://127.0.0.1:1"), FindCities(name: "London"))
+        #expect(network?.domain == .network)
+        let json = await error(try TestClient.of("fault"), Echo<[City]>())
+        #expect(json?.domain == .json && json?.code == .unexpectedJSON && json?.httpStatus == 200)
+        #expect(json?.message.containsSubstring("array expected, object found") == true)
+        let request = await error(try Self.weather(), FindCities(name: "London"), [.header("a b", "c")])
+        #expect(request?.domain == .request)
+    }
+
+    @Test func aCallbackRunsWhereItIsAskedTo() async throws {
+        let client = try Self.weather()
+        let calls = Log<(names: [String], isWorker: Bool)>()
+        client.beginCall(FindCities(name: "Paris", count: 1), args: [.responseThread(.background)]) { result in
+            calls.append((((try? result.get()) ?? []).map(\.name), WorkerPool.isWorkerThread))
+        }
+        let call = try #require(await calls.first(1).first)
+        #expect(call.names == ["Paris"] && call.isWorker)
+    }
+
+    @Test func aCallIsPerformedAndWaitedFor() async throws {
+        let cities = await onThread { try? Self.weather().performCall(FindCities(name: "Oslo")) }
+        #expect(cities?.map(\.name) == ["Oslo"])
+    }
+
+    @Test func isCancelledByItsRequestAndByItsTask() async throws {
+        struct Slow: APIService {
+            typealias Response = NoContent
+            var command: String { "slow" }
+            var parameters: [APIArg] { [.url("seconds", 30)] }
+        }
+        let client = try Self.weather()
+        let outcomes = Log<ErrorCode?>()
+        let request = client.beginCall(Slow(), args: [.responseThread(.background)]) { result in
+            if case .failure(let error) = result { outcomes.append(error.code) } else { outcomes.append(nil) }
+        }
+        request.cancel()
+        #expect(await outcomes.first(1) == [.cancelled])
+        let task = Task { try await client.call(Slow()) }
+        task.cancel()
+        await #expect { try await task.value } throws: { ($0 as? APIError)?.code == .cancelled }
+    }
+
+    // MARK: Hooks
+
+    private struct Echo<Response: Decodable & Sendable>: APIService {
+        var method: String?
+        var path = ""
+        var change: (@Sendable (inout HTTPRequest) -> Void)?
+        var command: String { "echo" }
+        var responsePath: String { path }
+        func configure(_ request: inout HTTPRequest) { change?(&request) }
+    }
+
+    @Test func theRequestIsConfigured() async throws {
+        let client = try TestClient.of("fault")
+        #expect(try await client.call(Echo<String>(method: "DELETE", path: "method")) == "DELETE")
+        let configured = Echo<String>(path: #"header["x-mine"]"#) { $0.headers.set("X-Mine", "yes") }
+        #expect(try await client.call(configured) == "yes")
+        let wrong = Echo<String>(path: "method") { $0.method = "A B" }
+        await #expect { try await client.call(wrong) } throws: { ($0 as? APIError)?.code == .invalidRequest }
+    }
+
+    @Test func whatIsNotThereIsNil() async throws {
+        let client = try TestClient.of("fault")
+        #expect(try await client.call(Echo<String?>(path: "no.such[3].thing")) == nil)
+        await #expect { try await client.call(Echo<String>(path: "no.such")) } throws: {
+            ($0 as? APIError)?.message.containsSubstring("no.such: String expected, nothing found") == true
+        }
+    }
+
+    @Test func theResponseObjectIsMadeByTheService() async throws {
+        struct Size: APIService {
+            struct TooSmall: Error {}
+            var least = 0
+            var command: String { "download" }
+            var parameters: [APIArg] { [.url("size", 1000), .option(.rawData)] }
+            func makeResponse(_ response: APIResponse) throws -> Int {
+                guard response.data.count >= least else { throw TooSmall() }
+                return response.data.count
+            }
+        }
+        let client = try TestClient.of("weather")
+        #expect(try await client.call(Size()) == 1000)
+        await #expect { try await client.call(Size(least: 1001)) } throws: {
+            ($0 as? APIError)?.code == .generic && "\($0)".containsSubstring("TooSmall")
+        }
+    }
+
+    /// The hook of completed requests and the log see the errors that a service finds.
+    @Test func anErrorOfTheServiceIsTheResponses() async throws {
+        final class Client: TestClient, @unchecked Sendable {
+            // Safe to share: the log is.
+            let errors = Log<ErrorCode?>()
+            override func mapServiceError(_ response: APIResponse) -> APIError? {
+                APIError(code: ErrorCode("client's"))
+            }
+            override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
+                errors.append(response.error?.code)
+            }
+        }
+        struct Own: APIService {
+            typealias Response = JSON
+            let code: ErrorCode?
+            var command: String { "echo" }
+            func mapServiceError(_ response: APIResponse) -> APIError? { code.map { APIError(code: $0) } }
+        }
+        let client = try Client.of("fault")
+        for code in [ErrorCode("own"), nil] {
+            await #expect { try await client.call(Own(code: code)) } throws: {
+                ($0 as? APIError)?.code == code ?? ErrorCode("client's")
+            }
+        }
+        #expect(client.errors.all == [ErrorCode("own"), ErrorCode("client's")])
+    }
+}

@@ -1,0 +1,183 @@
+"""Typed services: what a call is named, what it wants, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Optional, TypeVar, cast
+
+from . import codes
+from ._arg import Arg
+from ._decoding import decoder
+from ._decoding_options import DecodingOptions
+from ._enums import ErrorDomain
+from ._errors import ApiError
+from ._generics import arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._aliases import Args
+    from ._hooks import HTTPRequest
+    from ._response import Response
+
+T = TypeVar("T")
+_NONE = type(None)
+_WITH_ANSWER = (ErrorDomain.HTTP, ErrorDomain.SERVICE)
+
+
+class Service(Generic[T]):
+    """One call of a web service. Whoever calls it sees no JSON.
+
+        @dataclass
+        class FindCities(ntapi.Service[list[City]]):
+            command = "data/2.5/find"
+            response_path = "list"
+
+            name: str
+            count: Optional[int] = None
+
+            def parameters(self) -> ntapi.Args:
+                return [ntapi.url("q", self.name), ntapi.url("cnt", self.count)]
+
+        cities = client.call(FindCities("London"))
+
+    What it answers is a dataclass, a TypedDict, a NamedTuple, a pydantic model, or what is composed
+    of them; `Service[None]` takes any answer without an error. What the services of one API have in
+    common goes into a class of their own.
+    """
+
+    command: str = ""
+    """The path below the client's base URL; may contain `{name}` for path args."""
+    method: Optional[str] = None
+    """The method; None leaves it to the args."""
+    response_path: str = ""
+    """Where in the JSON the response is, such as `list`; "" is the whole JSON."""
+    decoding: DecodingOptions = DecodingOptions()
+    """How the service writes keys, dates and numbers."""
+
+    def parameters(self) -> Args:
+        """The args of the call; a value of None suppresses its arg."""
+        return ()
+
+    def configure(self, request: HTTPRequest) -> None:
+        """Adjusts the built request, before the client's `build_request` does.
+
+        On the thread that begins the call.
+        """
+
+    def map_service_error(self, response: Response) -> Optional[ApiError]:
+        """Turns the service's own error fields into an error, or returns None.
+
+        On the handler's thread, for every response that has JSON, after the client's hook of this
+        name.
+        """
+        return None
+
+    def make_response(self, response: Response) -> T:
+        """Makes the response object. On the handler's thread, for responses without an error.
+
+        An ApiError that it raises becomes the call's, any other exception "generic".
+        """
+        form = self._response_form()
+        if form is _NONE or form is None:
+            return cast(T, None)
+        made: T = response.decode(form, self.response_path, self.decoding)
+        return made
+
+    @classmethod
+    def _response_form(cls) -> Any:
+        """What was given in the brackets of `Service[...]`."""
+        known = cls.__dict__.get("_known_form", cls)
+        if known is not cls:
+            return known
+        given = arguments(cls, Service)
+        if not given or isinstance(given[0], TypeVar):
+            raise TypeError(f"{cls.__name__} has to say what it answers: Service[City]")
+        form = given[0]
+        if isinstance(form, str):
+            raise TypeError(f"{cls.__name__}: Service[{form!r}] has to name a class, not a string")
+        cls._known_form = form
+        return form
+
+    @classmethod
+    def _check(cls) -> None:
+        """Raises TypeError for what cannot be made of JSON, before anything is sent."""
+        if cls.make_response is Service.make_response:
+            form = cls._response_form()
+            if form is not _NONE and form is not None:
+                decoder(form, cls.decoding)
+
+
+class CallResult(Generic[T]):
+    """What a call came to: the response object, or the error."""
+
+    __slots__ = ("_value", "error", "response")
+
+    error: Optional[ApiError]
+    """What went wrong, or None."""
+    response: Response
+    """The response of the request."""
+
+    def __init__(self, response: Response, value: Any) -> None:
+        self.response = response
+        self.error = response.error
+        self._value = value
+
+    def get(self) -> T:
+        """The response object. Raises the error, if there is one."""
+        if self.error is not None:
+            raise self.error
+        value: T = self._value
+        return value
+
+    def __repr__(self) -> str:
+        shown = self._value if self.error is None else self.error
+        return f"<ntapi.CallResult {shown!r}>"
+
+
+class ServiceCall(Generic[T]):
+    """One call on its way."""
+
+    def __init__(self, service: Service[T], args: tuple[Args, ...]) -> None:
+        if not isinstance(service, Service):
+            raise TypeError(f"a Service is expected, not {service!r}")
+        service._check()
+        self.command = service.command
+        method = Arg("method", (service.method,), is_suppressed=service.method is None)
+        self.args: tuple[Args, ...] = (method, service.parameters(), *args)
+        self.service = service
+        self._value: Any = None
+
+    @property
+    def configure(self) -> Optional[Callable[[HTTPRequest], None]]:
+        """The hook, where the service has one."""
+        is_own = type(self.service).configure is not Service.configure
+        return self.service.configure if is_own else None
+
+    def interpret(self, response: Response) -> None:
+        """Makes of a response what the service means by it: an error of the response's, or the
+        object.
+        """
+        from ._hook_methods import mapped_error
+
+        # An error of the network says that there is no whole answer; others come with one.
+        is_whole = response.error is None or response.error.domain in _WITH_ANSWER
+        if response.has_json and is_whole:
+            error = mapped_error(self.service.map_service_error, response)
+            if error is not None:
+                response._set_error(error)
+        if response.error is not None:
+            return
+        try:
+            self._value = self.service.make_response(response)
+        except ApiError as error:
+            response._set_error(error)
+        except Exception as error:
+            name = type(self.service).__name__
+            text = f"{name} can make nothing of the response: {error!r}"
+            failure = ApiError(codes.GENERIC, text)
+            failure.__cause__ = error
+            response._set_error(failure)
+
+    def result(self, response: Response) -> CallResult[T]:
+        """What it came to."""
+        return CallResult(response, self._value)

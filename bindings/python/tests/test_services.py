@@ -1,0 +1,295 @@
+"""Typed services, called in each way, against the weather server and the fault server."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Annotated, Any, Generic, Optional, TypedDict, TypeVar
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE
+from ntapi import codes
+
+T = TypeVar("T")
+
+
+@dataclass
+class City:
+    id: int
+    name: str
+    temperature: Annotated[float, ntapi.Key("main.temp")]
+    updated: Annotated[datetime, ntapi.Key("dt")]
+    rain: Annotated[Optional[float], ntapi.Key("rain.3h")]
+
+
+class WeatherService(ntapi.Service[T]):
+    """What the calls of that service have in common."""
+
+    decoding = ntapi.DecodingOptions(dates=ntapi.DateFormat.SECONDS)
+
+    def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+        code = str(response.json.get("cod", "200"))
+        return None if code == "200" else ntapi.ApiError(code, response.json["message"])
+
+
+@dataclass
+class FindCities(WeatherService[list[City]]):
+    command = "data/2.5/find"
+    response_path = "list"
+
+    name: str
+    count: Optional[int] = None
+
+    def parameters(self) -> ntapi.Args:
+        return [
+            ntapi.url("q", self.name),
+            ntapi.url("cnt", self.count),
+            ntapi.url("units", "metric"),
+        ]
+
+
+@dataclass
+class Echo(ntapi.Service[T], Generic[T]):
+    command = "echo"
+    response_path: str = ""
+    method: Optional[str] = None
+
+
+class Method(Echo[str]):
+    pass
+
+
+class Everything(TypedDict):
+    method: str
+    target: str
+
+
+class EchoEverything(ntapi.Service[Everything]):
+    command = "echo"
+
+
+class Slow(ntapi.Service[None]):
+    command = "slow"
+
+    def parameters(self) -> ntapi.Args:
+        return ntapi.url("seconds", 30)
+
+
+LONDON = City(2643743, "London", 8.2, datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc), None)
+
+
+def test_a_call_returns_what_the_service_declares(weather: ntapi.Client) -> None:
+    assert weather.call(FindCities("London", 1)) == [LONDON]
+    assert len(weather.call(FindCities("London"), ntapi.url("cnt", 3))) == 3
+
+
+def test_a_typed_dict(fault: ntapi.Client) -> None:
+    assert fault.call(EchoEverything()) == {"method": "GET", "target": "/echo"}
+
+
+def test_errors_of_each_domain_come_in_one_type(
+    weather: ntapi.Client, fault: ntapi.Client, servers: dict[str, str]
+) -> None:
+    def error(client: ntapi.Client, *args: ntapi.Args, service: Any = None) -> ntapi.ApiError:
+        with pytest.raises(ntapi.ApiError) as caught:
+            client.call(service or FindCities("Nowhereville"), *args)
+        return caught.value
+
+    domains = ntapi.ErrorDomain
+    found = error(weather)
+    assert (found.domain, found.code, found.http_status) == (domains.SERVICE, "404", 200)
+    assert str(found) == "city not found"
+    assert found.response is not None
+    with ntapi.Client(servers["weather"]) as stranger:
+        assert error(stranger).code == "401"
+    with ntapi.Client("http://127.0.0.1:1") as nobody:
+        assert error(nobody).domain is domains.NETWORK
+    assert error(weather, ntapi.header("a b", "c")).domain is domains.REQUEST
+    wrong = error(fault, ntapi.url("token", "secret"), service=EchoAsList())
+    assert (wrong.domain, wrong.code) == (domains.JSON, codes.UNEXPECTED_JSON)
+    assert wrong.http_status == 200
+    assert wrong.response is not None
+    assert str(wrong) == f"the JSON of {servers['fault']}/echo: array expected, object found"
+    assert error(fault, ntapi.option("raw_data"), service=EchoAsList()).message.endswith("no JSON")
+
+
+class EchoAsList(ntapi.Service[list[str]]):
+    command = "echo"
+
+
+def test_a_client_with_hooks_goes_the_long_way(servers: dict[str, str]) -> None:
+    seen: list[Optional[str]] = []
+
+    class Hooked(ntapi.Client):
+        def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+            return ntapi.ApiError("client's")
+
+        def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+            seen.append(response.error and response.error.code)
+
+    class Own(ntapi.Service[None]):
+        command = "echo"
+        code: Optional[str] = None
+
+        def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+            return None if self.code is None else ntapi.ApiError(self.code)
+
+    service = Own()
+    with Hooked(servers["fault"]) as client:
+        for code in ("own", None):
+            service.code = code
+            with pytest.raises(ntapi.ApiError) as caught:
+                client.call(service)
+            assert caught.value.code == (code or "client's")
+    assert seen == ["own", "client's"]
+
+
+def test_the_request_is_configured(fault: ntapi.Client, servers: dict[str, str]) -> None:
+    assert fault.call(Method(response_path="method", method="DELETE")) == "DELETE"
+    assert fault.call(Method(response_path="method")) == "GET"
+
+    class Signed(ntapi.Service[dict[str, str]]):
+        command = "echo"
+        response_path = "header"
+
+        def configure(self, request: ntapi.HTTPRequest) -> None:
+            request.set_header("X-Mine", f"{request.method} {request.header('X-Mine')}")
+
+    class Hooked(ntapi.Client):
+        def build_request(self, request: ntapi.HTTPRequest) -> None:
+            request.set_header("X-Mine", f"{request.header('X-Mine')}, hooked")
+
+    assert fault.call(Signed())["x-mine"] == "GET None"
+    assert "x-mine" not in fault.send("echo").json["header"]
+    with Hooked(servers["fault"]) as client:
+        assert client.call(Signed())["x-mine"] == "GET None, hooked"
+        assert client.send("echo").json["header"]["x-mine"] == "None, hooked"
+
+    async def awaited() -> str:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            return (await client.call(Signed()))["x-mine"]
+
+    assert asyncio.run(awaited()) == "GET None"
+
+    class Broken(Signed):
+        def configure(self, request: ntapi.HTTPRequest) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fault.call(Broken())
+    assert fault.call(Signed())["x-mine"] == "GET None"
+
+
+def test_the_response_object_is_made_by_the_service(weather: ntapi.Client) -> None:
+    class Size(ntapi.Service[int]):
+        command = "download"
+        least = 0
+
+        def parameters(self) -> ntapi.Args:
+            return [ntapi.url("size", 1000), ntapi.option("raw_data")]
+
+        def make_response(self, response: ntapi.Response) -> int:
+            if len(response.data) < self.least:
+                raise ArithmeticError("too small")
+            return len(response.data)
+
+    service = Size()
+    assert weather.call(service) == 1000
+    service.least = 1001
+    with pytest.raises(ntapi.ApiError, match="Size can make nothing of the response") as caught:
+        weather.call(service)
+    assert caught.value.code is codes.GENERIC
+    assert isinstance(caught.value.__cause__, ArithmeticError)
+
+
+def test_a_handler_gets_what_the_call_came_to(weather: ntapi.Client) -> None:
+    results: list[tuple[ntapi.CallResult[list[City]], str]] = []
+
+    def handler(result: ntapi.CallResult[list[City]]) -> None:
+        results.append((result, threading.current_thread().name))
+
+    args = ntapi.response_thread(ntapi.BACKGROUND)
+    assert weather.begin_call(FindCities("London", 1), handler, args).wait(PATIENCE)
+    result, thread = results[0]
+    assert result.get() == [LONDON]
+    assert (result.error, result.response.status, thread) == (None, 200, "ntapi-background")
+    request = weather.begin_call(Slow(), lambda result: results.append((result, "")), args)
+    request.cancel()
+    assert request.wait(PATIENCE)
+    assert results[1][0].error is not None
+    assert results[1][0].error.code is codes.CANCELLED
+    with pytest.raises(ntapi.ApiError):
+        results[1][0].get()
+
+
+def test_awaited(servers: dict[str, str]) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["weather"], args=ntapi.url("appid", "x")) as client:
+            assert await client.call(FindCities("London", 1)) == [LONDON]
+            with pytest.raises(ntapi.ApiError, match="city not found"):
+                await client.call(FindCities("Nowhereville"))
+            task = asyncio.ensure_future(client.call(Slow()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            got = asyncio.get_running_loop().create_future()
+            client.begin_call(FindCities("London", 1), lambda result: got.set_result(result))
+            assert (await got).get() == [LONDON]
+
+    asyncio.run(main())
+
+
+def test_no_answer_is_wanted(weather: ntapi.Client) -> None:
+    class Download(ntapi.Service[None]):
+        command = "download"
+
+        def parameters(self) -> ntapi.Args:
+            return [ntapi.url("size", 5), ntapi.option("raw_data")]
+
+    weather.call(Download())
+
+
+@dataclass
+class Page(Generic[T]):
+    header: T
+    method: str
+
+
+class OfPages(ntapi.Service[Page[T]]):
+    command = "echo"
+
+
+class HeaderPages(OfPages[dict[str, str]]):
+    pass
+
+
+def test_generic_services(fault: ntapi.Client) -> None:
+    page = fault.call(HeaderPages(), ntapi.header("X-Mine", "yes"))
+    assert isinstance(page, Page)
+    assert (page.method, page.header["x-mine"]) == ("GET", "yes")
+    wrong = ntapi.header("X-Mine", "yes"), ntapi.method("HEAD")
+    with pytest.raises(ntapi.ApiError, match="has no JSON"):
+        fault.call(HeaderPages(), *wrong)
+    # What nobody has said is anything.
+    assert fault.call(OfPages()).header["host"]
+
+
+def test_mistakes_are_found_before_anything_is_sent() -> None:
+    class Untold(ntapi.Service):  # type: ignore[type-arg]
+        pass
+
+    class Impossible(ntapi.Service[complex]):
+        pass
+
+    with ntapi.Client("http://127.0.0.1:1") as client:
+        with pytest.raises(TypeError, match="Untold has to say what it answers"):
+            client.call(Untold())
+        with pytest.raises(TypeError, match="complex cannot be made of JSON"):
+            client.call(Impossible())
+        with pytest.raises(TypeError, match="a Service is expected"):
+            client.call("echo")  # type: ignore[arg-type]

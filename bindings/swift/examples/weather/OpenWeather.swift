@@ -1,0 +1,82 @@
+import NTApi
+
+/// A city and the weather there.
+struct City: Decodable, Sendable {
+    enum CodingKeys: String, CodingKey {
+        case id, name
+        case country = "sys.country"
+        case temperature = "main.temp"
+        case sky = "weather[0].description"
+        case observed = "dt"
+    }
+
+    let id: Int
+    let name: String
+    let country: String
+    let temperature: Double
+    let sky: String
+    let observed: APIDate
+}
+
+/// What the services of OpenWeather have in common.
+protocol WeatherService: APIService {}
+
+extension WeatherService {
+    var responsePath: String { "list" }
+    var decoding: DecodingOptions { DecodingOptions(keys: .paths, dates: [.seconds]) }
+}
+
+/// Cities by a part of their name.
+struct FindCities: WeatherService {
+    typealias Response = [City]
+
+    let name: String
+    var count: Int?
+
+    var command: String { "data/2.5/find" }
+    var parameters: [APIArg] { [.url("q", name), .url("cnt", count)] }
+}
+
+/// The weather of cities now, by their codes.
+struct CurrentWeather: WeatherService {
+    typealias Response = [City]
+
+    let codes: [Int]
+
+    var command: String { "data/2.5/group" }
+    var parameters: [APIArg] { [.url("id", codes.map(String.init).joined(separator: ","))] }
+}
+
+/// A client of OpenWeather. Its defaults are `appid`, the key of the API, and `unit`: metric, imperial or standard.
+final class OpenWeather: APIClient, @unchecked Sendable {
+    static let success = ErrorCode("200")
+    static let notFound = ErrorCode("404")
+    static let internalError = ErrorCode("500")
+
+    func findCities(_ name: String, count: Int? = nil) async throws(APIError) -> [City] {
+        try await standard(FindCities(name: name, count: count))
+    }
+
+    func currentWeather(_ codes: [Int]) async throws(APIError) -> [City] {
+        try await standard(CurrentWeather(codes: codes))
+    }
+
+    /// The direct request: what is common to every call.
+    private func direct<Service: APIService>(
+        _ service: Service, _ args: [APIArg]
+    ) async throws(APIError) -> Service.Response {
+        try await call(service, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
+    }
+
+    /// The standard request, on top of the direct one: adds the parameters of the session, which are defaults.
+    private func standard<Service: APIService>(_ service: Service) async throws(APIError) -> Service.Response {
+        try await direct(service, [.urlDefault("appid"), .urlDefault("units", "unit")])
+    }
+
+    /// The service says HTTP 200 and then `{"cod":"404","message":"…"}`: that is an error with the code "404".
+    override func mapServiceError(_ response: APIResponse) -> APIError? {
+        guard let cod = response.json?["cod"] else { return nil }
+        let code = ErrorCode(cod.string ?? cod.text)
+        return code == Self.success ? nil : APIError(code: code, message: response.json?["message"]?.string)
+    }
+}
