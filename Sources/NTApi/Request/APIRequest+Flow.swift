@@ -25,6 +25,17 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest) -> Bool {
+        guard let use = http.settings.context?.cache else { return send(http) }
+        return begin(http, use)
+    }
+
+    /// Over the network.
+    ///
+    /// - Parameters:
+    ///   - http: what a redirect would lead away from.
+    ///   - conditional: what is sent in its place, to ask whether a stored response still holds.
+    /// - Returns: false when the request was cancelled meanwhile.
+    func send(_ http: HTTPRequest, conditional: HTTPRequest? = nil) -> Bool {
         let clientKinds = client.decisionKinds
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -35,7 +46,7 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: http, priority: shared.priority, deadline: shared.journey.deadline,
+                request: conditional ?? http, priority: shared.priority, deadline: shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)
@@ -94,9 +105,10 @@ extension APIRequest: ExchangeObserver {
         else { return false }
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
-                shared.stream == nil,
+                shared.stream == nil, shared.caching?.isUnconcerned(by: result) != false,
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
+            shared.caching = nil
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -113,11 +125,18 @@ extension APIRequest: ExchangeObserver {
 
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        shared.withLock { shared in
+        let caching = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
+            return shared.caching.take()
         }
+        if let caching { return settle(caching, result, deliveries) }
+        proceed(result, deliveries)
+    }
+
+    /// What the cache has to do with the answer is done.
+    func proceed(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
     }
 
@@ -170,7 +189,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download, .credential, .trust: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust, .store: self.follow(next, head, deliveries)
             }
         }
     }
@@ -197,8 +216,10 @@ extension APIRequest: ExchangeObserver {
         if metrics.bytesSent > 0 {
             report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
         }
-        if metrics.bytesReceived > 0 {
-            let progress = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+        // What came from the cache came over no wire, and yet is there.
+        let received = metrics.source == .cache ? metrics.bytesDecoded : metrics.bytesReceived
+        if received > 0 {
+            let progress = TransferProgress(bytes: received, total: received)
             report(.download, progress, decoded: metrics.bytesDecoded)
         }
     }
@@ -271,7 +292,7 @@ extension APIRequest: ExchangeObserver {
         runtime.workers.run { self.deliver(body) }
     }
 
-    private func deliver(_ body: (DeliveryBatch) -> Void) {
+    func deliver(_ body: (DeliveryBatch) -> Void) {
         let deliveries = DeliveryBatch()
         body(deliveries)
         deliveries.flush(to: runtime.workers)

@@ -109,6 +109,8 @@ public final class APIRequest: Sendable {
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
+        /// What the exchange that runs has to do with the client's cache.
+        var caching: CacheExchange?
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
     }

@@ -11,6 +11,8 @@ public final class RequestDecision: Sendable {
         case response
         /// Who asks, for a server or a proxy that wants to know, or whether a certificate is trusted: see `challenge`.
         case challenge
+        /// Whether a response is stored in the cache, and where: see `proposedStorage`.
+        case cache
     }
 
     /// The kinds of decisions that a client, or a request, wants to be asked for.
@@ -22,13 +24,15 @@ public final class RequestDecision: Sendable {
         public static let redirect = Kinds(rawValue: 1)
         public static let response = Kinds(rawValue: 2)
         public static let challenge = Kinds(rawValue: 4)
-        public static let all: Kinds = [.redirect, .response, .challenge]
+        public static let cache = Kinds(rawValue: 8)
+        public static let all: Kinds = [.redirect, .response, .challenge, .cache]
 
         public init(_ kind: Kind) {
             switch kind {
             case .redirect: self = .redirect
             case .response: self = .response
             case .challenge: self = .challenge
+            case .cache: self = .cache
             }
         }
     }
@@ -41,6 +45,7 @@ public final class RequestDecision: Sendable {
         case download(path: String)
         case credential(UserCredential, forSession: Bool)
         case trust(forSession: Bool)
+        case store(CacheStorage)
     }
 
     typealias Continuation = @Sendable (Answer) -> Void
@@ -55,11 +60,13 @@ public final class RequestDecision: Sendable {
     public let headers: HTTPHeaders
     /// Of a redirect: the request that would follow it, with what must not leave its origin taken out.
     public let redirectedRequest: HTTPRequest?
+    /// Of the cache's: where the response is stored unless another answer says so.
+    public let proposedStorage: CacheStorage
     private let continuation: Lock<Continuation?>
 
     init(
         _ kind: Kind, of request: APIRequest, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil,
+        challenge: AuthenticationChallenge? = nil, proposedStorage: CacheStorage = .none,
         _ continuation: @escaping Continuation
     ) {
         self.kind = kind
@@ -68,6 +75,7 @@ public final class RequestDecision: Sendable {
         status = head?.status ?? 0
         headers = head?.headers ?? HTTPHeaders()
         self.redirectedRequest = redirectedRequest
+        self.proposedStorage = proposedStorage
         self.continuation = Lock(continuation)
     }
 
@@ -79,7 +87,7 @@ public final class RequestDecision: Sendable {
     // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
 
     /// What happens to a request that nobody asks about: the redirect is followed, the response is received, who asks is
-    /// not told, and a certificate that cannot be verified is not trusted.
+    /// not told, a certificate that cannot be verified is not trusted, and a response is stored as it is proposed.
     @discardableResult public func proceed() -> Bool { answer(.proceed) }
 
     /// The request ends with the error `request cancelled`.
@@ -90,8 +98,18 @@ public final class RequestDecision: Sendable {
         return true
     }
 
-    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error.
-    @discardableResult public func refuse() -> Bool { kind == .redirect && answer(.refuse) }
+    /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error. Of the
+    /// cache's: the response is not stored.
+    @discardableResult public func refuse() -> Bool {
+        switch kind {
+        case .redirect: answer(.refuse)
+        case .cache: answer(.store(.none))
+        case .response, .challenge: false
+        }
+    }
+
+    /// Of the cache's: the response is stored in memory, and never written to disk.
+    @discardableResult public func storeInMemory() -> Bool { kind == .cache && answer(.store(.memory)) }
 
     /// Of a redirect: another request follows than the one that the server points to.
     ///
@@ -153,12 +171,13 @@ extension APIRequest {
     /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
     func ask(
         _ kind: RequestDecision.Kind, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil,
+        challenge: AuthenticationChallenge? = nil, proposedStorage: CacheStorage = .none,
         _ deliveries: DeliveryBatch,
         then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
     ) {
         let decision = RequestDecision(
-            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge
+            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge,
+            proposedStorage: proposedStorage
         ) { answer in
             self.onWorker { continuation(answer, $0) }
         }

@@ -78,7 +78,10 @@ public struct ResponseMetrics: Sendable {
     /// 1.0, 1.1, 2 or 3; 0 when there was no answer.
     public internal(set) var httpVersion = 0.0
     public internal(set) var connectionReused = false
-    public internal(set) var fromCache = false
+    /// Where the response came from.
+    public internal(set) var source = ResponseSource.network
+    /// Whether the body came from the cache.
+    public var fromCache: Bool { source != .network }
 
     fileprivate mutating func add(_ exchange: ExchangeMetrics) {
         nameLookup = exchange.nameLookup
@@ -90,5 +93,6 @@ public struct ResponseMetrics: Sendable {
         bytesReceived = exchange.bytesReceived
         bytesDecoded = exchange.bytesDecoded
         connectionReused = exchange.connectionReused
+        source = exchange.source
     }
 }

@@ -13,7 +13,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self.isSecret = isSecret || Secrets.isSecretHeader(name)
         }
 
-        fileprivate func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
+        func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
     /// What a server sent, as long as nothing is changed; `fields` is empty then.

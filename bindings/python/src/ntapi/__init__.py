@@ -26,6 +26,8 @@ from ._enums import (
     LogFlags,
     RequestState,
     SessionKind,
+    Source,
+    Storage,
     Thread,
 )
 from ._errors import ApiError
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, PlaceLike
     from ._async import AsyncClient
+    from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._metrics import Metrics
@@ -97,6 +100,7 @@ __all__ = [
     "AsyncClient",
     "AsyncStream",
     "Authenticator",
+    "Cache",
     "CachePolicy",
     "Challenge",
     "ChallengeKind",
@@ -121,6 +125,8 @@ __all__ = [
     "ServerSentEvent",
     "SessionConfiguration",
     "SessionKind",
+    "Source",
+    "Storage",
     "Stream",
     "Thread",
     "Token",
@@ -173,6 +179,7 @@ def library_version() -> str:
 
 # Imported when they are asked for: what they need takes longer to import than the rest.
 _LATER = {
+    "Cache": "_cache",
     "Cookie": "_cookies",
     "Cookies": "_cookies",
     "Args": "_aliases",

@@ -13,6 +13,7 @@ __all__ = [
     "INVALID_JSON",
     "INVALID_REQUEST",
     "NETWORK",
+    "NOT_CACHED",
     "NO_INTERNET",
     "RESPONSE_TOO_LARGE",
     "TIMEOUT",
@@ -62,6 +63,7 @@ TLS = ErrorCode("TLS")
 INVALID_JSON = ErrorCode("invalid JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
 AUTHENTICATION = ErrorCode("authentication failed")
+NOT_CACHED = ErrorCode("not cached")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
 DETACHED = ErrorCode("detached")
