@@ -37,7 +37,8 @@ public func ntapi_client_create_with_configuration(
         return nil
     }
     return Handles.make(
-        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings, $0.cache) })))
+        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings, $0.cache) }))
+    )
 }
 
 @_cdecl("ntapi_client_free") @implementation

@@ -3,8 +3,9 @@ extension APIRequest {
     /// As `send`, unless what is stored is the answer.
     func begin(_ http: HTTPRequest, _ use: CacheUse) -> Bool {
         let asked = CacheRequest(http)
-        let clientKinds = client.decisionKinds
-        let (isElsewhere, waits) = shared.withLock { (routesBody($0, clientKinds), $0.transport != nil) }
+        let (isElsewhere, waits) = shared.withLock { shared in
+            (shared.handlers.wantsData || shared.download != nil, shared.transport != nil)
+        }
         let isUsual = asked.role == .usual && !isElsewhere
         guard isUsual || asked.mayLoad else { return answer(http, notCached) }
         guard asked.role != .none, let parts = try? URLParts(http.url) else { return send(http, nil) }
@@ -56,8 +57,36 @@ extension APIRequest {
             return shared.machine.isCancelled
         }
         guard !isCancelled else { return false }
-        deliver { self.exchangeDidEnd(result, $0) }
+        if asksForResponse(result) {
+            onWorker { self.askForResponse(result, http, $0) }
+        } else {
+            deliver { self.exchangeDidEnd(result, $0) }
+        }
         return true
+    }
+
+    private func asksForResponse(_ result: ExchangeResult) -> Bool {
+        result.error == nil && result.head.map { $0.status < 300 } ?? false && asks(for: .response)
+    }
+
+    /// The head is there, as with any other response, and so is the body, which nobody has seen.
+    private func askForResponse(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) {
+        leaveTransport()
+        ask(.response, result.head, deliveries) { answer, deliveries in
+            self.decisionIsOver()
+            guard case .download(let path) = answer else { return self.proceed(result, deliveries) }
+            // A file is written as it comes over the network.
+            do throws(APIError) {
+                let target = DownloadTarget(destination: try DownloadFile.check(path))
+                self.shared.withLock { shared in
+                    shared.download = Download(target)
+                    shared.isDecided = true
+                }
+                if !self.send(http, nil) { self.finishCancelled(deliveries) }
+            } catch {
+                self.fail(result, error, deliveries)
+            }
+        }
     }
 
     /// There is nothing in the cache, and the server may not be asked (RFC 9111, 5.2.1.7).
@@ -89,6 +118,7 @@ extension APIRequest {
         case .confirm(let response):
             cache.update(response, key)
             result.take(response, caching.request, .validatedCache, now: cache.now)
+            if asksForResponse(result) { return askForResponse(result, caching.request.http, deliveries) }
         case .standIn(let response): result.take(response, caching.request, .cache, now: cache.now)
         case .loadAgain:
             cache.remove(key)

@@ -83,7 +83,8 @@ extension CacheRequest {
         let lines = http.headers.all(name)
         guard lines.isEmpty else {
             // The bytes count, but for white space.
-            return .known(SHA256.hex(lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")))
+            return .known(
+                SHA256.hex(lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")))
         }
         switch name {
         case "accept-encoding": return .known(http.settings.decompresses ? "all" : nil)

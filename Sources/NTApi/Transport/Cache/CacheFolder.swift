@@ -57,7 +57,8 @@ struct CacheFolder: Sendable {
     ) throws(SystemError) -> (file: CachedResponse.BodyFile, written: Int64) {
         var file = CachedResponse.BodyFile(
             name: CacheFileName.newBody(of: digest), length: Int64(body.count), checksum: Self.checksum(body.buffer))
-        if let same = known.compactMap(\.file).first(where: { $0.length == file.length && $0.checksum == file.checksum }) {
+        if let same = known.compactMap(\.file).first(where: { $0.length == file.length && $0.checksum == file.checksum }
+        ) {
             file.name = same.name
             return (file, 0)
         }

@@ -94,7 +94,9 @@ enum CacheFileName {
     /// Whether a name may be one of the cache's: what it did not make it leaves alone.
     static func isOurs(_ name: String) -> Bool {
         (name.hasSuffix(recordEnding) || name.hasSuffix(bodyEnding) || name.hasSuffix(temporaryEnding))
-            && name.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-") }
+            && name.utf8.allSatisfy {
+                $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+            }
     }
 
     /// The digest that the name of a record or body begins with.

@@ -36,7 +36,9 @@ struct CacheTidying: Sendable {
 
     private mutating func drop(_ group: Group) {
         // The record first: what it tells of must be there.
-        gone += group.names.sorted { $0.hasSuffix(CacheFileName.recordEnding) && !$1.hasSuffix(CacheFileName.recordEnding) }
+        gone += group.names.sorted {
+            $0.hasSuffix(CacheFileName.recordEnding) && !$1.hasSuffix(CacheFileName.recordEnding)
+        }
         usage -= group.size
     }
 

@@ -214,7 +214,9 @@ final class DiskCache: Sendable {
         busy.withLock { $0[ObjectIdentifier(cache)] = cache }
     }
 
-    private static func forget(_ cache: DiskCache) { busy.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(cache)) } }
+    private static func forget(_ cache: DiskCache) {
+        busy.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(cache)) }
+    }
 
     static func saveAll() {
         for cache in busy.withLock({ Array($0.values) }) { cache.save() }
