@@ -139,7 +139,7 @@ extension APIRequest {
             self.decisionIsOver()
             var storage = proposed
             if case .store(let other) = answer { storage = other }
-            caching.use.cache.store(response, caching.key, storage)
+            if !self.isCancelled { caching.use.cache.store(response, caching.key, storage) }
             self.proceed(result, deliveries)
         }
     }

@@ -56,7 +56,7 @@ final class DiskCache: Sendable {
         let digest = key.digest
         let (waiting, isOver) = state.withLock { $0.waiting(key) }
         // What waits to be written has its body with it.
-        if let found = select(waiting) { return found }
+        if !waiting.isEmpty, let found = select(waiting) { return found }
         guard !isOver, let record = folder.record(digest), var found = select(record.variants),
             let file = found.file
         else { return nil }
@@ -77,7 +77,10 @@ final class DiskCache: Sendable {
 
     func put(_ response: CachedResponse, _ key: CacheKey) {
         guard response.size <= Int(clamping: capacity) / MemoryCache.largestPart else { return }
-        change(key) { $0.variants.append(response) }
+        change(key) { change in
+            change.variants.removeAll { response.replaces($0) }
+            change.variants.append(response)
+        }
     }
 
     func remove(_ key: CacheKey) { change(key) { $0 = Change(removes: true) } }
