@@ -332,7 +332,7 @@ typedef enum ntapi_handler {
     NTAPI_HANDLER_DOWNLOAD_PROGRESS = 4,
     NTAPI_HANDLER_DATA = 8,      /* runs where the response handler does, unless said */
     NTAPI_HANDLER_DECISION = 16, /* runs where the response handler does, unless said */
-    NTAPI_HANDLER_ALL = 31
+    NTAPI_HANDLER_ALL = 31       /* for ntapi_request_set_events only if pieces are freed and decisions answered */
 } ntapi_handler;
 
 /** What a response holds beside its data; combined with |. */
@@ -2103,7 +2103,9 @@ ntapi_status ntapi_request_set_decision_kinds(ntapi_request *request, int kinds)
 /** Makes a request created suspended deliver events to be taken with ntapi_mailbox_take instead of callbacks.
  *  Its args must name a mailbox for those handlers (ntapi_args_mailbox, or a thread whose mailbox is taken from).
  *  @param request the request.
- *  @param handlers which of them, with |.
+ *  @param handlers which of them, with |. NTAPI_HANDLER_DATA keeps the body out of the response, and
+ *  NTAPI_HANDLER_DECISION lets the request wait for answers (see ntapi_request_set_decision_kinds): ask for what you
+ * take.
  *  @param user_data given back in each event.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
  *  @threads any; from callbacks: yes.

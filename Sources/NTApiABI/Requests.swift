@@ -86,8 +86,7 @@ public func ntapi_request_set_handler(
     _ request: OpaquePointer!, _ handler: ntapi_response_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setHandler(responseHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setHandler(responseHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_upload_progress") @implementation
@@ -95,8 +94,7 @@ public func ntapi_request_set_upload_progress(
     _ request: OpaquePointer!, _ handler: ntapi_progress_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setUploadProgress(progressHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setUploadProgress(progressHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_download_progress") @implementation
@@ -104,8 +102,7 @@ public func ntapi_request_set_download_progress(
     _ request: OpaquePointer!, _ handler: ntapi_progress_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setDownloadProgress(progressHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setDownloadProgress(progressHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_data_handler") @implementation
@@ -113,8 +110,7 @@ public func ntapi_request_set_data_handler(
     _ request: OpaquePointer!, _ handler: ntapi_data_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setDataHandler(dataHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setDataHandler(dataHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_decision_handler") @implementation
@@ -176,6 +172,15 @@ public func ntapi_request_response(_ request: OpaquePointer!) -> OpaquePointer! 
 func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
     guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return body(box.request) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+}
+
+/// Gives a request a function of C. Its user data is freed when the request needs it no more, or will not have it.
+func with(
+    _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?, _ destroy: ntapi_destroy_fn?,
+    _ set: (APIRequest, UserData) -> Bool
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return with(request) { set($0, userData) }
 }
 
 // Without a function the user data is kept until the request is done all the same: so the header says.

@@ -110,8 +110,7 @@ public func ntapi_request_set_json_lines_handler(
     _ request: OpaquePointer!, _ handler: ntapi_json_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setJSONLinesHandler(linesHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setJSONLinesHandler(linesHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_server_event_handler") @implementation
@@ -119,8 +118,7 @@ public func ntapi_request_set_server_event_handler(
     _ request: OpaquePointer!, _ handler: ntapi_server_event_fn!, _ user_data: UnsafeMutableRawPointer!,
     _ destroy: ntapi_destroy_fn!
 ) -> ntapi_status {
-    let userData = UserData(user_data, destroy)
-    return with(request) { $0.setServerEventHandler(eventHandler(handler, userData)) }
+    with(request, user_data, destroy) { $0.setServerEventHandler(eventHandler(handler, $1)) }
 }
 
 @_cdecl("ntapi_request_set_data_format") @implementation

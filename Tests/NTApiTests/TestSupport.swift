@@ -1,3 +1,5 @@
+import Testing
+
 @testable import NTApi
 
 #if canImport(Glibc)
@@ -8,11 +10,18 @@
 
 /// Runs code that may block on a thread of its own: those that tests run on belong to Swift Concurrency, and are few.
 @discardableResult func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-        guard Thread.start(name: "test", { continuation.resume(returning: body()) }) else {
-            preconditionFailure("no thread to be had")
+    // Handed over by a lock: ThreadSanitizer does not see how the runtime orders what comes before a resumption.
+    let lock = Lock(())
+    let result = await withCheckedContinuation { continuation in
+        let hasStarted = Thread.start(name: "test") {
+            let result = body()
+            lock.withLock { _ in }
+            continuation.resume(returning: result)
         }
+        guard hasStarted else { preconditionFailure("no thread to be had") }
     }
+    lock.withLock { _ in }
+    return result
 }
 
 /// A list that many threads append to, and that a test can wait for.
@@ -33,6 +42,13 @@ final class Log<Element: Sendable>: Sendable {
             let deadline = MonotonicTime.now().advanced(bySeconds: 30)
             return self.elements.wait(until: deadline) { $0.count >= count ? $0 : nil } ?? self.all
         }
+    }
+
+    /// Waits for one of them; one that does not come within 30 s ends the test.
+    func element(_ index: Int) async throws -> Element {
+        let elements = await first(index + 1)
+        try #require(elements.count > index)
+        return elements[index]
     }
 }
 

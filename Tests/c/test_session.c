@@ -319,21 +319,28 @@ static void cookie_settings(void **state) {
     assert_ptr_equal(code_with(configuration, "fault", "ok"), NTAPI_CODE_INVALID_REQUEST);
 }
 
-/** A process of its own with that folder as its user's, in which a session is asked for its cookies. */
+/** In a process of its own: sets a cookie, unless it is empty, and says whether the server is sent what is expected. */
+static int child(ntapi_session_kind kind, const char *set, const char *expected) {
+    char text[128];
+    ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
+    ntapi_client *client = session_of("fault", configuration);
+    if (*set != '\0')
+        set_by_server(client, set);
+    int result = strcmp(cookies_sent(client, text), expected);
+    ntapi_configuration_free(configuration);
+    ntapi_client_free(client);
+    return result == 0 ? 0 : 1;
+}
+
+/** Runs a child with that folder as its user's. */
 static void in_a_process(const char *folder, ntapi_session_kind kind, const char *set, const char *expected) {
     pid_t child = fork();
     if (child == 0) {
-        char text[128];
         setenv("HOME", folder, 1);
         setenv("XDG_DATA_HOME", folder, 1);
-        ntapi_configuration *configuration = ntapi_configuration_create(kind, NULL);
-        ntapi_client *client = session_of("fault", configuration);
-        if (set != NULL)
-            set_by_server(client, set);
-        int result = strcmp(cookies_sent(client, text), expected);
-        ntapi_configuration_free(configuration);
-        ntapi_client_free(client);
-        exit(result == 0 ? 0 : 1);
+        const char *name = kind == NTAPI_SESSION_KIND_DEFAULT ? "default" : "ephemeral";
+        execl("/proc/self/exe", "test_session", name, set, expected, (char *)NULL);
+        _exit(98);
     }
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -349,15 +356,19 @@ static void cookies_outlive_the_process(void **state) {
     assert_int_equal(rmdir(folder), 0);
     assert_int_equal(mkdir(folder, 0700), 0);
     in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=1; Path=/; Max-Age=1000", "a=1");
-    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "a=1");
-    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, NULL, "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "", "a=1");
+    in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "", "(none)");
     in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=; Path=/; Max-Age=0", "(none)");
-    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, NULL, "(none)");
+    in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "", "(none)");
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 4) {
+        bool persists = strcmp(argv[1], "default") == 0;
+        return child(persists ? NTAPI_SESSION_KIND_DEFAULT : NTAPI_SESSION_KIND_EPHEMERAL, argv[2], argv[3]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds),
         cmocka_unit_test(is_copied_and_looked_up_before_the_class),

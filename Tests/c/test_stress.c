@@ -197,6 +197,9 @@ static void *take_events(void *unused) {
                     done();
                 } else {
                     check_progress(item);
+                    /* A piece lets more of the body come; a decision without an answer proceeds. */
+                    ntapi_data_free(events[i].data);
+                    ntapi_decision_free(events[i].decision);
                 }
             }
     }

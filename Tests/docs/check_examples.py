@@ -17,33 +17,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from examples import LANGUAGES, Example, MalformedError, examples
 from toolchains import CannotBuildError, Toolchains
+from weather_server import weather_server
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_URL = "http://127.0.0.1:8000"
 PATIENCE = 60
 """Seconds that one example may run."""
-
-
-@contextlib.contextmanager
-def weather_server() -> Iterator[str]:
-    """The base URL of NTAPI_TEST_WEATHER, or of a server that ends with this block."""
-    running = os.environ.get("NTAPI_TEST_WEATHER")
-    if running:
-        yield running
-        return
-    command = [sys.executable, str(ROOT / "Tests" / "servers" / "weather.py")]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
-        assert server.stdin and server.stdout
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.stdin.close()
 
 
 def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: str) -> str:

@@ -10,7 +10,6 @@ The server is the one of NTAPI_TEST_SERVERS, or one started here, which ends whe
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import pty
 import re
@@ -21,9 +20,9 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+
+from weather_server import weather_server
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -223,23 +222,6 @@ class Checks:
         done = self.run("get", self.download(rate=0), str(self.file))
         assert done.returncode == 0, done
         self.check_file(self.download(rate=0))
-
-
-@contextmanager
-def weather_server() -> Iterator[str]:
-    """The base URL of the server."""
-    table = json.loads(os.environ.get("NTAPI_TEST_SERVERS", "{}"))
-    if "weather" in table:
-        yield table["weather"]
-        return
-    command = [sys.executable, str(ROOT / "Tests" / "servers" / "weather.py")]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
-        assert server.stdin and server.stdout
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.stdin.close()
 
 
 CHECKS = [

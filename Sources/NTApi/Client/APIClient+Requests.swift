@@ -11,11 +11,11 @@ extension APIClient {
     func request(_ command: String, defaultArgs: [APIArg], args: [APIArg]) -> APIRequest {
         var all = Self.joined(defaultArgs, Self.joined(self.args, args))
         buildArgs(command, &all)
-        var (identifier, isClosed) = countRequest()
+        var identifier = countRequest()
         let built: Result<BuiltRequest, APIError>
         var transfer: BackgroundTransfer?
         do throws(APIError) {
-            guard !isClosed else { throw .invalidRequest("the client is closed: make another one") }
+            guard mayBegin else { throw .invalidRequest("the client is closed: make another one") }
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
@@ -99,51 +99,6 @@ extension APIClient {
         try await response(
             command, args: args, uploadProgress: uploadProgress, downloadProgress: downloadProgress
         ).get()
-    }
-
-    /// Cancels every request of the client; new ones may be begun.
-    public func cancelAll() { Runtime.current.requests.cancelAll { $0.client === self } }
-
-    /// Cancels what runs and refuses new requests. Does not wait: see `drain`.
-    ///
-    /// What a background session has not finished is kept, for whoever opens it next: the handlers get the error `detached`.
-    /// The session can be opened again when those have returned. To give up a transfer, cancel it before.
-    public func close() {
-        markClosed()
-        background?.detach()
-        cancelAll()
-        authenticatorIfAny?.clientIsClosed()
-        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
-    }
-
-    /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
-    ///
-    /// - Parameter timeout: seconds; nil is for ever.
-    /// - Returns: how many are left.
-    @discardableResult public func drain(timeout: Double? = nil) -> Int {
-        defer {
-            cookies?.save()
-            cache?.save()
-        }
-        return Self.drain(timeout: timeout) { $0.client === self }
-    }
-
-    /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
-    ///
-    /// - Parameter timeout: seconds; nil is for ever.
-    /// - Returns: how many are left.
-    @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
-        defer {
-            CookieStorage.saveAll()
-            DiskCache.saveAll()
-        }
-        return drain(timeout: timeout) { _ in true }
-    }
-
-    private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {
-        let runtime = Runtime.current
-        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, where: matches) }
     }
 
     private func build(_ command: String, _ args: [APIArg]) throws(APIError) -> BuiltRequest {

@@ -14,7 +14,6 @@ open class APIClient: @unchecked Sendable {
     private struct State {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
-        var isClosed = false
         var authenticator: Authenticator?
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
@@ -33,13 +32,17 @@ open class APIClient: @unchecked Sendable {
         package static let parseJSON = HookKinds(rawValue: 8)
         package static let mapServiceError = HookKinds(rawValue: 16)
         package static let writeLog = HookKinds(rawValue: 32)
-        static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError]
-        static let all: HookKinds = [.building, .requestStarted, .writeLog, .ofResponses]
+        package static let metricsCollected = HookKinds(rawValue: 64)
+        package static let sessionInvalidated = HookKinds(rawValue: 128)
+        static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError, .metricsCollected]
+        static let all: HookKinds = [.building, .requestStarted, .writeLog, .sessionInvalidated, .ofResponses]
     }
 
     private let ownHooks: Atomic<Int>
     private let hasAuthenticator = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
+    /// How far its end has come.
+    let life = Atomic<Life>(.open)
 
     /// All, of a subclass: it does not say which methods it overrides.
     package var hookKinds: HookKinds {
@@ -167,9 +170,6 @@ open class APIClient: @unchecked Sendable {
     /// The same, without a lock for those who have none.
     var authenticatorIfAny: Authenticator? { hasAuthenticator.load(ordering: .acquiring) ? authenticator : nil }
 
-    /// Whether `close` was called.
-    public var isClosed: Bool { state.withLock { $0.isClosed } }
-
     // MARK: Hooks
 
     /// Adjusts the args of a request before they are applied. On the thread that begins the request.
@@ -180,6 +180,10 @@ open class APIClient: @unchecked Sendable {
 
     /// A request starts. On the thread that begins or resumes it.
     open func requestStarted(_ request: APIRequest) {}
+
+    /// What a request took is known, exchange by exchange; ``requestCompleted(_:_:)`` follows. On a background worker; in
+    /// `perform` on its thread.
+    open func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {}
 
     /// A request has its response; its handler follows. On a background worker; in `perform` on its thread.
     open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {}
@@ -199,6 +203,9 @@ open class APIClient: @unchecked Sendable {
     /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
     open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
 
+    /// The client was closed or invalidated, and the last of its handlers has returned. Called once, on a background worker.
+    open func sessionInvalidated() {}
+
     /// Which decisions the client wants to be asked for; none unless set. A request waits for each answer.
     public var decisionKinds: RequestDecision.Kinds {
         get { RequestDecision.Kinds(rawValue: ownDecisions.load(ordering: .relaxed)) }
@@ -212,15 +219,13 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: For the other files of the client
 
-    /// One more request: its identifier, and whether it comes too late.
-    func countRequest() -> (identifier: UInt64, isClosed: Bool) {
+    /// One more request: its identifier.
+    func countRequest() -> UInt64 {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return (state.lastIdentifier, state.isClosed)
+            return state.lastIdentifier
         }
     }
-
-    func markClosed() { state.withLock { $0.isClosed = true } }
 
     /// The defaults that have a meaning, read again only when any default has changed.
     var settings: ResolvedSettings {

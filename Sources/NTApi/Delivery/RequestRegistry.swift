@@ -38,6 +38,20 @@ final class RequestRegistry: Sendable {
         }
     }
 
+    /// Does something, during which no request is added, unless the client has one in the list.
+    ///
+    /// - Returns: what it returns; false when there is one.
+    func ifNone(of client: APIClient, _ body: () -> Bool) -> Bool {
+        state.withLock { state in
+            var next = state.first
+            while let request = next {
+                if request.client === client { return false }
+                next = request.links.next
+            }
+            return body()
+        }
+    }
+
     func cancelAll(where matches: (APIRequest) -> Bool) {
         for request in all where matches(request) { request.cancel() }
     }

@@ -58,6 +58,7 @@ extension APIRequest {
         }
         guard !isCancelled else { return false }
         if asksForResponse(result) {
+            shared.withLock { $0.journey.end(result) }
             onWorker { self.askForResponse(result, http, $0) }
         } else {
             deliver { self.exchangeDidEnd(result, $0) }

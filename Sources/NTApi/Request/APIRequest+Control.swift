@@ -41,7 +41,7 @@ extension APIRequest {
         runtime.requests.insert(self)
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
         // Before the exchange begins, which might be over before it is cancelled.
-        if client.isClosed, case .success = built { cancel() }
+        if client.hasCancelled, case .success = built { cancel() }
         start()
         return true
     }

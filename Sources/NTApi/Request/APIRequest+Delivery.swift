@@ -105,6 +105,7 @@ extension APIRequest {
         }
         for waiter in waiters { waiter.wake() }
         runtime.requests.remove(self)
+        client.endIfIdle()
     }
 
     func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }

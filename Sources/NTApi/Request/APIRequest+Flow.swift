@@ -115,6 +115,7 @@ extension APIRequest: ExchangeObserver {
             shared.setCounts(result.metrics)
             var content = ResponseContent(journey: shared.journey, result: result)
             content.json = answer.json
+            content.lacksLastTransaction = true
             shared.content = ResponseContent.Box(content)
             return shared.machine.ended(successfully: true)
         }
@@ -129,6 +130,7 @@ extension APIRequest: ExchangeObserver {
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
+            shared.journey.end(result)
             return shared.caching.take()
         }
         if let caching { return settle(caching, result, deliveries) }
@@ -260,6 +262,9 @@ extension APIRequest: ExchangeObserver {
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)
+        if client.hookKinds.contains(.metricsCollected) {
+            Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
+        }
         if client.hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }

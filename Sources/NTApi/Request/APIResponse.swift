@@ -9,7 +9,7 @@ public struct APIResponse: Sendable {
         self.box = box
     }
 
-    private var content: ResponseContent { box.content }
+    var content: ResponseContent { box.content }
 
     /// What went wrong; nil when all is well.
     public var error: APIError? { content.error }

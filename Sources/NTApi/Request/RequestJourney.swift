@@ -8,18 +8,28 @@ struct RequestJourney: Sendable {
     var queued = 0.0
     /// With an authenticator of the client's.
     var credentials: RequestCredentials?
-    /// Rare and large: apart, so that a journey is small.
+    /// Large, and rarely there: apart, so that a journey is small.
     private var box: Box?
 
     private final class Box: Sendable {
-        let challenges: RequestChallenges
+        let challenges: RequestChallenges?
+        let transactions: [TransactionMetrics]
 
-        init(_ challenges: RequestChallenges) { self.challenges = challenges }
+        init(_ challenges: RequestChallenges?, _ transactions: [TransactionMetrics]) {
+            self.challenges = challenges
+            self.transactions = transactions
+        }
     }
 
     var challenges: RequestChallenges? {
         get { box?.challenges }
-        set { box = newValue.map(Box.init) }
+        set { box = Box(newValue, transactions) }
+    }
+
+    /// The exchanges that are over.
+    var transactions: [TransactionMetrics] {
+        get { box?.transactions ?? [] }
+        set { box = Box(challenges, newValue) }
     }
 
     /// What is sent now: the built request, or what a redirect made of it.

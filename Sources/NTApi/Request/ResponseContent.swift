@@ -16,6 +16,9 @@ struct ResponseContent: Sendable {
     var endTime: Double
     var elapsed: Double
     var metrics = ResponseMetrics()
+    /// The exchanges, save the last one where it is what the rest of this says.
+    var transactions: [TransactionMetrics]
+    var lacksLastTransaction = false
 
     /// Shares what stands and does not change any more.
     final class Box: Sendable {
@@ -46,53 +49,9 @@ struct ResponseContent: Sendable {
         elapsed = MonotonicTime.now().seconds(since: journey.started)
         endTime = startTime + elapsed
         url = journey.current?.url ?? ""
+        transactions = journey.transactions
         metrics.queued = journey.queued
         metrics.redirects = journey.redirects
         metrics.retries = journey.retries
-    }
-}
-
-/// What a request took. Times in seconds, of the last exchange; sizes in bytes, of bodies.
-public struct ResponseMetrics: Sendable {
-    /// Until the name was resolved.
-    public internal(set) var nameLookup = 0.0
-    /// Until the connection was there.
-    public internal(set) var connect = 0.0
-    /// Until the TLS handshake was done; 0 without TLS.
-    public internal(set) var tls = 0.0
-    /// Until the first byte of the response.
-    public internal(set) var firstByte = 0.0
-    /// The whole exchange, without the time it was queued.
-    public internal(set) var total = 0.0
-    /// Waiting for a free connection, over all exchanges.
-    public internal(set) var queued = 0.0
-    /// Redirects followed.
-    public internal(set) var redirects = 0
-    /// Attempts beyond the first.
-    public internal(set) var retries = 0
-    public internal(set) var bytesSent: Int64 = 0
-    /// As they came over the wire, before decompression.
-    public internal(set) var bytesReceived: Int64 = 0
-    /// After decompression.
-    public internal(set) var bytesDecoded: Int64 = 0
-    /// 1.0, 1.1, 2 or 3; 0 when there was no answer.
-    public internal(set) var httpVersion = 0.0
-    public internal(set) var connectionReused = false
-    /// Where the response came from.
-    public internal(set) var source = ResponseSource.network
-    /// Whether the body came from the cache.
-    public var fromCache: Bool { source != .network }
-
-    fileprivate mutating func add(_ exchange: ExchangeMetrics) {
-        nameLookup = exchange.nameLookup
-        connect = exchange.connect
-        tls = exchange.tls
-        firstByte = exchange.firstByte
-        total = exchange.total
-        bytesSent = exchange.bytesSent
-        bytesReceived = exchange.bytesReceived
-        bytesDecoded = exchange.bytesDecoded
-        connectionReused = exchange.connectionReused
-        source = exchange.source
     }
 }

@@ -49,15 +49,12 @@ public struct JSONLines: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: StreamSequenceSource
-        private var loop: StreamLoop?
+        private var loop: LazyStreamLoop
 
-        fileprivate init(source: StreamSequenceSource) { self.source = source }
+        fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }
 
         /// - Throws: what went wrong with the response.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError) -> JSON? {
-            let loop = loop ?? StreamLoop(source.begin())
-            self.loop = loop
             guard case .json(let value) = try await loop.next() else { return nil }
             return value
         }
@@ -73,17 +70,14 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator { Iterator(source: source) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        private let source: StreamSequenceSource
-        private var loop: StreamLoop?
+        private var loop: LazyStreamLoop
 
-        fileprivate init(source: StreamSequenceSource) { self.source = source }
+        fileprivate init(source: StreamSequenceSource) { loop = LazyStreamLoop(source) }
 
         /// - Throws: what went wrong with the last connection.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError)
             -> ServerSentEvent?
         {
-            let loop = loop ?? StreamLoop(source.begin())
-            self.loop = loop
             guard case .event(let event) = try await loop.next() else { return nil }
             return event
         }

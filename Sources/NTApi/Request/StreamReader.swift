@@ -73,7 +73,7 @@ final class StreamReader: Sendable {
 
     func next() async -> Next {
         if let next = nextAtOnce() { return next }
-        return await withUnsafeContinuation { continuation in
+        let next = await withUnsafeContinuation { continuation in
             let response = state.withLock { state in
                 if state.response == nil { state.waiter = continuation }
                 return state.response
@@ -84,6 +84,9 @@ final class StreamReader: Sendable {
                 waiter.resume(returning: next)
             }
         }
+        // As in `APIClient.response`: shows ThreadSanitizer the hand-over.
+        state.withLock { _ in }
+        return next
     }
 
     /// The next element of what has come; nil when it has to be waited for.

@@ -38,6 +38,20 @@ final class StreamReading: Sendable {
     }
 }
 
+/// A loop that begins its request when it first wants an element.
+struct LazyStreamLoop {
+    private let source: StreamSequenceSource
+    private var loop: StreamLoop?
+
+    init(_ source: StreamSequenceSource) { self.source = source }
+
+    mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws(APIError) -> BodyElement? {
+        let loop = loop ?? StreamLoop(source.begin())
+        self.loop = loop
+        return try await loop.next()
+    }
+}
+
 /// A loop over a stream. The request is cancelled when the loop is left, though the stream be kept.
 final class StreamLoop: Sendable {
     private let reading: StreamReading

@@ -1,18 +1,26 @@
 /// Which exchanges may be on the network and which wait: a queue for each server, by priority and then in order.
 ///
+/// Exchanges of another limit have another queue to the same server, and count by themselves: one that may not have many
+/// connections would else wait for those that may to have none, and all others behind it.
+///
 /// Ours and not libcurl's, because a handle that waits inside libcurl has its clocks running, and a thousand waiting
 /// handles slow down every other. It decides and does nothing: the engine's loop asks it what to start.
 struct HostQueue<Element> {
     fileprivate struct Waiting {
         var element: Element
-        var limit: Int
         var sharesConnections: Bool
         /// Grows with each that was enqueued, to whatever server.
         var number: UInt64
     }
 
-    fileprivate final class Host {
+    fileprivate struct Key: Hashable {
         let origin: Origin
+        /// How many connections to it may be open at once.
+        let limit: Int
+    }
+
+    fileprivate final class Host {
+        let key: Key
         @exclusivity(unchecked) var running = 0
         @exclusivity(unchecked) fileprivate var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.
@@ -22,8 +30,8 @@ struct HostQueue<Element> {
         @exclusivity(unchecked) fileprivate var inUse = 0
         fileprivate let changes: Changes
 
-        init(_ origin: Origin, _ changes: Changes, connectionAge: Double) {
-            self.origin = origin
+        init(_ key: Key, _ changes: Changes, connectionAge: Double) {
+            self.key = key
             self.changes = changes
             connections = HostConnections(maximumAge: connectionAge)
         }
@@ -42,7 +50,7 @@ struct HostQueue<Element> {
         fileprivate let token: IndexedHeap<Double, Waiting>.Token
     }
 
-    private var hosts: [Origin: Host] = [:]
+    private var hosts: [Key: Host] = [:]
     /// Hosts at which something changed, so that an exchange may be ready.
     private var candidates: [Host] = []
     private let changes = Changes()
@@ -61,31 +69,31 @@ struct HostQueue<Element> {
 
     /// How many exchanges wait or run.
     var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
-    /// How many servers are remembered.
+    /// How many servers are remembered, once for each limit.
     var hostCount: Int { hosts.count }
 
     /// Lets an exchange wait for its turn.
     ///
     /// - Parameters:
-    ///   - limit: how many connections to this server may be open at once while this one starts; at least 1.
+    ///   - limit: how many connections to this server those of the same limit may have open at once; at least 1.
     ///   - sharesConnections: whether it may do with a part of a connection.
     ///   - again: whether it had its turn before: then it goes before others of its priority.
     mutating func enqueue(
         _ element: Element, to origin: Origin, priority: Double, limit: Int, sharesConnections: Bool = false,
         again: Bool = false
     ) -> Ticket {
+        let key = Key(origin: origin, limit: max(limit, 1))
         let host: Host
-        if let known = hosts[origin] {
+        if let known = hosts[key] {
             host = known
         } else {
-            host = Host(origin, changes, connectionAge: connectionAge)
-            hosts[origin] = host
+            host = Host(key, changes, connectionAge: connectionAge)
+            hosts[key] = host
         }
         // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
-        let waiting = Waiting(
-            element: element, limit: max(limit, 1), sharesConnections: sharesConnections, number: lastNumber)
+        let waiting = Waiting(element: element, sharesConnections: sharesConnections, number: lastNumber)
         let token = host.waiting.insert(waiting, key: again ? order.nextDown : order)
         reconsider(host)
         return Ticket(host: host, token: token)
@@ -127,7 +135,7 @@ struct HostQueue<Element> {
     /// What may start at a server now.
     private func ready(_ host: Host, _ reserved: Int) -> Waiting? {
         host.waiting.first.map(\.element).flatMap { next in
-            let limit = max(1, next.limit - reserved)
+            let limit = max(1, host.key.limit - reserved)
             let mayStart = host.connections.mayStart(
                 running: host.running, limit: limit, shares: next.sharesConnections)
             return mayStart ? next : nil
@@ -185,7 +193,7 @@ struct HostQueue<Element> {
 
     /// Nothing is kept of a host that nobody talks to: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
-        if host.running == 0, host.waiting.isEmpty { hosts[host.origin] = nil }
+        if host.running == 0, host.waiting.isEmpty { hosts[host.key] = nil }
     }
 }
 

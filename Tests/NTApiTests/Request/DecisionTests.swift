@@ -19,15 +19,15 @@ import Testing
     private func ask(
         _ client: TestClient, _ command: String, _ args: [APIArg] = [], _ kinds: RequestDecision.Kinds = .all,
         _ handler: @escaping APIRequest.DecisionHandler
-    ) async -> APIResponse {
-        await begin(client, command, args, kinds, handler).responses.first(1)[0]
+    ) async throws -> APIResponse {
+        try await begin(client, command, args, kinds, handler).responses.element(0)
     }
 
     private let redirect: [APIArg] = [.url("url", "/bytes/500"), .url("status_code", 307)]
 
     @Test func aRedirectIsAskedForAndFollowed() async throws {
         let asked = Log<(Int, String?, String)>()
-        let response = await ask(try .of("httpbin"), "redirect-to", redirect, .redirect) { decision in
+        let response = try await ask(.of("httpbin"), "redirect-to", redirect, .redirect) { decision in
             asked.append((decision.status, decision.headers["Location"], decision.redirectedRequest?.url ?? ""))
             #expect(decision.proceed() && decision.isAnswered)
             #expect(!decision.proceed() && !decision.refuse() && !decision.becomeDownload(to: "/tmp/x"))
@@ -38,13 +38,13 @@ import Testing
     }
 
     @Test func aRedirectIsRefused() async throws {
-        let response = await ask(try .of("httpbin"), "redirect-to", redirect, .redirect) { $0.refuse() }
+        let response = try await ask(.of("httpbin"), "redirect-to", redirect, .redirect) { $0.refuse() }
         #expect(response.status == 307 && response.error?.code == .httpError && response.metrics.redirects == 0)
     }
 
     @Test func aRedirectLeadsElsewhere() async throws {
         let client = try TestClient.of("httpbin")
-        let response = await ask(client, "redirect-to", redirect, .redirect) { decision in
+        let response = try await ask(client, "redirect-to", redirect, .redirect) { decision in
             guard var request = decision.redirectedRequest else { return }
             request.method = "G T"
             #expect(!decision.follow(request), "not a token")
@@ -59,27 +59,27 @@ import Testing
 
     @Test func aRequestIsCancelledByItsDecision() async throws {
         for kind in [RequestDecision.Kinds.redirect, .response] {
-            let response = await ask(try .of("httpbin"), "redirect-to", redirect, kind) { #expect($0.cancel()) }
+            let response = try await ask(.of("httpbin"), "redirect-to", redirect, kind) { #expect($0.cancel()) }
             #expect(response.error?.code == .cancelled)
         }
     }
 
     @Test func whatIsDroppedProceeds() async throws {
-        let response = await ask(try .of("httpbin"), "redirect-to", redirect) { _ in }
+        let response = try await ask(.of("httpbin"), "redirect-to", redirect) { _ in }
         #expect(response.error == nil && response.data.count == 500)
     }
 
     @Test func anAnswerMayComeLater() async throws {
         let kept = Log<RequestDecision>()
         let (request, responses) = begin(try .of("httpbin"), "redirect-to", redirect) { kept.append($0) }
-        let first = await kept.first(1)[0]
+        let first = try await kept.element(0)
         #expect(first.kind == .redirect && responses.count == 0 && request.isRunning)
         #expect(await onThread { first.proceed() })
-        let second = await kept.first(2)[1]
+        let second = try await kept.element(1)
         #expect(second.kind == .response && second.status == 200 && responses.count == 0)
         #expect(second.request === request && request.receivedStatus == 200)
         second.proceed()
-        let response = await responses.first(1)[0]
+        let response = try await responses.element(0)
         #expect(response.error == nil && response.data.count == 500)
     }
 
@@ -90,7 +90,7 @@ import Testing
             let count = kept.count
             let decision = await kept.first(count + 1).last
             #expect(request.cancel())
-            let response = await responses.first(1)[0]
+            let response = try await responses.element(0)
             #expect(response.error?.code == .cancelled)
             #expect(decision?.proceed() == false, "it was answered by the cancel")
         }
@@ -99,7 +99,7 @@ import Testing
     @Test func theClockOfTheWholeRequestRunsOn() async throws {
         let kept = Log<RequestDecision>()
         for kind in [RequestDecision.Kinds.redirect, .response] {
-            let response = await ask(
+            let response = try await ask(
                 try .of("httpbin"), "redirect-to", redirect + [.timeout(1, .total), .timeout(0.2)], kind
             ) { kept.append($0) }
             #expect(response.error?.code == .timeout && response.error?.message.contains("total") == true)
@@ -111,28 +111,28 @@ import Testing
         let kept = Log<RequestDecision>()
         let client = try TestClient.of("httpbin")
         let (_, responses) = begin(client, "bytes/0", [], .response) { kept.append($0) }
-        let decision = await kept.first(1)[0]
+        let decision = try await kept.element(0)
         // The exchange is over by the time that another one on its connection is.
         #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
         #expect(responses.count == 0)
         decision.proceed()
-        #expect(await responses.first(1)[0].error == nil)
+        #expect(try await responses.element(0).error == nil)
         let (request, others) = begin(client, "bytes/0", [], .response) { kept.append($0) }
         _ = await kept.first(2)
         #expect(await client.response("bytes/1", args: [.option(.rawData)]).error == nil)
         request.cancel()
-        #expect(await others.first(1)[0].error?.code == .cancelled)
+        #expect(try await others.element(0).error?.code == .cancelled)
     }
 
     @Test func aResponseBecomesADownload() async throws {
         let path = "\(try TestServers.url("tmp"))/decided.bin"
-        let response = await ask(try .of("nginx"), "pattern-8M.bin", [], .response) { decision in
+        let response = try await ask(.of("nginx"), "pattern-8M.bin", [], .response) { decision in
             #expect(decision.status == 200 && !decision.refuse())
             #expect(decision.becomeDownload(to: path))
         }
         #expect(response.error == nil && response.file == path && response.data.isEmpty)
         #expect(shell("wc -c < '\(path)'") == Array("8388608\n".utf8))
-        let bad = await ask(try .of("nginx"), "pattern-8M.bin", [], .response) { $0.becomeDownload(to: "/no/such/x") }
+        let bad = try await ask(.of("nginx"), "pattern-8M.bin", [], .response) { $0.becomeDownload(to: "/no/such/x") }
         #expect(bad.error?.code == .invalidRequest && bad.error?.message.contains("/no/such") == true)
     }
 
@@ -150,7 +150,7 @@ import Testing
         client.decisionKinds = [.redirect, .response]
         #expect(await client.response("redirect-to", args: redirect + [.option(.rawData)]).error == nil)
         #expect(client.kinds.all == [.redirect, .response])
-        let response = await ask(client, "redirect-to", redirect, .redirect) { $0.refuse() }
+        let response = try await ask(client, "redirect-to", redirect, .redirect) { $0.refuse() }
         #expect(response.status == 307 && client.kinds.count == 2)
         let performed = await onThread { client.perform("redirect-to", args: self.redirect + [.option(.rawData)]) }
         #expect(performed.error == nil && performed.data.count == 500 && client.kinds.count == 4)

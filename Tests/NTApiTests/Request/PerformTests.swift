@@ -111,14 +111,14 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         let server = try CountingServer(Self.json)
         let client = TestClient(at: server.url)
         client.defaults["maximumConnectionsPerHost"] = JSON(limit)
-        await withTaskGroup(of: Int.self) { group in
+        await withTaskGroup(of: APIResponse.self) { group in
             for index in 0..<60 {
                 group.addTask {
-                    if index % 3 == 0 { return await client.response().status }
-                    return await onThread { client.perform().status }
+                    if index % 3 == 0 { return await client.response() }
+                    return await onThread { client.perform() }
                 }
             }
-            for await status in group { #expect(status == 200) }
+            for await response in group { #expect(response.status == 200, "\(response.error as Any)") }
         }
         #expect(server.most <= limit)
     }

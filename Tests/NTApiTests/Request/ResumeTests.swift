@@ -159,7 +159,7 @@ import Testing
             request.setDownloadProgress { if $0.bytes > goal { request.cancel() } }
             request.setHandler { responses.append($0) }
             request.resume()
-            let response = await responses.first(1)[0]
+            let response = try await responses.element(0)
             #expect(response.error?.code == .cancelled && request.resumeData == nil)
             let next = try #require(response.resumeData)
             #expect(next.offset ?? 0 > data?.offset ?? 0 && next.totalLength == 8 << 20)
@@ -199,7 +199,7 @@ import Testing
         let other = await client.response(args: [.resume(saved)])
         #expect(other.error?.message.contains("another download") == true, "\(String(describing: other.error))")
         request.cancel()
-        #expect(await responses.first(1)[0].resumeData != nil)
+        #expect(try await responses.element(0).resumeData != nil)
     }
 
     @Test func badResumeDataIsNamed() async throws {

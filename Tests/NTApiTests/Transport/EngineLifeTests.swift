@@ -60,17 +60,17 @@ import Testing
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
-            for _ in 0..<10 {
-                // The pace is what is tested: slower than this, and the idle clock would have run out.
-                poll(nil, 0, 50)
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 25\r\n\r\n")
+            for _ in 0..<25 {
+                // The pace is what is tested: all in all it takes longer than the idle clock, from byte to byte far less.
+                poll(nil, 0, 100)
                 connection.send("x")
             }
         }
         let engine = TestEngine()
-        let result = await engine.send(request(server.url) { $0.timeouts.idle = 0.3 })
+        let result = await engine.send(request(server.url) { $0.timeouts.idle = 2 })
         #expect(result.error == nil)
-        #expect(result.body.count == 10)
+        #expect(result.body.count == 25)
     }
 
     /// PITFALLS 2: waiting for a connection takes nothing from the other clocks.

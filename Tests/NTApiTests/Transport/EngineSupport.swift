@@ -45,13 +45,16 @@ final class Recorder: ExchangeObserver {
     }
 
     func result() async -> ExchangeResult {
-        await withCheckedContinuation { continuation in
+        let result = await withCheckedContinuation { continuation in
             let result = state.withLock { state -> ExchangeResult? in
                 if state.results.isEmpty { state.waiter = continuation }
                 return state.results.first
             }
             if let result { continuation.resume(returning: result) }
         }
+        // Shows ThreadSanitizer the hand-over, as in `onThread`.
+        state.withLock { _ in }
+        return result
     }
 
     var endCount: Int { state.withLock { $0.results.count } }
@@ -125,6 +128,8 @@ final class Signal: Sendable {
             }
             if isSet { continuation.resume() }
         }
+        // Shows ThreadSanitizer what came before, as in `onThread`.
+        state.withLock { _ in }
     }
 
     /// For a thread of its own: a test's server, or a handler.

@@ -67,6 +67,20 @@ import Testing
         #expect(queue.startNext() == 2)
     }
 
+    /// One that may not have many connections does not wait for those that may, and does not hold them up.
+    @Test func keepsLimitsApart() {
+        var queue = HostQueue<Int>()
+        let many = (1...3).map { queue.enqueue($0, to: key("a"), priority: 0, limit: 2) }
+        let one = queue.enqueue(4, to: key("a"), priority: 1, limit: 1)
+        _ = queue.enqueue(5, to: key("a"), priority: 1, limit: 1)
+        #expect(Set([queue.startNext(), queue.startNext(), queue.startNext()]) == [1, 2, 4])
+        #expect(queue.startNext() == nil)
+        queue.remove(many[0])
+        #expect(queue.startNext() == 3 && queue.startNext() == nil)
+        queue.remove(one)
+        #expect(queue.startNext() == 5 && queue.startNext() == nil)
+    }
+
     /// What others use is left to them, and one is always let through.
     @Test func leavesConnectionsToOthers() {
         var queue = HostQueue<Int>()

@@ -17,11 +17,13 @@ final class RawServer: Sendable {
     let port: Int
     private let listener: Int32
     private let connections = Lock<[Int32]>([])
-    private let count = Lock(0)
+    private let count = Monitor(0)
 
     var url: String { "http://127.0.0.1:\(port)" }
     /// How many connections were accepted.
     var connectionCount: Int { count.withLock { $0 } }
+    /// Blocks the calling thread until so many connections were accepted.
+    func waitForConnections(_ number: Int) { _ = count.wait { $0 >= number ? true : nil } }
 
     init(_ handler: @escaping Handler) throws {
         let (listener, port) = try Self.listen()
@@ -35,6 +37,7 @@ final class RawServer: Sendable {
                     count += 1
                     return count - 1
                 }
+                count.broadcast()
                 connections.withLock { $0.append(descriptor) }
                 let connection = RawConnection(descriptor: descriptor, index: index)
                 _ = Thread.start(name: "test-connection") {

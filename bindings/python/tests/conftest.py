@@ -53,6 +53,19 @@ def weather(servers: dict[str, str]) -> Iterator[ntapi.Client]:
         yield client
 
 
+@pytest.fixture
+def nginx(servers: dict[str, str]) -> Iterator[ntapi.Client]:
+    """A client of nginx."""
+    with ntapi.Client(servers["nginx"]) as client:
+        yield client
+
+
+@pytest.fixture
+def pattern(servers: dict[str, str]) -> bytes:
+    """What nginx has as pattern-8M.bin."""
+    return (Path(servers["nginx_root"]) / "pattern-8M.bin").read_bytes()
+
+
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """Every handler of a test has been called when the test ends."""

@@ -42,21 +42,21 @@ final class CurlTransfer {
     /// Why we made libcurl stop; says more than its "failed writing".
     @exclusivity(unchecked) var failure: APIError?
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
-    @exclusivity(unchecked) private var endsWithHead = false
+    @exclusivity(unchecked) var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
     @exclusivity(unchecked) var refusal = StreamRefusal()
     @exclusivity(unchecked) var assembler = HeaderAssembler()
     @exclusivity(unchecked) private(set) var holds: Holds
     @exclusivity(unchecked) private var route = BodyRoute.memory
-    private let body = Bytes()
-    @exclusivity(unchecked) private var decodedBytes: Int64 = 0
+    let body = Bytes()
+    @exclusivity(unchecked) var decodedBytes: Int64 = 0
     @exclusivity(unchecked) var connectionsUsed = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.
-    @exclusivity(unchecked) private var challengesAnswered = 0
+    @exclusivity(unchecked) var challengesAnswered = 0
     /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
-    @exclusivity(unchecked) private var handshakes = 0
-    @exclusivity(unchecked) private var question: ConnectionQuestion?
-    @exclusivity(unchecked) private var progress = ProgressReporter()
+    @exclusivity(unchecked) var handshakes = 0
+    @exclusivity(unchecked) var question: ConnectionQuestion?
+    @exclusivity(unchecked) var progress = ProgressReporter()
 
     init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
         self.exchange = exchange
@@ -118,92 +118,6 @@ final class CurlTransfer {
     }
 
     // MARK: What libcurl reports
-
-    /// A connection is ready and the request is about to be sent. False stops it.
-    func connectionIsReady(localPort: Int) -> Bool {
-        guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
-        connectionsUsed += 1
-        clocks.connected(turn.now)
-        if connectionsUsed > 1 {
-            guard maySendAgain() else { return false }
-            assembler.restart()
-        }
-        if countsConnection { join(localPort) }
-        // What the caller says himself is sent as it is, and nothing beside it.
-        if let cookies = context?.cookies {
-            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
-        }
-        return true
-    }
-
-    /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
-    /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
-    /// a request that must not happen twice, the second connection is where we stop and say so.
-    ///
-    /// HTTP/2 knows one harmless case, `StreamRefusal`.
-    func maySendAgain() -> Bool {
-        handle?.wasSentAgain()
-        let lastStream = seat.connection?.lastStream
-        ticket?.lose(&seat)
-        defer { refusal = StreamRefusal() }
-        if exchange.request.isIdempotent || refusal.isCertain(after: lastStream) { return true }
-        failure = APIError(
-            domain: .network, code: .network,
-            message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
-                + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
-                + "not sent again")
-        return false
-    }
-
-    /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.
-    private func certificateIsTrusted() -> Bool {
-        let trust = exchange.request.settings.trust
-        guard trust != .verified, origin.scheme == "https", let easy = handle?.easy else { return true }
-        let chain = ShownCertificates.chain(easy)
-        handshakes += 1
-        var opened = 0
-        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
-        switch trust {
-        case .verified: return true
-        case .inspected:
-            question = .certificates(chain)
-            return stop(.tls, "the server's certificate was not accepted")
-        case .pinned(let leaf):
-            // Each time on a connection whose handshake the chain is of: with Digest there are two.
-            if chain.first == leaf, opened == handshakes { return true }
-            question = .otherCertificate
-            return stop(.tls, "the server's certificate is not the one that was trusted")
-        }
-    }
-
-    /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
-    /// no second attempt of the same, and counts anew.
-    private func beginsWithoutDoubt() -> Bool {
-        guard isChallenged else { return true }
-        challengesAnswered += 1
-        guard challengesAnswered <= Self.maximumChallenges else {
-            return stop(.network, "the server calls every nonce of its Digest challenge stale")
-        }
-        assembler.restart()
-        connectionsUsed = 0
-        return true
-    }
-
-    /// Whether the server has answered, and is to get the request once more because of that.
-    var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
-
-    private static let maximumChallenges = 5
-
-    /// What the program may be asked about a transfer that libcurl gave up.
-    private func question(_ code: CURLcode) -> ConnectionQuestion? {
-        if let question { return question }
-        switch code {
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return .untrusted
-        default:
-            guard !wasConnected, let easy = handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else { return nil }
-            return .proxyCredential
-        }
-    }
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
@@ -325,7 +239,7 @@ final class CurlTransfer {
         return .stopped
     }
 
-    private func stop(_ code: ErrorCode, _ message: String) -> Bool {
+    func stop(_ code: ErrorCode, _ message: String) -> Bool {
         failure = APIError(domain: .network, code: code, message: "\(origin.host):\(origin.port): \(message)")
         return false
     }
@@ -339,7 +253,7 @@ final class CurlTransfer {
     }
 
     /// libcurl counts a chunked body with the lengths of its chunks in between.
-    private func withoutFraming(_ sent: Int64) -> Int64 {
+    func withoutFraming(_ sent: Int64) -> Int64 {
         source is StreamSource && bodyLength == nil ? min(sent, bytesTaken) : sent
     }
 
@@ -351,94 +265,5 @@ final class CurlTransfer {
         case .file(_, let length): length
         case .stream(let stream): stream.length
         }
-    }
-
-    /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
-    func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
-        var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
-        if let reason {
-            result.error = reason
-        } else if code != CURLE_OK, !endsWithHead {
-            result.error = failure ?? curlFailure(code).error
-            result.question = question(code)
-        } else if result.head == nil {
-            result.error = APIError(
-                domain: .network, code: .network,
-                message: "\(origin.host):\(origin.port): the server did not answer with a final response",
-                isRetryable: exchange.request.isIdempotent)
-        }
-        if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
-        result.error?.httpStatus = result.head?.status
-        return result
-    }
-
-    func timeoutError(_ clock: TimeoutClock) -> APIError {
-        let limit = clocks.limit(of: clock).map { "\(Self.decimal($0)) s" } ?? "its time"
-        let what =
-            switch clock {
-            case .queue: "no connection to the host became free for \(limit)"
-            case .connect: "no connection within \(limit)"
-            case .idle: "no byte moved for \(limit)"
-            case .attempt: "no whole answer within \(limit)"
-            case .total: "the whole request took longer than \(limit)"
-            }
-        let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
-        return APIError(
-            domain: .network, code: .timeout,
-            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
-            transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
-    }
-
-    private func curlFailure(_ code: CURLcode) -> CurlFailure {
-        var systemError = 0
-        if let handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
-        return CurlFailure(
-            code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
-            host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
-            isIdempotent: exchange.request.isIdempotent)
-    }
-
-    private var metrics: ExchangeMetrics {
-        var metrics = ExchangeMetrics(queued: clocks.queued(until: turn.now))
-        guard let easy = handle?.easy else { return metrics }
-        let reusedConnection = reusedConnection
-        func number(_ info: CURLINFO) -> Int64 {
-            var value: curl_off_t = 0
-            ntapi_easy_get_offset(easy, info, &value)
-            return Int64(value)
-        }
-        func seconds(_ info: CURLINFO) -> Double { Double(number(info)) / 1e6 }
-        if !reusedConnection {
-            metrics.nameLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
-            metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
-            metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
-        }
-        metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
-        metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
-        metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))
-        metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
-        metrics.bytesDecoded = decodedBytes
-        metrics.connectionReused = reusedConnection
-        return metrics
-    }
-
-    /// Whether the transfer went over a connection that another one had opened.
-    var reusedConnection: Bool {
-        guard let easy = handle?.easy, wasConnected else { return false }
-        var opened = 0
-        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
-        return opened == 0
-    }
-
-    /// At most three decimals, without the zeros at the end.
-    private static func decimal(_ seconds: Double) -> String {
-        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
-            return "\(seconds)"
-        }
-        let fraction = milliseconds % 1000
-        guard fraction > 0 else { return "\(milliseconds / 1000)" }
-        var digits = String(fraction + 1000).dropFirst()
-        while digits.last == "0" { digits = digits.dropLast() }
-        return "\(milliseconds / 1000).\(digits)"
     }
 }

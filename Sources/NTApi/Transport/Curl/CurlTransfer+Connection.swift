@@ -1,0 +1,79 @@
+import CCurl
+
+/// What a connection is asked before a request goes over it.
+extension CurlTransfer {
+    /// A connection is ready and the request is about to be sent. False stops it.
+    func connectionIsReady(localPort: Int) -> Bool {
+        guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
+        connectionsUsed += 1
+        clocks.connected(turn.now)
+        if connectionsUsed > 1 {
+            guard maySendAgain() else { return false }
+            assembler.restart()
+        }
+        if countsConnection { join(localPort) }
+        // What the caller says himself is sent as it is, and nothing beside it.
+        if let cookies = context?.cookies {
+            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+        }
+        return true
+    }
+
+    /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
+    /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
+    /// a request that must not happen twice, the second connection is where we stop and say so.
+    ///
+    /// HTTP/2 knows one harmless case, `StreamRefusal`.
+    func maySendAgain() -> Bool {
+        handle?.wasSentAgain()
+        let lastStream = seat.connection?.lastStream
+        ticket?.lose(&seat)
+        defer { refusal = StreamRefusal() }
+        if exchange.request.isIdempotent || refusal.isCertain(after: lastStream) { return true }
+        failure = APIError(
+            domain: .network, code: .network,
+            message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
+                + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
+                + "not sent again")
+        return false
+    }
+
+    /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.
+    private func certificateIsTrusted() -> Bool {
+        let trust = exchange.request.settings.trust
+        guard trust != .verified, origin.scheme == "https", let easy = handle?.easy else { return true }
+        let chain = ShownCertificates.chain(easy)
+        handshakes += 1
+        var opened = 0
+        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
+        switch trust {
+        case .verified: return true
+        case .inspected:
+            question = .certificates(chain)
+            return stop(.tls, "the server's certificate was not accepted")
+        case .pinned(let leaf):
+            // Each time on a connection whose handshake the chain is of: with Digest there are two.
+            if chain.first == leaf, opened == handshakes { return true }
+            question = .otherCertificate
+            return stop(.tls, "the server's certificate is not the one that was trusted")
+        }
+    }
+
+    /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
+    /// no second attempt of the same, and counts anew.
+    private func beginsWithoutDoubt() -> Bool {
+        guard isChallenged else { return true }
+        challengesAnswered += 1
+        guard challengesAnswered <= Self.maximumChallenges else {
+            return stop(.network, "the server calls every nonce of its Digest challenge stale")
+        }
+        assembler.restart()
+        connectionsUsed = 0
+        return true
+    }
+
+    /// Whether the server has answered, and is to get the request once more because of that.
+    var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
+
+    private static let maximumChallenges = 5
+}

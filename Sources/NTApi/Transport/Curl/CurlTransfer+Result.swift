@@ -1,0 +1,104 @@
+import CCurl
+
+/// What becomes of an exchange: its result, why it failed, and what it took.
+extension CurlTransfer {
+    /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
+    func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
+        var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
+        if let reason {
+            result.error = reason
+        } else if code != CURLE_OK, !endsWithHead {
+            result.error = failure ?? curlFailure(code).error
+            result.question = question(code)
+        } else if result.head == nil {
+            result.error = APIError(
+                domain: .network, code: .network,
+                message: "\(origin.host):\(origin.port): the server did not answer with a final response",
+                isRetryable: exchange.request.isIdempotent)
+        }
+        if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
+        result.error?.httpStatus = result.head?.status
+        return result
+    }
+
+    func timeoutError(_ clock: TimeoutClock) -> APIError {
+        let limit = clocks.limit(of: clock).map { "\(Self.decimal($0)) s" } ?? "its time"
+        let what =
+            switch clock {
+            case .queue: "no connection to the host became free for \(limit)"
+            case .connect: "no connection within \(limit)"
+            case .idle: "no byte moved for \(limit)"
+            case .attempt: "no whole answer within \(limit)"
+            case .total: "the whole request took longer than \(limit)"
+            }
+        let isSafe = clock == .queue || clock == .connect || exchange.request.isIdempotent
+        return APIError(
+            domain: .network, code: .timeout,
+            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
+            transportCode: Int(CURLE_OPERATION_TIMEDOUT.rawValue), isRetryable: isSafe)
+    }
+
+    private func curlFailure(_ code: CURLcode) -> CurlFailure {
+        var systemError = 0
+        if let handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
+        return CurlFailure(
+            code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
+            host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
+            isIdempotent: exchange.request.isIdempotent)
+    }
+
+    private var metrics: ExchangeMetrics {
+        var metrics = ExchangeMetrics(queued: clocks.queued(until: turn.now))
+        guard let easy = handle?.easy else { return metrics }
+        let reusedConnection = reusedConnection
+        func number(_ info: CURLINFO) -> Int64 {
+            var value: curl_off_t = 0
+            ntapi_easy_get_offset(easy, info, &value)
+            return Int64(value)
+        }
+        func seconds(_ info: CURLINFO) -> Double { Double(number(info)) / 1e6 }
+        if !reusedConnection {
+            metrics.nameLookup = seconds(CURLINFO_NAMELOOKUP_TIME_T)
+            metrics.connect = seconds(CURLINFO_CONNECT_TIME_T)
+            metrics.tls = seconds(CURLINFO_APPCONNECT_TIME_T)
+        }
+        metrics.firstByte = seconds(CURLINFO_STARTTRANSFER_TIME_T)
+        metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
+        metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))
+        metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
+        metrics.bytesDecoded = decodedBytes
+        metrics.connectionReused = reusedConnection
+        return metrics
+    }
+
+    /// Whether the transfer went over a connection that another one had opened.
+    var reusedConnection: Bool {
+        guard let easy = handle?.easy, wasConnected else { return false }
+        var opened = 0
+        ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
+        return opened == 0
+    }
+
+    /// At most three decimals, without the zeros at the end.
+    private static func decimal(_ seconds: Double) -> String {
+        guard let milliseconds = Int64(exactly: (seconds * 1000).rounded()), milliseconds >= 0 else {
+            return "\(seconds)"
+        }
+        let fraction = milliseconds % 1000
+        guard fraction > 0 else { return "\(milliseconds / 1000)" }
+        var digits = String(fraction + 1000).dropFirst()
+        while digits.last == "0" { digits = digits.dropLast() }
+        return "\(milliseconds / 1000).\(digits)"
+    }
+
+    /// What the program may be asked about a transfer that libcurl gave up.
+    private func question(_ code: CURLcode) -> ConnectionQuestion? {
+        if let question { return question }
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return .untrusted
+        default:
+            guard !wasConnected, let easy = handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else { return nil }
+            return .proxyCredential
+        }
+    }
+}

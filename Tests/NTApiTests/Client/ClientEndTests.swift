@@ -1,0 +1,146 @@
+import Testing
+
+@testable import NTApi
+
+/// The end of a client: what runs is finished or cancelled, and then its session is invalid, once.
+@Suite struct ClientEndTests {
+    private final class Session: TestClient, @unchecked Sendable {
+        // Safe to share: the logs are.
+        let events = Log<String>()
+
+        override func sessionInvalidated() { events.append("invalid, \(WorkerPool.isWorkerThread)") }
+    }
+
+    @Test func whatRunsIsFinished() async throws {
+        let client = try Session.of("fault")
+        let isFinishing = Signal()
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            isFinishing.block()
+            connection.send(okResponse("1"))
+        }
+        let request = client.begin(
+            args: [.baseURL(server.url), .responseThread(.background)],
+            handler: { client.events.append("handler \($0.status)") })
+        let suspended = client.request(args: [.baseURL(server.url), .responseThread(.background)])
+        client.finishAndInvalidate()
+        client.finishAndInvalidate()
+        #expect(client.isClosed && request.isRunning)
+        let late = await client.response("ok")
+        #expect(late.error?.code == .invalidRequest && late.error?.message.containsSubstring("closed") == true)
+        #expect(client.events.count == 0)
+        isFinishing.set()
+        #expect(await client.events.first(2) == ["handler 200", "invalid, true"])
+        #expect(suspended.resume())
+        #expect(await onThread { suspended.wait() } == .completed)
+        #expect(suspended.response?.error == .cancelled, "too late")
+        client.close()
+        client.invalidateAndCancel()
+        #expect(await onThread { client.drain(timeout: 30) } == 0)
+        #expect(client.events.count == 2)
+    }
+
+    @Test func whatRunsIsCancelled() async throws {
+        for end in [APIClient.invalidateAndCancel, APIClient.close] {
+            let client = try Session.of("fault")
+            client.begin("hang", args: [.responseThread(.background)]) { client.events.append("\($0.error?.code as Any)") }
+            end(client)()
+            let expected: String = "\(ErrorCode?.some(.cancelled) as Any)"
+            #expect(await client.events.first(2) == [expected, "invalid, true"])
+            end(client)()
+        }
+    }
+
+    /// A client that has nothing to do, and one that is told in its own handler.
+    @Test func itIsToldOnce() async throws {
+        let idle = try Session.of("fault")
+        idle.finishAndInvalidate()
+        #expect(await idle.events.first(1) == ["invalid, true"])
+        let client = try Session.of("fault")
+        client.begin("ok", args: [.responseThread(.background)]) { _ in
+            client.finishAndInvalidate()
+            client.close()
+            client.events.append("handler")
+        }
+        #expect(await client.events.first(2) == ["handler", "invalid, true"])
+    }
+
+    /// Many that end at once: whoever is last, it is told once, after all handlers.
+    @Test func theLastOneEndsIt() async throws {
+        for _ in 0..<20 {
+            let client = try Session.of("fault")
+            for _ in 0..<30 { client.begin("ok", args: [.responseThread(.background)]) { _ in client.events.append("") } }
+            client.finishAndInvalidate()
+            let events = await client.events.first(31)
+            #expect(events.last == "invalid, true" && events.count == 31)
+        }
+    }
+
+    /// What runs may still need a token.
+    @Test func aRefreshGoesOn() async throws {
+        let client = try Session.of("fault")
+        let mayRefresh = Signal()
+        client.authenticator = Authenticator { refresh in
+            await mayRefresh.wait()
+            return .init(try await refresh.client.send("ok").json == nil ? "" : "token")
+        }
+        let request = client.begin("echo", args: [.responseThread(.background)])
+        client.finishAndInvalidate()
+        mayRefresh.set()
+        await onThread { request.wait() }
+        #expect(request.response?.json?[path: "header.authorization"]?.string == "Bearer token")
+        #expect(await client.events.first(1) == ["invalid, true"])
+    }
+}
+
+/// What a request took, exchange by exchange.
+@Suite struct RequestMetricsTests {
+    private final class Watched: TestClient, @unchecked Sendable {
+        // Safe to share: the log is.
+        let metrics = Log<(UInt64, RequestMetrics)>()
+
+        override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
+            self.metrics.append((request.identifier, metrics))
+        }
+    }
+
+    private func check(_ metrics: RequestMetrics, _ urls: [String], _ statuses: [Int], _ place: Comment) {
+        #expect(metrics.transactions.map(\.status) == statuses, place)
+        #expect(metrics.transactions.map { $0.url.split(separator: "/").last.map(String.init) } == urls, place)
+        #expect(metrics.elapsed > 0 && metrics.startTime > 0, place)
+        var before = metrics.startTime
+        for transaction in metrics.transactions {
+            #expect(transaction.method == "GET" && transaction.startTime >= before - 0.001, place)
+            before = transaction.startTime
+            let took = transaction.metrics
+            #expect(took.total > 0 && took.total >= took.firstByte && took.redirects == 0, place)
+        }
+    }
+
+    @Test func redirects() async throws {
+        // With a hook and without: the last answer takes another way.
+        let watched = try Watched.of("httpbin")
+        for client in [watched, APIClient(baseURL: try TestServers.url("httpbin"))] {
+            client.defaults["proxy"] = ""
+            let response = try await client.send("redirect/2")
+            let metrics = response.requestMetrics
+            check(metrics, ["2", "1", "get"], [302, 302, 200], "\(type(of: client))")
+            #expect(metrics.redirects == 2 && metrics.retries == 0)
+            let sum = metrics.transactions.reduce(0) { $0 + $1.metrics.queued }
+            #expect(abs(sum - response.metrics.queued) < 0.000_001)
+            #expect(metrics.transactions[2].metrics.bytesReceived == response.metrics.bytesReceived)
+        }
+        #expect(watched.metrics.count == 1)
+        #expect(watched.metrics.all[0].0 == 1 && watched.metrics.all[0].1.transactions.count == 3)
+    }
+
+    @Test func whatFailed() async throws {
+        let client = try Watched.of("fault")
+        let broken = await client.response("close/in-body", args: [.option(.rawData)])
+        #expect(broken.requestMetrics.transactions.map(\.error) == [broken.error])
+        #expect(broken.requestMetrics.transactions[0].status == 200)
+        let wrong = await client.response("{name}")
+        #expect(wrong.requestMetrics.transactions.isEmpty && wrong.error != nil)
+        #expect(client.metrics.count == 2)
+    }
+}

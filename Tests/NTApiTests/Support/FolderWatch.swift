@@ -1,0 +1,31 @@
+import Testing
+
+@testable import NTApi
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Tells when a file is moved into place in a folder.
+final class FolderWatch: Sendable {
+    private let descriptor: Int32
+
+    init(_ folder: String) throws {
+        _ = shell("mkdir -p -m 700 \(folder)")
+        descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        try #require(descriptor >= 0 && inotify_add_watch(descriptor, folder, UInt32(IN_MOVED_TO)) >= 0)
+    }
+
+    deinit { close(descriptor) }
+
+    /// Blocks the calling thread until a file of that name has come.
+    func wait(for name: String) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while case let count = read(descriptor, &buffer, buffer.count), count > 0 {
+            // A name follows each event's sixteen bytes, padded with NULs.
+            if String(decoding: buffer[..<count], as: UTF8.self).containsSubstring("\(name)\0") { return }
+        }
+    }
+}

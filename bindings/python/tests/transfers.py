@@ -1,0 +1,36 @@
+"""What tests of transfers share: what to fetch, and a handler for it."""
+
+from __future__ import annotations
+
+import threading
+
+import ntapi
+from conftest import PATIENCE
+
+PATTERN = "pattern-8M.bin"
+"""A file that nginx has, each four bytes of which are others."""
+
+DRIP = [ntapi.url("size", 2_000_000), ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
+"""A body of the fault server that takes a second."""
+
+
+class Pieces:
+    """A data handler that keeps what it is given, and may wait in its first call."""
+
+    def __init__(self, holds: bool = False) -> None:
+        self.pieces: list[bytes] = []
+        self.threads: set[str] = set()
+        self.moved = threading.Event()
+        self.go_on = threading.Event()
+        if not holds:
+            self.go_on.set()
+
+    def __call__(self, piece: bytes) -> None:
+        self.threads.add(threading.current_thread().name)
+        self.pieces.append(piece)
+        self.moved.set()
+        assert self.go_on.wait(PATIENCE)
+
+    @property
+    def content(self) -> bytes:
+        return b"".join(self.pieces)
