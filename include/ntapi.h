@@ -938,27 +938,27 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
-#define NTAPI_DEFAULT_PROXY "proxy"                             /* URL; "" for none; from the environment */
-#define NTAPI_DEFAULT_CA_FILE "caFile"                          /* PEM file instead of the system's store */
-#define NTAPI_DEFAULT_DECOMPRESSION "decompression"             /* boolean; true */
-#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"    /* object: names and strings, or lists of these */
-#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                /* "protocol", "reload_ignoring_cache", ... */
-#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"  /* count, to all hosts together; none */
-#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"      /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
-#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                    /* string */
-#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"            /* string */
-#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"        /* host names: a list, or with commas in between */
-#define NTAPI_DEFAULT_USER "user"                               /* string, for when the server asks */
-#define NTAPI_DEFAULT_PASSWORD "password"                       /* string */
-#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"   /* "1.2", "1.3"; "1.2" */
-#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"    /* PEM file */
-#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                    /* PEM file; that of the certificate */
-#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"   /* string */
-#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"     /* "sha256//BASE64", or a list of these */
-#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy" /* "always", "never", "only_from_main_document" */
-#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"              /* boolean; true */
-#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"        /* names the folder of cookies; the program's file */
-#define NTAPI_DEFAULT_USES_CACHE "usesCache"                    /* boolean; true */
+#define NTAPI_DEFAULT_PROXY "proxy"                               /* URL; "" for none; from the environment */
+#define NTAPI_DEFAULT_CA_FILE "caFile"                            /* PEM file instead of the system's store */
+#define NTAPI_DEFAULT_DECOMPRESSION "decompression"               /* boolean; true */
+#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"      /* object: names and strings, or lists of these */
+#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                  /* "protocol", "reload_ignoring_cache", ... */
+#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"    /* count, to all hosts together; none */
+#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"        /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
+#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                      /* string */
+#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"              /* string */
+#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"          /* host names: a list, or with commas in between */
+#define NTAPI_DEFAULT_USER "user"                                 /* string, for when the server asks */
+#define NTAPI_DEFAULT_PASSWORD "password"                         /* string */
+#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"     /* "1.2", "1.3"; "1.2" */
+#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"      /* PEM file */
+#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                      /* PEM file; that of the certificate */
+#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"     /* string */
+#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"       /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy"   /* "always", "never", "only_from_main_document" */
+#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"                /* boolean; true */
+#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"          /* names the folder of cookies; the program's file */
+#define NTAPI_DEFAULT_USES_CACHE "usesCache"                      /* boolean; true */
 #define NTAPI_DEFAULT_CACHE_MEMORY_CAPACITY "cacheMemoryCapacity" /* bytes; 16 MiB */
 #define NTAPI_DEFAULT_CACHE_DISK_CAPACITY "cacheDiskCapacity"     /* bytes; 128 MiB, 0 is memory only */
 #define NTAPI_DEFAULT_CACHE_FOLDER "cacheFolder"                  /* absolute path; below the XDG cache directory */
@@ -1162,8 +1162,8 @@ ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
  *  @since 0.1 */
 ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
 
-/** Answers: the redirect is not followed, and the response that points elsewhere is the request's, with its HTTP error;
- *  or the response is not stored in the cache.
+/** Answers: the redirect is not followed, or the response is not stored in the cache.
+ *  A response that points elsewhere and is not followed is the request's, with its HTTP error.
  *  @param decision a decision about a redirect, or of the cache's.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
  * or asks something else.
@@ -1385,7 +1385,8 @@ int64_t ntapi_cache_memory_usage(const ntapi_cache *cache);
  *  @since 0.1 */
 int64_t ntapi_cache_disk_usage(const ntapi_cache *cache);
 
-/** Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process exits.
+/** Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process
+ * exits.
  *  @param cache the cache.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes. Waits for the disk.

@@ -28,6 +28,11 @@ enum HeaderSyntax {
         }
     }
 
+    /// Whether it could stand in a head, be it of a request or of a response.
+    static func isField(name: String, value: String) -> Bool {
+        isToken(name) && !value.withBytes { $0.contains(where: isForbidden) }
+    }
+
     static func check(method: String) throws(APIError) {
         guard isToken(method) else {
             throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")

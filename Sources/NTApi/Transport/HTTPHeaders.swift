@@ -137,6 +137,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         HeaderSyntax.allows(name: name, value: value)
     }
 
+    /// Whether each could stand in a head.
+    var areWellFormed: Bool { allSatisfy { HeaderSyntax.isField(name: $0.name, value: $0.value) } }
+
     /// The lines as they are sent, secrets redacted.
     public var description: String {
         map { field in

@@ -266,4 +266,22 @@ import Testing
         await onThread { request.wait() }
         #expect(request.response?.error?.code == .cancelled)
     }
+
+    @Test func anotherProcessFindsItOnDisk() async throws {
+        let folder = "\(try TestServers.url("tmp"))/cache-\(UInt64.random(in: 0 ... .max))"
+        let page = CachedPage([("h-Cache-Control", "max-age=100"), ("etag", "x"), ("size", "100000")])
+        var sources: [ResponseSource] = []
+        for _ in 0..<3 {
+            let client = try session(try HTTPCache(folder: folder))
+            let first = await page.get(client)
+            let second = await onThread { client.perform("cached", args: [.url("token", page.token)] + page.args) }
+            #expect(first.data.elementsEqual(second.data) && first.data.count > 100_000)
+            sources += [first.source, second.source]
+            client.drain()
+        }
+        #expect(sources == [.network] + Array(repeating: .cache, count: 5))
+        let client = try session(try HTTPCache(folder: folder))
+        let response = await onThread { client.perform("cached", args: [.url("token", page.token)] + page.args) }
+        #expect(response.source == .cache)
+    }
 }

@@ -22,7 +22,7 @@ import Testing
     private func response(_ text: String, language: String? = nil) -> CachedResponse {
         let body = Bytes()
         _ = Array(text.utf8).withUnsafeBytes { body.append($0) }
-        let headers = HTTPHeaders([("ETag", "\"1\""), ("X-Text", "ü \t\"")])
+        let headers = HTTPHeaders([("ETag", "\"1\""), ("X-Text", "ü \t\""), ("Content-Length", "1")])
         return CachedResponse(
             head: ResponseHead(status: 203, headers: headers, httpVersion: 2), requestTime: time.now - 1.5,
             responseTime: time.now, selectors: [.init(name: "", digest: nil), .init(name: "l", digest: language)],

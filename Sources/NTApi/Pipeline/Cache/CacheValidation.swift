@@ -27,8 +27,10 @@ extension CachedResponse {
 extension CachedResponse {
     func condition(_ http: HTTPRequest) -> HTTPRequest {
         var http = http
-        if let tag = head.headers["ETag"] { http.headers.set("If-None-Match", tag) }
-        if let date = head.headers["Last-Modified"] { http.headers.set("If-Modified-Since", date) }
+        for (validator, condition) in [("ETag", "If-None-Match"), ("Last-Modified", "If-Modified-Since")] {
+            guard let value = head.headers[validator], HTTPHeaders.canHave(condition, value) else { continue }
+            http.headers.set(condition, value)
+        }
         return http
     }
 

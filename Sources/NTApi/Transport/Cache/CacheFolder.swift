@@ -27,8 +27,9 @@ struct CacheFolder: Sendable {
     func make() throws(SystemError) { try SystemFile.makeFolder(path) }
 
     func record(_ digest: String) -> CacheRecord? {
-        guard let content = read(CacheFileName.record(digest), atMost: Self.largestRecord) else { return nil }
-        guard let record = CacheRecord(parsing: Array(content.buffer), digest: digest) else {
+        guard let file = read(CacheFileName.record(digest), atMost: Self.largestRecord) else { return nil }
+        let content = withExtendedLifetime(file) { Array($0.buffer) }
+        guard let record = CacheRecord(parsing: content, digest: digest) else {
             remove(CacheFileName.record(digest))
             return nil
         }
@@ -40,7 +41,7 @@ struct CacheFolder: Sendable {
 
     func body(_ file: CachedResponse.BodyFile) -> Bytes? {
         guard let bytes = read(file.name, atMost: file.length), bytes.count == file.length,
-            Self.checksum(bytes.buffer) == file.checksum
+            withExtendedLifetime(bytes, { Self.checksum($0.buffer) }) == file.checksum
         else { return nil }
         return bytes
     }

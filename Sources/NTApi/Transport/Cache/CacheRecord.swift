@@ -30,9 +30,9 @@ struct CacheRecord: Sendable {
 }
 
 extension CachedResponse {
-    /// Nil where the body is not on disk.
+    /// Nil where the body is not on disk, or the head could not be read again.
     fileprivate var json: JSON? {
-        guard let file else { return nil }
+        guard let file, head.headers.areWellFormed else { return nil }
         let headers = head.headers.map { JSON([JSON($0.name), JSON($0.value)]) }
         let selectors = selectors.map { JSON([JSON($0.name), $0.digest.map { JSON($0) } ?? .null]) }
         return JSON([
@@ -55,12 +55,11 @@ extension CachedResponse {
         else { return nil }
         var head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: version)
         for pair in headers {
-            // What the server sent goes back to it in conditions: it must be what a header can be.
-            guard let name = pair[0]?.string, let value = pair[1]?.string, HTTPHeaders.canHave(name, value) else {
-                return nil
-            }
+            guard let name = pair[0]?.string, let value = pair[1]?.string else { return nil }
             head.headers.add(name, value)
         }
+        // Some of what the server sent goes back to it in conditions.
+        guard head.headers.areWellFormed else { return nil }
         var known: [Selector] = []
         for pair in selectors {
             guard let name = pair[0]?.string, let value = pair[1], value.isNull || value.string != nil else {
