@@ -179,7 +179,7 @@ def test_the_program_says_what_is_stored(servers: dict[str, str], tmp_path: Path
             assert len(list((tmp_path / "c").glob("*"))) == files
 
 
-# A program that gets pages of a default session, tells where they came from, and ends in one way or another.
+# Gets pages in a default session, tells where they came from, and ends in one way or another.
 PROGRAM = """
 import os, sys
 import ntapi
@@ -255,7 +255,7 @@ configuration = ntapi.SessionConfiguration.default(
 client = ntapi.Client(url, configuration=configuration)
 while True:
     page = generator.choice(pages)
-    policy = generator.choice(["protocol", "protocol", "reload_ignoring_cache", "reload_revalidating"])
+    policy = generator.choice(["protocol", "reload_ignoring_cache", "reload_revalidating"])
     response = client.send(page, ntapi.cache_policy(policy))
     assert len(response.json["pad"]) == int(page.rpartition("=")[2]), (page, response.source)
     if generator.random() < 0.05:
@@ -293,9 +293,9 @@ def test_processes_that_are_killed_leave_nothing_that_is_wrong(home: Home) -> No
             writer.kill()
             _, errors = writer.communicate(timeout=PATIENCE)
             assert "Traceback" not in errors, (seed, errors)
-        # Whatever is there is whole, and does not take more than it may (a writer may be ahead of the others).
+        # Whatever is there is whole, and does not take more than the two may, and what this adds.
         found = home.run("usual", *pages)
         assert len(found) == len(pages), seed
         taken = sum(path.stat().st_size for path in home.folder.iterdir())
-        assert taken < 4_000_000, seed
-    assert sources == {"NETWORK", "CACHE"} or "CACHE" in sources, seed
+        assert taken < 1_500_000, seed
+    assert sources == {"NETWORK", "CACHE"}, seed

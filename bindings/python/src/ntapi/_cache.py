@@ -39,7 +39,9 @@ class Cache:
         name = None if folder is None else os.path.abspath(os.fsencode(folder))
         pointer = lib.ntapi_cache_create(memory_capacity, disk_capacity, name)
         if not pointer:
-            raise ValueError(f"no cache of {memory_capacity} and {disk_capacity} bytes at {folder!r}")
+            raise ValueError(
+                f"no cache of {memory_capacity} and {disk_capacity} bytes at {folder!r}"
+            )
         self._own(Handle(pointer, lib.ntapi_cache_free))
 
     def _own(self, handle: Handle, client: Optional[BaseClient] = None) -> None:
