@@ -1532,6 +1532,24 @@ void ntapi_client_free(ntapi_client *client);
  *  @since 0.1 */
 ntapi_status ntapi_client_close(ntapi_client *client);
 
+/** Refuses new requests and lets those that were made go on.
+ *  When the last handler has returned, the session is invalid (ntapi_hooks_set_session_invalidated). A suspended
+ * request may be resumed until then.
+ *  @param client the client.
+ *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Does not wait: see ntapi_client_drain.
+ *  @since 0.1 */
+ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
+
+/** Cancels what runs and refuses new requests; the transfers of a background session are given up.
+ *  When the last handler has returned, the session is invalid (ntapi_hooks_set_session_invalidated). Restored
+ *  transfers that were not resumed yet are given up, too; for other sessions this is ntapi_client_close.
+ *  @param client the client.
+ *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Does not wait: see ntapi_client_drain.
+ *  @since 0.1 */
+ntapi_status ntapi_client_invalidate_and_cancel(ntapi_client *client);
+
 /** Cancels every request of the client; new ones may be begun.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
@@ -1578,6 +1596,12 @@ typedef void (*ntapi_build_args_fn)(void *user_data, const char *command, ntapi_
 typedef void (*ntapi_build_request_fn)(void *user_data, ntapi_http_request *http_request);
 /** A request starts. Runs on the thread that begins or resumes it. request: borrowed for the call. */
 typedef void (*ntapi_started_fn)(void *user_data, ntapi_request *request);
+/** What a request took is known; the hook for completed requests follows. Runs on a background worker, in a perform on
+ * its thread. Both borrowed for the call. metrics: as ntapi_response_request_metrics. */
+typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
+/** The client was closed or invalidated, and the last of its handlers has returned. Runs once, on a background worker.
+ */
+typedef void (*ntapi_session_invalidated_fn)(void *user_data);
 /** A request has its response; its handler follows. Runs on a background worker, in a perform on its thread. Both
  * borrowed for the call. */
 typedef void (*ntapi_completed_fn)(void *user_data, ntapi_request *request, const ntapi_response *response);
@@ -1629,6 +1653,22 @@ ntapi_status ntapi_hooks_set_build_request(ntapi_hooks *hooks, ntapi_build_reque
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_started(ntapi_hooks *hooks, ntapi_started_fn hook);
+
+/** Sets the hook for the metrics of requests.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_metrics_collected(ntapi_hooks *hooks, ntapi_metrics_collected_fn hook);
+
+/** Sets the hook for the end of the session.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_session_invalidated(ntapi_hooks *hooks, ntapi_session_invalidated_fn hook);
 
 /** Sets the hook for completed requests.
  *  @param hooks the hooks; set them before ntapi_client_set_hooks.
@@ -2551,6 +2591,17 @@ double ntapi_response_elapsed(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric);
+
+/** What the request took, exchange by exchange: a redirect, a challenge or another attempt makes one more.
+ *  @param response the response.
+ *  @returns JSON, new; NULL for a wrong handle. An object of `startTime` (seconds since 1970), `elapsed` (seconds),
+ *  `redirects`, `retries` and `transactions`, in order: each has `method`, `url`, `status` (0 without an answer),
+ *  `startTime`, `error` (its message, null when there was a whole answer) and, of this exchange alone, the metrics of
+ *  ntapi_metric as `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`, `bytesSent`, `bytesReceived`,
+ *  `bytesDecoded`, `httpVersion`, `connectionReused`, `fromCache` (booleans).
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);
 
 /** The request that the response answers.
  *  @param response the response.

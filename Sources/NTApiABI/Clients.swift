@@ -47,6 +47,16 @@ public func ntapi_client_free(_ client: OpaquePointer!) { Handles.free(client, C
 @_cdecl("ntapi_client_close") @implementation
 public func ntapi_client_close(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.close() } }
 
+@_cdecl("ntapi_client_finish_and_invalidate") @implementation
+public func ntapi_client_finish_and_invalidate(_ client: OpaquePointer!) -> ntapi_status {
+    with(client) { $0.finishAndInvalidate() }
+}
+
+@_cdecl("ntapi_client_invalidate_and_cancel") @implementation
+public func ntapi_client_invalidate_and_cancel(_ client: OpaquePointer!) -> ntapi_status {
+    with(client) { $0.invalidateAndCancel() }
+}
+
 @_cdecl("ntapi_client_cancel_all") @implementation
 public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { with(client) { $0.cancelAll() } }
 

@@ -6,10 +6,12 @@ struct Hooks: Sendable {
     var buildArgs: ntapi_build_args_fn?
     var buildRequest: ntapi_build_request_fn?
     var started: ntapi_started_fn?
+    var metricsCollected: ntapi_metrics_collected_fn?
     var completed: ntapi_completed_fn?
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+    var sessionInvalidated: ntapi_session_invalidated_fn?
     var decide: ntapi_decide_fn?
     var decisionKinds: RequestDecision.Kinds = []
 
@@ -17,10 +19,12 @@ struct Hooks: Sendable {
         var kinds: APIClient.HookKinds = []
         if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
         if started != nil { kinds.insert(.requestStarted) }
+        if metricsCollected != nil { kinds.insert(.metricsCollected) }
         if completed != nil { kinds.insert(.requestCompleted) }
         if parseJSON != nil { kinds.insert(.parseJSON) }
         if mapServiceError != nil { kinds.insert(.mapServiceError) }
         if writeLog != nil { kinds.insert(.writeLog) }
+        if sessionInvalidated != nil { kinds.insert(.sessionInvalidated) }
         return kinds
     }
 }
@@ -94,6 +98,15 @@ final class CClient: APIClient, @unchecked Sendable {
         Handles.free(handle, RequestBox.self)
     }
 
+    override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
+        guard let hooks = current, let hook = hooks.functions.metricsCollected else { return }
+        let requestHandle = Handles.make(RequestBox(request))
+        let handle = Handles.make(JSONBox(metrics.json))
+        hook(hooks.userData.pointer, requestHandle, handle)
+        Handles.free(handle, JSONBox.self)
+        Handles.free(requestHandle, RequestBox.self)
+    }
+
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         guard let hooks = current, let hook = hooks.functions.completed else { return }
         let requestHandle = Handles.make(RequestBox(request))
@@ -114,6 +127,11 @@ final class CClient: APIClient, @unchecked Sendable {
     override func writeLog(_ level: LogLevel, _ message: String) {
         guard let hooks = current, let hook = hooks.functions.writeLog else { return super.writeLog(level, message) }
         message.withCString { hook(hooks.userData.pointer, level.c, $0) }
+    }
+
+    override func sessionInvalidated() {
+        guard let hooks = current, let hook = hooks.functions.sessionInvalidated else { return }
+        hook(hooks.userData.pointer)
     }
 
     override func decide(_ decision: RequestDecision) {
@@ -151,6 +169,16 @@ public func ntapi_hooks_set_build_request(_ hooks: OpaquePointer!, _ hook: ntapi
 public func ntapi_hooks_set_started(_ hooks: OpaquePointer!, _ hook: ntapi_started_fn!) -> ntapi_status {
     change(hooks) { $0.started = hook }
 }
+
+@_cdecl("ntapi_hooks_set_metrics_collected") @implementation
+public func ntapi_hooks_set_metrics_collected(
+    _ hooks: OpaquePointer!, _ hook: ntapi_metrics_collected_fn!
+) -> ntapi_status { change(hooks) { $0.metricsCollected = hook } }
+
+@_cdecl("ntapi_hooks_set_session_invalidated") @implementation
+public func ntapi_hooks_set_session_invalidated(
+    _ hooks: OpaquePointer!, _ hook: ntapi_session_invalidated_fn!
+) -> ntapi_status { change(hooks) { $0.sessionInvalidated = hook } }
 
 @_cdecl("ntapi_hooks_set_completed") @implementation
 public func ntapi_hooks_set_completed(_ hooks: OpaquePointer!, _ hook: ntapi_completed_fn!) -> ntapi_status {

@@ -215,6 +215,11 @@ public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_me
     }
 }
 
+@_cdecl("ntapi_response_request_metrics") @implementation
+public func ntapi_response_request_metrics(_ response: OpaquePointer!) -> OpaquePointer! {
+    box(response).flatMap { Handles.make(JSONBox($0.response.requestMetrics.json)) }
+}
+
 @_cdecl("ntapi_response_request") @implementation
 public func ntapi_response_request(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.request }
 

@@ -71,6 +71,124 @@ static void close_cancels_and_refuses(void **state) {
     ntapi_client_free(client);
 }
 
+/** What the hooks of a session's end and of its metrics were told. */
+struct told {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int responses, invalidations, transactions, destroyed;
+    bool in_order;
+};
+
+static void told_change(struct told *self, int *count, int by) {
+    pthread_mutex_lock(&self->lock);
+    *count += by;
+    pthread_cond_broadcast(&self->changed);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void told_wait(struct told *self, const int *count) {
+    struct timespec limit;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += (time_t)PATIENCE;
+    pthread_mutex_lock(&self->lock);
+    while (*count == 0 && pthread_cond_timedwait(&self->changed, &self->lock, &limit) == 0)
+        ;
+    assert_int_equal(*count, 1);
+    pthread_mutex_unlock(&self->lock);
+}
+
+static void tell_response(void *user_data, const ntapi_response *response) {
+    struct told *self = user_data;
+    (void)response;
+    told_change(self, &self->responses, 1);
+}
+
+static void tell_invalidation(void *user_data) {
+    struct told *self = user_data;
+    self->in_order = self->responses == 3;
+    told_change(self, &self->invalidations, 1);
+}
+
+static void tell_metrics(void *user_data, ntapi_request *request, const ntapi_json *metrics) {
+    struct told *self = user_data;
+    assert_int_equal(ntapi_request_identifier(request), 1);
+    assert_int_equal(ntapi_json_int(metrics, "redirects", -1), 1);
+    assert_int_equal(ntapi_json_int(metrics, "transactions[0].status", -1), 302);
+    assert_int_equal(ntapi_json_int(metrics, "transactions[1].status", -1), 200);
+    assert_true(ntapi_json_double(metrics, "transactions[1].total", -1) > 0);
+    assert_string_equal(ntapi_json_string(metrics, "transactions[1].method"), "GET");
+    told_change(self, &self->transactions, (int)ntapi_json_count(metrics, "transactions"));
+}
+
+static void tell_destroy(void *user_data) {
+    struct told *self = user_data;
+    told_change(self, &self->destroyed, 1);
+}
+
+static void the_end_of_a_session_is_told(void **state) {
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct told told = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+        ntapi_client *client = client_of("fault");
+        ntapi_hooks *hooks = ntapi_hooks_create(&told, tell_destroy);
+        check_ok(ntapi_hooks_set_session_invalidated(hooks, tell_invalidation));
+        check_ok(ntapi_client_set_hooks(client, hooks));
+        assert_int_equal(ntapi_hooks_set_session_invalidated(hooks, NULL), NTAPI_STATUS_INVALID_STATE);
+        ntapi_hooks_free(hooks);
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_thread(args, NTAPI_HANDLER_RESPONSE, NTAPI_THREAD_BACKGROUND);
+        ntapi_request *last = ntapi_client_begin(client, "hold", args, tell_response, &told, NULL);
+        for (int i = 0; i < 2; i++)
+            ntapi_request_free(ntapi_client_begin(client, "ok", args, tell_response, &told, NULL));
+        if (how == 0)
+            check_ok(ntapi_client_finish_and_invalidate(client));
+        else
+            check_ok(how == 1 ? ntapi_client_invalidate_and_cancel(client) : ntapi_client_close(client));
+        ntapi_response *refused = ntapi_client_perform(client, "ok", NULL);
+        assert_ptr_equal(code_of(refused), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_response_free(refused);
+        if (how == 0) {
+            assert_int_equal(told.invalidations, 0);
+            check_ok(ntapi_request_cancel(last));
+        }
+        assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+        assert_int_equal(told.invalidations, 1);
+        assert_true(told.in_order);
+        check_ok(ntapi_client_invalidate_and_cancel(client));
+        ntapi_request_free(last);
+        ntapi_args_free(args);
+        ntapi_client_free(client);
+        told_wait(&told, &told.destroyed);
+        assert_int_equal(told.invalidations, 1);
+    }
+    check_invalid(ntapi_client_finish_and_invalidate(NULL));
+    check_invalid(ntapi_client_invalidate_and_cancel(NULL));
+}
+
+static void metrics_of_every_exchange(void **state) {
+    (void)state;
+    struct told told = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+    ntapi_client *client = client_of("httpbin");
+    ntapi_hooks *hooks = ntapi_hooks_create(&told, NULL);
+    check_ok(ntapi_hooks_set_metrics_collected(hooks, tell_metrics));
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    ntapi_response_free(perform(client, "redirect/1", NULL));
+    assert_int_equal(told.transactions, 2);
+    ntapi_client_free(client);
+    /* Without a hook. */
+    client = client_of("httpbin");
+    ntapi_response *response = perform(client, "redirect/1", NULL);
+    ntapi_json *metrics = ntapi_response_request_metrics(response);
+    tell_metrics(&told, ntapi_response_request(response), metrics);
+    assert_int_equal(told.transactions, 4);
+    assert_int_equal(ntapi_json_get_type(metrics, "transactions[0].error"), NTAPI_JSON_TYPE_NULL);
+    ntapi_json_free(metrics);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+    assert_null(ntapi_response_request_metrics(NULL));
+}
+
 static void cancel_all_leaves_the_client_usable(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -344,6 +462,8 @@ int main(void) {
         cmocka_unit_test(a_client_has_args_of_its_own),
         cmocka_unit_test(base_url_and_command_are_joined),
         cmocka_unit_test(close_cancels_and_refuses),
+        cmocka_unit_test(the_end_of_a_session_is_told),
+        cmocka_unit_test(metrics_of_every_exchange),
         cmocka_unit_test(cancel_all_leaves_the_client_usable),
         cmocka_unit_test(a_freed_client_finishes_its_requests),
         cmocka_unit_test(every_hook_is_called_in_its_place),

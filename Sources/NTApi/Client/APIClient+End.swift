@@ -77,25 +77,32 @@ extension APIClient {
         }
     }
 
-    /// One of its requests is over, or there was none: if it was the last, so is the session.
-    func endIfIdle() {
-        switch life.load(ordering: .acquiring) {
-        case .open, .invalid: return
-        case .finishing, .closed: break
-        }
-        // A request that is resumed meanwhile is seen here, or sees what is set here.
-        guard Runtime.current.requests.ifNone(of: self, { advance(to: .invalid) }) else { return }
+    private func endIfIdle() {
+        if Runtime.current.requests.beginEnd(of: self) { lastRequestIsOver() }
+    }
+
+    var isInvalid: Bool { life.load(ordering: .acquiring) == .invalid }
+
+    /// Under the registry's lock.
+    ///
+    /// - Returns: false when it was before.
+    func becomesInvalid() -> Bool { advance(to: .invalid) }
+
+    /// It has become invalid: no handler of it runs.
+    func lastRequestIsOver() {
+        let runtime = Runtime.current
         background?.detach()
         authenticatorIfAny?.clientIsClosed()
-        let hasHook = hookKinds.contains(.sessionInvalidated)
-        guard hasHook || cookies?.hasChanges == true else { return }
-        Runtime.current.workers.run {
+        runtime.workers.run {
             self.cookies?.save()
-            if hasHook { self.sessionInvalidated() }
+            runtime.requests.tellEnd(of: self) {
+                if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
+            }
         }
     }
 
-    /// Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
+    /// Waits until every begun request of the client has called its handler, and the hook has been told of the session's
+    /// end, if it has ended; runs the calling thread's mailbox meanwhile.
     ///
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
@@ -104,7 +111,7 @@ extension APIClient {
             cookies?.save()
             cache?.save()
         }
-        return Self.drain(timeout: timeout) { $0.client === self }
+        return Self.drain(timeout: timeout, of: self)
     }
 
     /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
@@ -116,12 +123,12 @@ extension APIClient {
             CookieStorage.saveAll()
             DiskCache.saveAll()
         }
-        return drain(timeout: timeout) { _ in true }
+        return drain(timeout: timeout, of: nil)
     }
 
-    private static func drain(timeout: Double?, where matches: (APIRequest) -> Bool) -> Int {
+    private static func drain(timeout: Double?, of client: APIClient?) -> Int {
         let runtime = Runtime.current
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, where: matches) }
+        return runtime.workers.whileBlocked { runtime.requests.wait(until: deadline, of: client) }
     }
 }

@@ -12,7 +12,34 @@ final class RequestRegistry: Sendable {
 
     private struct State {
         var first: APIRequest?
+        /// Clients that begin nothing more, until they have been told that their last request is gone.
+        var ending: [Ending] = []
         var waiters: [Mailbox] = []
+
+        var requests: [APIRequest] {
+            var requests: [APIRequest] = []
+            var next = first
+            while let request = next {
+                requests.append(request)
+                next = request.links.next
+            }
+            return requests
+        }
+
+        mutating func ending(of client: APIClient, _ change: (inout Ending) -> Void) {
+            if let index = ending.firstIndex(where: { $0.client === client }) { change(&ending[index]) }
+        }
+
+        // A mailbox's own lock is a leaf: it may be taken under this one.
+        func wakeWaiters() { for waiter in waiters { waiter.wake() } }
+    }
+
+    private struct Ending {
+        let client: APIClient
+        /// How many of its requests are in the list.
+        var left: Int
+        /// Where it is told, once it is.
+        var thread: Mailbox?
     }
 
     private let state = Lock(State())
@@ -23,32 +50,51 @@ final class RequestRegistry: Sendable {
             request.links = Links(isListed: true, previous: nil, next: state.first)
             state.first?.links.previous = request
             state.first = request
+            if !state.ending.isEmpty { state.ending(of: request.client) { $0.left += 1 } }
         }
     }
 
-    func remove(_ request: APIRequest) {
+    /// - Returns: true when it was the last one of a client that ends, so that `tellEnd` has to follow.
+    func remove(_ request: APIRequest) -> Bool {
         state.withLock { state in
-            guard request.links.isListed else { return }
+            guard request.links.isListed else { return false }
             let links = request.links
             request.links = Links()
             if let previous = links.previous { previous.links.next = links.next } else { state.first = links.next }
             links.next?.links.previous = links.previous
-            // A mailbox's own lock is a leaf: it may be taken under this one.
-            for waiter in state.waiters { waiter.wake() }
+            state.wakeWaiters()
+            var isLast = false
+            if !state.ending.isEmpty {
+                state.ending(of: request.client) { ending in
+                    ending.left -= 1
+                    // Who adds a request after this finds the client invalid, and cancels it.
+                    isLast = ending.left == 0 && request.client.becomesInvalid()
+                }
+            }
+            return isLast
         }
     }
 
-    /// Does something, during which no request is added, unless the client has one in the list.
+    /// From now on it is watched whether a client has requests; a second time does nothing.
     ///
-    /// - Returns: what it returns; false when there is one.
-    func ifNone(of client: APIClient, _ body: () -> Bool) -> Bool {
+    /// - Returns: true when it has none, so that `tellEnd` has to follow.
+    func beginEnd(of client: APIClient) -> Bool {
         state.withLock { state in
-            var next = state.first
-            while let request = next {
-                if request.client === client { return false }
-                next = request.links.next
-            }
-            return body()
+            guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
+            let left = state.requests.count { $0.client === client }
+            state.ending.append(Ending(client: client, left: left))
+            return left == 0 && client.becomesInvalid()
+        }
+    }
+
+    /// Runs what tells a client of its end. Who waits for its requests waits for that, too.
+    func tellEnd(of client: APIClient, _ tell: () -> Void) {
+        let mailbox = Mailbox.current
+        state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
+        tell()
+        state.withLock { state in
+            state.ending.removeAll { $0.client === client }
+            state.wakeWaiters()
         }
     }
 
@@ -61,18 +107,23 @@ final class RequestRegistry: Sendable {
         for request in all { request.background?.session.detach() }
     }
 
-    /// Waits until no matching request is left, save those whose callback the caller is; runs the calling thread's
-    /// mailbox meanwhile.
+    /// Waits until no request of a client, or of any, is left, save those whose callback the caller is; runs the calling
+    /// thread's mailbox meanwhile.
     ///
     /// - Returns: how many are left.
-    func wait(until deadline: MonotonicTime, where matches: (APIRequest) -> Bool) -> Int {
+    func wait(until deadline: MonotonicTime, of client: APIClient? = nil) -> Int {
         let mailbox = Mailbox.current
         let own = Set(Delivery.running)
         var left = 0
         state.withLock { $0.waiters.append(mailbox) }
         _ = mailbox.runUntil(deadline, ignoresStop: true) {
-            left = all.count { !own.contains(ObjectIdentifier($0)) && matches($0) }
-            return left == 0
+            left = all.count { !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) }
+            let isTold = state.withLock { state in
+                !state.ending.contains { ending in
+                    ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
+                }
+            }
+            return left == 0 && isTold
         }
         state.withLock { state in
             if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }
@@ -80,15 +131,5 @@ final class RequestRegistry: Sendable {
         return left
     }
 
-    private var all: [APIRequest] {
-        state.withLock { state in
-            var requests: [APIRequest] = []
-            var next = state.first
-            while let request = next {
-                requests.append(request)
-                next = request.links.next
-            }
-            return requests
-        }
-    }
+    private var all: [APIRequest] { state.withLock { $0.requests } }
 }

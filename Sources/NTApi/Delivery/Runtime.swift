@@ -61,10 +61,10 @@ final class Runtime: Sendable {
     func exit() {
         requests.detachBackground()
         requests.cancelAll { _ in true }
-        if requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1), where: { _ in true }) > 0 {
+        if requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1)) > 0 {
             let others = mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox]
             for mailbox in others where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
-            _ = requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1)) { _ in true }
+            _ = requests.wait(until: MonotonicTime.now().advanced(bySeconds: 1))
         }
         engine.stop(timeout: 2)
         workers.stop()

@@ -104,8 +104,7 @@ extension APIRequest {
             return shared.waiters
         }
         for waiter in waiters { waiter.wake() }
-        runtime.requests.remove(self)
-        client.endIfIdle()
+        if runtime.requests.remove(self) { client.lastRequestIsOver() }
     }
 
     func isEvent(_ kind: HandlerKinds) -> Bool { shared.withLock { $0.handlers.eventKinds.contains(kind) } }

@@ -23,7 +23,7 @@ final class Exchange: Sendable {
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
     let observer: any ExchangeObserver
-    // Safe to share: both are touched on the transport's own thread alone.
+    // Safe to share: all three are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
     nonisolated(unsafe) var transfer: AnyObject?
     nonisolated(unsafe) var phase = Phase.new

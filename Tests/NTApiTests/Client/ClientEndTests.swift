@@ -43,7 +43,9 @@ import Testing
     @Test func whatRunsIsCancelled() async throws {
         for end in [APIClient.invalidateAndCancel, APIClient.close] {
             let client = try Session.of("fault")
-            client.begin("hang", args: [.responseThread(.background)]) { client.events.append("\($0.error?.code as Any)") }
+            client.begin("hold", args: [.responseThread(.background)]) {
+                client.events.append("\($0.error?.code as Any)")
+            }
             end(client)()
             let expected: String = "\(ErrorCode?.some(.cancelled) as Any)"
             #expect(await client.events.first(2) == [expected, "invalid, true"])
@@ -69,11 +71,55 @@ import Testing
     @Test func theLastOneEndsIt() async throws {
         for _ in 0..<20 {
             let client = try Session.of("fault")
-            for _ in 0..<30 { client.begin("ok", args: [.responseThread(.background)]) { _ in client.events.append("") } }
+            for _ in 0..<30 {
+                client.begin("ok", args: [.responseThread(.background)]) { _ in client.events.append("") }
+            }
             client.finishAndInvalidate()
             let events = await client.events.first(31)
             #expect(events.last == "invalid, true" && events.count == 31)
         }
+    }
+
+    /// What was made before and is resumed just then either goes on, and is waited for, or is cancelled.
+    @Test func resumedAtTheLastMoment() async throws {
+        for _ in 0..<10 {
+            let client = try Session.of("fault")
+            let requests = (0..<20).map { _ in
+                let request = client.request("ok", args: [.responseThread(.background)])
+                request.setHandler { client.events.append("\($0.status)") }
+                return request
+            }
+            client.begin("ok", args: [.responseThread(.background)]) { client.events.append("\($0.status)") }
+            client.finishAndInvalidate()
+            await withTaskGroup { group in
+                for request in requests { group.addTask { request.resume() } }
+            }
+            let events = await client.events.first(22)
+            let end = try #require(events.firstIndex(of: "invalid, true"))
+            #expect(
+                events[..<end].allSatisfy { $0 == "200" } && events[(end + 1)...].allSatisfy { $0 == "0" }, "\(events)")
+        }
+    }
+
+    /// Who waits for the requests has waited for the hook, too, unless that is where it waits.
+    @Test func drainWaitsForIt() async throws {
+        final class Waiting: TestClient, @unchecked Sendable {
+            let (mayEnd, left) = (Signal(), Log<Int>())
+
+            override func sessionInvalidated() {
+                left.append(drain(timeout: 30))
+                mayEnd.block()
+            }
+        }
+        let client = try Waiting.of("fault")
+        client.begin("ok", args: [.responseThread(.background)])
+        client.finishAndInvalidate()
+        _ = await client.left.first(1)
+        let started = MonotonicTime.now()
+        #expect(await onThread { client.drain(timeout: 0.05) } == 0, "no request is left")
+        #expect(MonotonicTime.now().seconds(since: started) >= 0.05)
+        client.mayEnd.set()
+        #expect(await onThread { client.drain() } == 0)
     }
 
     /// What runs may still need a token.

@@ -90,6 +90,21 @@ def served(servers: dict[str, str], tmp_path: Path) -> Iterator[dict[str, str]]:
     folder.rmdir()
 
 
+@pytest.fixture
+def large(servers: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """A file of 256 MB at nginx, no two blocks of which are the same: its URL and its checksum."""
+    path = Path(servers["nginx_root"]) / f"large-{os.getpid()}"
+    block = random.Random(SEED).randbytes(1 << 20)
+    checksum = hashlib.sha256()
+    with path.open("wb") as file:
+        for number in range(256):
+            piece = number.to_bytes(4, "big") + block
+            checksum.update(piece)
+            file.write(piece)
+    yield f"{servers['nginx']}/{path.name}", checksum.hexdigest()
+    path.unlink()
+
+
 def first_line(child: subprocess.Popen[str]) -> str:
     assert child.stdout is not None
     return child.stdout.readline().strip()
@@ -101,6 +116,64 @@ def ends_within(child: subprocess.Popen[str], seconds: float) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
+
+
+PAUSES = """
+import sys, threading, ntapi
+
+folder, url, path = sys.argv[1:]
+configuration = ntapi.SessionConfiguration.background("large", proxy="")
+configuration["backgroundFolder"] = folder
+client = ntapi.Client(configuration=configuration)
+paused = threading.Event()
+first = []
+
+def progress(count, total):
+    first.append(count)
+    if count > first[0] + (16 << 20) and request.suspend():
+        paused.set()
+
+place = ntapi.download_progress_thread(ntapi.BACKGROUND)
+restored = client.restored_requests(place, download_progress=progress)
+args = [ntapi.base_url(url), ntapi.download(path), place]
+request = restored[0] if restored else client.create_request(args=args, download_progress=progress)
+request.resume()
+paused.wait()
+print("paused", request.bytes_received, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_paused_killed_and_gone_on_with(
+    sessions: Sessions, large: tuple[str, str], tmp_path: Path
+) -> None:
+    url, checksum = large
+    path = tmp_path / "large"
+    folder = str(sessions.state / "ntapi" / "background")
+    received = [0]
+    for _ in range(2):
+        command = [sys.executable, "-c", PAUSES, folder, url, str(path)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as child:
+            word, count = first_line(child).split()
+            assert word == "paused"
+            received.append(int(count))
+            child.kill()
+    # The second went on where the first was.
+    assert 0 < received[1] < received[2] < 256 << 20
+    assert not path.exists()
+    client = sessions.client(identifier="large")
+    [request] = client.restored_requests(ntapi.response_thread(ntapi.BACKGROUND))
+    request.resume()
+    assert request.wait(100)
+    assert request.response is not None
+    assert request.response.error is None
+    assert request.response.status == 206
+    with path.open("rb") as file:
+        assert hashlib.file_digest(file, "sha256").hexdigest() == checksum
+    client.drain()
+    client.close()
+    assert sessions.records == []
 
 
 @pytest.mark.timeout(60 + KILLS * 15)

@@ -124,10 +124,11 @@ def test_a_download_goes_on_where_it_was_broken_off(fault: ntapi.Client, tmp_pat
 
 def test_resume_data_of_a_running_download(nginx: ntapi.Client, tmp_path: Path) -> None:
     moved, progress = begun()
-    request = nginx.begin(
+    request = nginx.create_request(
         f"slow/{PATTERN}", ntapi.download(tmp_path / "f"), download_progress=progress
     )
     assert request.resume_data is None
+    request.resume()
     assert moved.wait(PATIENCE)
     assert request.suspend()
     assert request.resume_data is not None

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._server_event import ServerSentEvent
     from ._stream import AsyncStream, Stream
 
@@ -120,6 +120,7 @@ __all__ = [
     "PlaceLike",
     "Refresh",
     "Request",
+    "RequestMetrics",
     "RequestState",
     "Response",
     "ServerSentEvent",
@@ -130,6 +131,7 @@ __all__ = [
     "Stream",
     "Thread",
     "Token",
+    "TransactionMetrics",
     "__version__",
     "add_header",
     "arg",
@@ -185,6 +187,8 @@ _LATER = {
     "Args": "_aliases",
     "AsyncClient": "_async",
     "Metrics": "_metrics",
+    "RequestMetrics": "_metrics",
+    "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "PlaceLike": "_aliases",
     "ServerSentEvent": "_server_event",

@@ -21,6 +21,7 @@ from ._hook_methods import Hooks
 from ._library import lib
 from ._mailbox import Mailbox
 from ._places import resolve
+from ._report import call_reporting
 from ._request import Request
 
 TYPE_CHECKING = False
@@ -45,6 +46,7 @@ _OWN = frozenset(
         "_handle",
         "_is_background",
         "_base_url",
+        "_invalidations",
         "_pending",
         "_args",
         "_log_flags",
@@ -98,6 +100,8 @@ class BaseClient(Hooks):
         )
         self._base_url = base_url
         self._pending: set[Owed] = set()
+        # Holds something from the end of the core's session until the hook is called.
+        self._invalidations: list[None] = []
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
@@ -336,6 +340,38 @@ class BaseClient(Hooks):
     def cancel_all(self) -> None:
         """Cancels every request of the client; new ones may be begun."""
         lib.ntapi_client_cancel_all(self._handle.pointer)
+
+    def finish_and_invalidate(self) -> None:
+        """Refuses new requests and lets those that were made go on.
+
+        When the last handler has returned, the session is invalid: `session_invalidated` is called.
+        A suspended request may be resumed until then. Does not wait: see `drain`.
+        """
+        lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
+
+    def invalidate_and_cancel(self) -> None:
+        """Cancels what runs and refuses new requests, as `close`.
+
+        Of a background session all transfers are given up, those that were restored and not resumed
+        yet, too. Does not wait: see `drain`.
+        """
+        lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
+
+    def _core_is_over(self) -> None:
+        """The core has handed over its last response."""
+        self._invalidations.append(None)
+        self._tell_invalidated()
+
+    def _tell_invalidated(self) -> None:
+        """Calls the hook, once, when the last handler has returned."""
+        if not self._invalidations or self._pending:
+            return
+        try:
+            # Of two threads that come here, one gets it.
+            self._invalidations.pop()
+        except IndexError:
+            return
+        call_reporting(self.session_invalidated)
 
     def _close(self) -> None:
         """Cancels what runs and refuses new requests; a second time does nothing."""

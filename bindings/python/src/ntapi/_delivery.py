@@ -272,6 +272,7 @@ class Delivery:
         self.forget_sources()
         self.client._pending.discard(self)
         _registry.ended(self.token)
+        self.client._tell_invalidated()
 
     def forget_sources(self) -> None:
         """Streams are not read any more."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._aliases import Args
+    from ._metrics import RequestMetrics
 
 
 class Hooks:
@@ -42,6 +43,18 @@ class Hooks:
 
     def request_started(self, request: Request) -> None:
         """A request starts. On the thread that begins or resumes it."""
+
+    def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
+        """What a request took is known, exchange by exchange; `request_completed` follows.
+
+        On the handler's thread.
+        """
+
+    def session_invalidated(self) -> None:
+        """The client was closed or invalidated, and the last of its handlers has returned.
+
+        Called once, on the thread of the last handler or on a thread of the library.
+        """
 
     def request_completed(self, request: Request, response: Response) -> None:
         """A request has its response; its handler follows. On the handler's thread."""
@@ -81,7 +94,9 @@ class Hooks:
             "build_args",
             "build_request",
             "request_started",
+            "metrics_collected",
             "request_completed",
+            "session_invalidated",
             "parse_json",
             "map_service_error",
             "decide",
@@ -105,6 +120,8 @@ class Hooks:
             response._parse_with(self.parse_json)
         if "map_service_error" in hooks and response.has_json and _answered(response):
             self._map_error(response)
+        if "metrics_collected" in hooks:
+            call_reporting(self.metrics_collected, response.request, response.request_metrics)
         if "request_completed" in hooks:
             call_reporting(self.request_completed, response.request, response)
 

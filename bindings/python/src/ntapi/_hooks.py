@@ -1,4 +1,4 @@
-"""The two hooks that C has to call: build request, and write log.
+"""The hooks that C has to call: build request, write log, and session invalidated.
 
 The others are called by Python itself.
 """
@@ -14,7 +14,12 @@ from ._handles import Handle
 from ._library import lib
 from ._logging import log_line
 from ._report import call_reporting
-from ._signatures import BuildRequestFunction, DestroyFunction, WriteLogFunction
+from ._signatures import (
+    BuildRequestFunction,
+    DestroyFunction,
+    SessionInvalidatedFunction,
+    WriteLogFunction,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -108,9 +113,19 @@ def _call_write_log(token: int, level: int, message: bytes) -> None:
 _write_log = WriteLogFunction(_call_write_log)
 
 
+def _call_session_invalidated(token: int) -> None:
+    """ntapi_session_invalidated_fn for every client; on a background worker."""
+    client = _clients.get(token)
+    if client is not None:
+        client._core_is_over()
+
+
+_session_invalidated = SessionInvalidatedFunction(_call_session_invalidated)
+
+
 def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> None:
     """Gives a C client the hooks that its Python class overrides."""
-    if overridden.isdisjoint({"build_request", "write_log"}):
+    if overridden.isdisjoint({"build_request", "write_log", "session_invalidated"}):
         return
     token = next(_tokens)
     _clients[token] = client
@@ -119,5 +134,7 @@ def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> Non
         lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
     if "write_log" in overridden:
         lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)
+    if "session_invalidated" in overridden:
+        lib.ntapi_hooks_set_session_invalidated(hooks.pointer, _session_invalidated)
     lib.ntapi_client_set_hooks(pointer, hooks.pointer)
     hooks.free()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any, Optional
 
+from ._json import from_c
 from ._library import lib
 
 
@@ -35,6 +38,86 @@ class Metrics:
     from_cache: bool
     bytes_decoded: int
     """Bytes of the body received, after decompression."""
+
+
+@dataclass(frozen=True)
+class TransactionMetrics:
+    """One exchange of a request: a redirect, a challenge or an attempt beyond the first makes
+    another one.
+    """
+
+    method: str
+    url: str
+    status: int
+    """0 when there was no answer."""
+    start_time: datetime
+    error: Optional[str]
+    """Why it failed; None when there was a whole answer, whatever its status."""
+    metrics: Metrics
+    """Of this exchange alone: `redirects` and `retries` are 0."""
+
+
+@dataclass(frozen=True)
+class RequestMetrics:
+    """What a request took, over all its exchanges."""
+
+    transactions: tuple[TransactionMetrics, ...]
+    """In the order in which they were made; the last one's answer is the response."""
+    start_time: datetime
+    elapsed: float
+    """Seconds from start to end, by a clock that never jumps."""
+    redirects: int
+    retries: int
+    """Attempts beyond the first."""
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, timezone.utc)
+
+
+def read_request_metrics(response: int | None) -> RequestMetrics:
+    """The exchanges of a C response's request; none of one that could not be built."""
+    pointer = lib.ntapi_response_request_metrics(response)
+    if not pointer:
+        return RequestMetrics((), _moment(0), 0.0, 0, 0)
+    try:
+        values = from_c(pointer)
+    finally:
+        lib.ntapi_json_free(pointer)
+    return RequestMetrics(
+        tuple(map(_transaction, values["transactions"])),
+        _moment(values["startTime"]),
+        values["elapsed"],
+        values["redirects"],
+        values["retries"],
+    )
+
+
+def _transaction(values: dict[str, Any]) -> TransactionMetrics:
+    metrics = Metrics(
+        name_lookup=values["nameLookup"],
+        connect=values["connect"],
+        tls=values["tls"],
+        first_byte=values["firstByte"],
+        total=values["total"],
+        queued=values["queued"],
+        redirects=0,
+        retries=0,
+        bytes_sent=values["bytesSent"],
+        bytes_received=values["bytesReceived"],
+        http_version=values["httpVersion"],
+        connection_reused=values["connectionReused"],
+        from_cache=values["fromCache"],
+        bytes_decoded=values["bytesDecoded"],
+    )
+    return TransactionMetrics(
+        values["method"],
+        values["url"],
+        values["status"],
+        _moment(values["startTime"]),
+        values["error"],
+        metrics,
+    )
 
 
 def read_metrics(response: int | None) -> Metrics:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Callable, Optional
 
-    from ._metrics import Metrics
+    from ._metrics import Metrics, RequestMetrics
     from ._request import Request
 
 _UNSET: Any = object()
@@ -258,6 +258,13 @@ class Response:
 
             self._metrics = read_metrics(self._pointer)
             return self._metrics
+
+    @property
+    def request_metrics(self) -> RequestMetrics:
+        """What the request took, exchange by exchange."""
+        from ._metrics import read_request_metrics
+
+        return read_request_metrics(self._pointer)
 
     @property
     def request(self) -> Request:

@@ -34,6 +34,8 @@ BuildArgsFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
 BuildRequestFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+MetricsCollectedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+SessionInvalidatedFunction = CFUNCTYPE(None, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
@@ -214,6 +216,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_create_with_configuration": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_free": (None, (c_void_p,)),
     "ntapi_client_close": (c_int, (c_void_p,)),
+    "ntapi_client_finish_and_invalidate": (c_int, (c_void_p,)),
+    "ntapi_client_invalidate_and_cancel": (c_int, (c_void_p,)),
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
     "ntapi_client_background_error": (c_void_p, (c_void_p,)),
     "ntapi_client_restored_requests": (c_size_t, (c_void_p, c_void_p, POINTER(c_void_p), c_size_t)),
@@ -232,6 +236,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_build_args": (c_int, (c_void_p, BuildArgsFunction)),
     "ntapi_hooks_set_build_request": (c_int, (c_void_p, BuildRequestFunction)),
     "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
+    "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
+    "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
+    "ntapi_response_request_metrics": (c_void_p, (c_void_p,)),
     "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
     "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
