@@ -112,7 +112,7 @@ extension APIRequest {
         case .update(let response): cache.update(response, key)
         case .store(let response, let storage):
             guard asks(for: .cache) else {
-                cache.store(response, key, storage)
+                caching.store(response, storage)
                 break
             }
             return askWhereToStore(response, storage, caching, result, deliveries)
@@ -140,7 +140,7 @@ extension APIRequest {
             self.decisionIsOver()
             var storage = proposed
             if case .store(let other) = answer { storage = other }
-            if !self.isCancelled { caching.use.cache.store(response, caching.key, storage) }
+            if !self.isCancelled { caching.store(response, storage) }
             self.proceed(result, deliveries)
         }
     }

@@ -103,12 +103,18 @@ extension APIRequest: ExchangeObserver {
         guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
+        var store: (() -> Void)?
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
-                shared.stream == nil, shared.caching?.isUnconcerned(by: result) != false,
-                shared.journey.credentials?.mayRefresh(answer.status) != true
+                shared.stream == nil, shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
-            shared.caching = nil
+            if let caching = shared.caching {
+                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache),
+                    let outcome = caching.plainOutcome(of: result)
+                else { return nil }
+                shared.caching = nil
+                store = outcome
+            }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -120,6 +126,7 @@ extension APIRequest: ExchangeObserver {
             return shared.machine.ended(successfully: true)
         }
         guard let action else { return false }
+        store?()
         if action == .deliverResponse { postResponse(deliveries) }
         return true
     }

@@ -42,9 +42,23 @@ final class CacheExchange: Sendable {
         requestTime = use.cache.now
     }
 
-    /// Whether nothing needs to be done about an answer.
-    func isUnconcerned(by result: ExchangeResult) -> Bool {
-        if case .none = outcome(of: result) { true } else { false }
+    /// Whether something may be stored that was not looked at, or was found to be too old.
+    private var mayReplace: Bool { stored != nil || request.policy == .reloadIgnoringCache }
+
+    /// Stores a response. Does not wait.
+    func store(_ response: CachedResponse, _ storage: CacheStorage) {
+        use.cache.store(response, key, storage, mayReplace: mayReplace)
+    }
+
+    /// What to do about an answer that is the request's response as it is: perhaps it is stored.
+    ///
+    /// - Returns: nil when there is more to be done.
+    func plainOutcome(of result: ExchangeResult) -> (() -> Void)? {
+        switch outcome(of: result) {
+        case .none: return {}
+        case .store(let response, let storage): return { self.store(response, storage) }
+        case .confirm, .standIn, .loadAgain, .update, .remove: return nil
+        }
     }
 
     func outcome(of result: ExchangeResult) -> Outcome {
@@ -69,8 +83,7 @@ final class CacheExchange: Sendable {
         let storage = isElsewhere ? .none : CacheStorage.of(head, request, now: now)
         guard storage != .none, let selectors = request.selectors(for: head) else {
             // What the server has replaced by something that is not to be kept is not to be found any more either.
-            let mayBeThere = stored != nil || request.policy == .reloadIgnoringCache
-            return mayBeThere && (200..<300).contains(head.status) ? .remove([key]) : .none
+            return mayReplace && (200..<300).contains(head.status) ? .remove([key]) : .none
         }
         let response = CachedResponse(
             storing: head, result.body, selectors, requestTime: requestTime, responseTime: now)

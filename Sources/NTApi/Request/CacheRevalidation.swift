@@ -25,7 +25,7 @@ final class CacheRevalidation: ExchangeObserver {
         let (cache, key) = (caching.use.cache, caching.key)
         switch caching.outcome(of: result) {
         case .none, .standIn: break
-        case .store(let response, let storage): cache.store(response, key, storage)
+        case .store(let response, let storage): caching.store(response, storage)
         case .confirm(let response), .update(let response): cache.update(response, key)
         case .remove(let keys): for key in keys { cache.remove(key) }
         case .loadAgain: cache.remove(key)

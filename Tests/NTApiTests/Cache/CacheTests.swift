@@ -284,4 +284,22 @@ import Testing
         let response = await onThread { client.perform("cached", args: [.url("token", page.token)] + page.args) }
         #expect(response.source == .cache)
     }
+
+    @Test func theLogSaysWhereItCameFrom() async throws {
+        final class Logging: APIClient, @unchecked Sendable {
+            let lines = Log<String>()
+
+            override func writeLog(_ level: LogLevel, _ message: String) { lines.append(message) }
+        }
+        var configuration = SessionConfiguration.ephemeral
+        configuration.proxy = ""
+        let client = Logging(baseURL: try TestServers.url("fault"), configuration: configuration)
+        client.logFlags = .info
+        let page = CachedPage([("h-Cache-Control", "max-age=100"), ("etag", "x")])
+        for policy in [CachePolicy.protocol, .protocol, .reloadRevalidating] {
+            _ = await page.get(client, [.cachePolicy(policy)])
+        }
+        let ends = client.lines.all.filter { $0.contains(" ms") }.map { $0.split(separator: "ms")[1...].joined() }
+        #expect(ends == ["", ", from the cache", ", from the cache, confirmed"])
+    }
 }

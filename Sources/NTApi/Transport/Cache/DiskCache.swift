@@ -76,7 +76,8 @@ final class DiskCache: Sendable {
     // MARK: Changes. Do not wait
 
     func put(_ response: CachedResponse, _ key: CacheKey) {
-        guard response.size <= Int(clamping: capacity) / MemoryCache.largestPart else { return }
+        // What is there is older, and must not answer in its place.
+        guard response.size <= Int(clamping: capacity) / MemoryCache.largestPart else { return remove(key) }
         change(key) { change in
             change.variants.removeAll { response.replaces($0) }
             change.variants.append(response)

@@ -114,12 +114,14 @@ public final class HTTPCache: Sendable {
     }
 
     /// Puts a response in the place of the one that answered the same request. Does not wait.
-    func store(_ response: CachedResponse, _ key: CacheKey, _ storage: CacheStorage) {
+    ///
+    /// - Parameter mayReplace: whether there may be one on disk.
+    func store(_ response: CachedResponse, _ key: CacheKey, _ storage: CacheStorage, mayReplace: Bool = true) {
         switch storage {
-        case .none: remove(key)
+        case .none: if mayReplace { remove(key) }
         case .memory:
             // What is on disk is older.
-            disk?.remove(key)
+            if mayReplace { disk?.remove(key) }
             keep(response, key)
         case .disk:
             var response = response
