@@ -65,6 +65,7 @@ typedef struct ntapi_defaults ntapi_defaults;
 typedef struct ntapi_hooks ntapi_hooks;
 typedef struct ntapi_configuration ntapi_configuration;
 typedef struct ntapi_cookie_storage ntapi_cookie_storage;
+typedef struct ntapi_cache ntapi_cache;
 typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
@@ -131,6 +132,7 @@ const char *ntapi_code_register(const char *name);
 #define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
 #define NTAPI_CODE_UNEXPECTED_JSON ntapi_code_register("unexpected JSON")
 #define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
+#define NTAPI_CODE_NOT_CACHED ntapi_code_register("not cached")
 #define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
 #define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
 #define NTAPI_CODE_DETACHED ntapi_code_register("detached")
@@ -544,11 +546,11 @@ typedef enum ntapi_clock {
 
 /** How a cache may be used; takes effect with a client that has a cache. */
 typedef enum ntapi_cache_policy {
-    NTAPI_CACHE_POLICY_PROTOCOL = 0,
-    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,
-    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2,
-    NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3,
-    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4
+    NTAPI_CACHE_POLICY_PROTOCOL = 0,                /* as the headers say (RFC 9111) */
+    NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* the server is asked; what it answers is stored */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* what is stored, however old; else the server is asked */
+    NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4      /* the server is asked whether what is stored still holds */
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
@@ -990,28 +992,32 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
-#define NTAPI_DEFAULT_PROXY "proxy"                             /* URL; "" for none; from the environment */
-#define NTAPI_DEFAULT_CA_FILE "caFile"                          /* PEM file instead of the system's store */
-#define NTAPI_DEFAULT_DECOMPRESSION "decompression"             /* boolean; true */
-#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"    /* object: names and strings, or lists of these */
-#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                /* "protocol", "reload_ignoring_cache", ... */
-#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"  /* count, to all hosts together; none */
-#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"      /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
-#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                    /* string */
-#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"            /* string */
-#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"        /* host names: a list, or with commas in between */
-#define NTAPI_DEFAULT_USER "user"                               /* string, for when the server asks */
-#define NTAPI_DEFAULT_PASSWORD "password"                       /* string */
-#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"   /* "1.2", "1.3"; "1.2" */
-#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"    /* PEM file */
-#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                    /* PEM file; that of the certificate */
-#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"   /* string */
-#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"     /* "sha256//BASE64", or a list of these */
-#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy" /* "always", "never", "only_from_main_document" */
-#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"              /* boolean; true */
-#define NTAPI_DEFAULT_RETRY "retry"                             /* true, false, or as ntapi_retry_policy_json; false */
-#define NTAPI_DEFAULT_RATE_LIMIT "rateLimit"                    /* {"requests", "seconds", "burst", "maximum_pause"} */
-#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"        /* names the folder of cookies; the program's file */
+#define NTAPI_DEFAULT_PROXY "proxy"                               /* URL; "" for none; from the environment */
+#define NTAPI_DEFAULT_CA_FILE "caFile"                            /* PEM file instead of the system's store */
+#define NTAPI_DEFAULT_DECOMPRESSION "decompression"               /* boolean; true */
+#define NTAPI_DEFAULT_ADDITIONAL_HEADERS "additionalHeaders"      /* object: names and strings, or lists of these */
+#define NTAPI_DEFAULT_CACHE_POLICY "cachePolicy"                  /* "protocol", "reload_ignoring_cache", ... */
+#define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS "maximumConnections"    /* count, to all hosts together; none */
+#define NTAPI_DEFAULT_NETWORK_INTERFACE "networkInterface"        /* "eth0", "127.0.0.2", "if!eth0", "host!127.0.0.2" */
+#define NTAPI_DEFAULT_PROXY_USER "proxyUser"                      /* string */
+#define NTAPI_DEFAULT_PROXY_PASSWORD "proxyPassword"              /* string */
+#define NTAPI_DEFAULT_PROXY_EXCEPTIONS "proxyExceptions"          /* host names: a list, or with commas in between */
+#define NTAPI_DEFAULT_USER "user"                                 /* string, for when the server asks */
+#define NTAPI_DEFAULT_PASSWORD "password"                         /* string */
+#define NTAPI_DEFAULT_TLS_MINIMUM_VERSION "tlsMinimumVersion"     /* "1.2", "1.3"; "1.2" */
+#define NTAPI_DEFAULT_CLIENT_CERTIFICATE "clientCertificate"      /* PEM file */
+#define NTAPI_DEFAULT_CLIENT_KEY "clientKey"                      /* PEM file; that of the certificate */
+#define NTAPI_DEFAULT_CLIENT_KEY_PASSWORD "clientKeyPassword"     /* string */
+#define NTAPI_DEFAULT_PINNED_PUBLIC_KEYS "pinnedPublicKeys"       /* "sha256//BASE64", or a list of these */
+#define NTAPI_DEFAULT_COOKIE_ACCEPT_POLICY "cookieAcceptPolicy"   /* "always", "never", "only_from_main_document" */
+#define NTAPI_DEFAULT_SENDS_COOKIES "sendsCookies"                /* boolean; true */
+#define NTAPI_DEFAULT_APPLICATION_NAME "applicationName"          /* names the folder of cookies; the program's file */
+#define NTAPI_DEFAULT_USES_CACHE "usesCache"                      /* boolean; true */
+#define NTAPI_DEFAULT_CACHE_MEMORY_CAPACITY "cacheMemoryCapacity" /* bytes; 16 MiB */
+#define NTAPI_DEFAULT_CACHE_DISK_CAPACITY "cacheDiskCapacity"     /* bytes; 128 MiB, 0 is memory only */
+#define NTAPI_DEFAULT_CACHE_FOLDER "cacheFolder"                  /* absolute path; below the XDG cache directory */
+#define NTAPI_DEFAULT_RETRY "retry"          /* true, false, or as ntapi_retry_policy_json; false */
+#define NTAPI_DEFAULT_RATE_LIMIT "rateLimit" /* {"requests", "seconds", "burst", "maximum_pause"} */
 
 /** A provider of dynamic defaults, asked at each look-up: returns the value, new (the library takes it), or NULL. */
 typedef ntapi_json *(*ntapi_provider_fn)(void *user_data, const char *key);
@@ -1146,7 +1152,8 @@ typedef enum ntapi_decision_kind {
         2, /* whether a response is received, now that its head is there, and where its body goes */
     NTAPI_DECISION_CHALLENGE = 4, /* who asks, or whether a certificate is trusted: ntapi_decision_get_challenge */
     NTAPI_DECISION_RETRY = 8,     /* whether an attempt that failed is followed by another: ntapi_decision_response */
-    NTAPI_DECISION_ALL = 15
+    NTAPI_DECISION_CACHE = 16,    /* whether a response is stored in the cache, and where: ntapi_decision_get_storage */
+    NTAPI_DECISION_ALL = 31
 } ntapi_decision_kind;
 
 /** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
@@ -1198,7 +1205,7 @@ const char *ntapi_decision_header(const ntapi_decision *decision, const char *na
  *  @since 0.1 */
 ntapi_http_request *ntapi_decision_http_request(const ntapi_decision *decision);
 
-/** Answers: the redirect is followed, the response is received.
+/** Answers: the redirect is followed, the response is received, it is stored as proposed.
  *  @param decision the decision.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before.
  *  @threads any; from callbacks: yes.
@@ -1212,8 +1219,9 @@ ntapi_status ntapi_decision_proceed(ntapi_decision *decision);
  *  @since 0.1 */
 ntapi_status ntapi_decision_cancel(ntapi_decision *decision);
 
-/** Answers: the redirect is not followed; the response that points elsewhere is the request's, with its HTTP error.
- *  @param decision a decision about a redirect.
+/** Answers: the redirect is not followed, or the response is not stored in the cache.
+ *  A response that points elsewhere and is not followed is the request's, with its HTTP error.
+ *  @param decision a decision about a redirect, or of the cache's.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
  * or asks something else.
  *  @threads any; from callbacks: yes.
@@ -1240,7 +1248,7 @@ ntapi_status ntapi_decision_download(ntapi_decision *decision, const char *path)
 /** What a session keeps, and how long. */
 typedef enum ntapi_session_kind {
     NTAPI_SESSION_KIND_NONE = 0,      /* no session: a client without a configuration */
-    NTAPI_SESSION_KIND_DEFAULT = 1,   /* cookies are kept on disk, below the XDG data directory */
+    NTAPI_SESSION_KIND_DEFAULT = 1,   /* cookies and cache are kept on disk, below the XDG directories */
     NTAPI_SESSION_KIND_EPHEMERAL = 2, /* nothing is ever written */
     NTAPI_SESSION_KIND_BACKGROUND = 3 /* transfers survive the process */
 } ntapi_session_kind;
@@ -1343,6 +1351,119 @@ ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
  *  @threads any; from callbacks: yes. Blocks while the file is written.
  *  @since 0.1 */
 ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage);
+
+/* ---- Sessions: cache
+ * ----------------------------------------------------------------------------------------------------- */
+/*
+ * A session has a private HTTP cache after RFC 9111: responses to GET that their headers allow to be kept answer later
+ * requests, as long as they are fresh or the server confirms them. An ephemeral session has its cache in memory, a
+ * default session on disk, too, where it shares it with the other sessions and processes of the program. A background
+ * session and a client without a configuration have none. Downloads, streams, and requests with conditions or a Range
+ * of their own pass it by.
+ */
+
+/** Where a response is kept. */
+typedef enum ntapi_storage {
+    NTAPI_STORAGE_NONE = 0,   /* nowhere */
+    NTAPI_STORAGE_MEMORY = 1, /* in memory, until the process ends */
+    NTAPI_STORAGE_DISK = 2    /* on disk and in memory */
+} ntapi_storage;
+
+/** Makes a cache, to be shared by sessions: ntapi_configuration_set_cache.
+ *  @param memory_capacity how many bytes of memory responses may take.
+ *  @param disk_capacity how many bytes of disk they may take.
+ *  @param folder the absolute path of a folder for this alone, made when it is missing, copied; NULL is memory only.
+ *  @returns the cache, new; NULL when a capacity is negative or the path is not absolute.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_cache *ntapi_cache_create(int64_t memory_capacity, int64_t disk_capacity, const char *folder);
+
+/** Frees a handle to a cache; configurations and clients that have it keep it.
+ *  @param cache takes; NULL does nothing. That of ntapi_client_cache is not to be freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_cache_free(ntapi_cache *cache);
+
+/** Gives the clients that are made with a configuration from now on a cache, which others may use, too.
+ *  @param configuration the configuration; background sessions do not use it.
+ *  @param cache the cache, kept by the configuration; NULL, as at first, gives each client one of its kind.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_configuration_set_cache(ntapi_configuration *configuration, ntapi_cache *cache);
+
+/** The cache of a client.
+ *  @param client the client.
+ *  @returns the cache, borrowed until the client is freed; NULL for a client that has none, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_cache *ntapi_client_cache(const ntapi_client *client);
+
+/** Forgets every response.
+ *  @param cache the cache.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_cache_clear(ntapi_cache *cache);
+
+/** Forgets the responses for a URL; that there are none is no error.
+ *  @param cache the cache.
+ *  @param url an http or https URL, borrowed for the call.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
+
+/** How many bytes of memory responses may take.
+ *  @param cache the cache.
+ *  @returns bytes; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_cache_memory_capacity(const ntapi_cache *cache);
+
+/** How many bytes of disk responses may take.
+ *  @param cache the cache.
+ *  @returns bytes; 0 for a cache in memory, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_cache_disk_capacity(const ntapi_cache *cache);
+
+/** About how many bytes of memory responses take now.
+ *  @param cache the cache.
+ *  @returns bytes; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int64_t ntapi_cache_memory_usage(const ntapi_cache *cache);
+
+/** How many bytes of disk responses take now, those of other processes included.
+ *  @param cache the cache.
+ *  @returns bytes; 0 for a cache in memory, and for a wrong handle.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+int64_t ntapi_cache_disk_usage(const ntapi_cache *cache);
+
+/** Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process
+ * exits.
+ *  @param cache the cache.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_cache_save(ntapi_cache *cache);
+
+/** Of a decision of kind NTAPI_DECISION_CACHE: where the response is stored unless another answer says so.
+ *  @param decision the decision.
+ *  @returns where; NTAPI_STORAGE_NONE for one of another kind.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_storage ntapi_decision_get_storage(const ntapi_decision *decision);
+
+/** Answers: the response is stored in memory, and never written to disk.
+ *  @param decision a decision of kind NTAPI_DECISION_CACHE.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or asks something else.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_decision_store_in_memory(ntapi_decision *decision);
 
 /** What a decision of kind NTAPI_DECISION_CHALLENGE is about. */
 typedef enum ntapi_challenge {
@@ -2506,6 +2627,13 @@ ntapi_status ntapi_response_acknowledge(ntapi_response *response);
 /* ---- Response
  * -------------------------------------------------------------------------------------------------------- */
 
+/** Where a response came from. */
+typedef enum ntapi_source {
+    NTAPI_SOURCE_NETWORK = 0,        /* from the server, all of it */
+    NTAPI_SOURCE_CACHE = 1,          /* from the cache, without a word to the server */
+    NTAPI_SOURCE_VALIDATED_CACHE = 2 /* from the cache, after the server has said that it still holds (304) */
+} ntapi_source;
+
 /** What ntapi_response_metric can tell. */
 typedef enum ntapi_metric {
     NTAPI_METRIC_NAME_LOOKUP = 0,        /* seconds from the start until the name was resolved */
@@ -2543,6 +2671,13 @@ void ntapi_response_free(ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const ntapi_error *ntapi_response_error(const ntapi_response *response);
+
+/** Where the response came from: the network or the cache.
+ *  @param response the response.
+ *  @returns where; NTAPI_SOURCE_NETWORK for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_source ntapi_response_get_source(const ntapi_response *response);
 
 /** The body as it was received, decompressed.
  *  @param response the response.

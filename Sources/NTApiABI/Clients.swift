@@ -6,11 +6,13 @@ final class ClientBox: Sendable {
     let client: CClient
     let defaults: HandleOwner<DefaultsBox>
     let cookies: HandleOwner<CookieStorageBox>?
+    let cache: HandleOwner<CacheBox>?
 
     init(_ client: CClient) {
         self.client = client
         defaults = HandleOwner(DefaultsBox(client.defaults))
         cookies = client.cookies.map { HandleOwner(CookieStorageBox($0)) }
+        cache = client.cache.map { HandleOwner(CacheBox($0)) }
     }
 }
 
@@ -35,7 +37,8 @@ public func ntapi_client_create_with_configuration(
         return nil
     }
     return Handles.make(
-        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings) })))
+        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings, $0.cache) }))
+    )
 }
 
 @_cdecl("ntapi_client_free") @implementation

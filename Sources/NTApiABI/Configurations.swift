@@ -3,10 +3,25 @@ import NTApi
 
 /// What an `ntapi_configuration` stands for.
 final class ConfigurationBox: TextLender, @unchecked Sendable {
-    // Safe to share: constant.
+    // Safe to share: constant, but for what is guarded.
     let kind: SessionConfiguration.Kind
     let settings = Defaults.configuration()
     let defaults: HandleOwner<DefaultsBox>
+    // Touched only under `SharedMutex.args`.
+    @exclusivity(unchecked) private var given: HTTPCache?
+
+    /// The clients' cache; nil gives each one of its kind.
+    var cache: HTTPCache? {
+        get { SharedMutex.args.withLock { given } }
+        set {
+            let replaced = SharedMutex.args.withLock {
+                let old = given
+                given = newValue
+                return old
+            }
+            withExtendedLifetime(replaced) {}
+        }
+    }
 
     init(_ kind: SessionConfiguration.Kind) {
         self.kind = kind

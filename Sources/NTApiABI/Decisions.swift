@@ -162,6 +162,20 @@ public func ntapi_decision_retry(_ decision: OpaquePointer!, _ seconds: Double) 
     return answer(decision) { $0.decision.retry(afterSeconds: seconds) }
 }
 
+@_cdecl("ntapi_decision_get_storage") @implementation
+public func ntapi_decision_get_storage(_ decision: OpaquePointer!) -> ntapi_storage {
+    switch get(decision)?.decision.proposedStorage {
+    case nil, .some(.none): NTAPI_STORAGE_NONE
+    case .memory: NTAPI_STORAGE_MEMORY
+    case .disk: NTAPI_STORAGE_DISK
+    }
+}
+
+@_cdecl("ntapi_decision_store_in_memory") @implementation
+public func ntapi_decision_store_in_memory(_ decision: OpaquePointer!) -> ntapi_status {
+    answer(decision) { $0.decision.storeInMemory() }
+}
+
 private func challengeText(
     _ decision: OpaquePointer?, _ name: LentText, _ text: (AuthenticationChallenge) -> String?
 ) -> UnsafePointer<CChar>? {

@@ -184,6 +184,15 @@ public func ntapi_response_end_time(_ response: OpaquePointer!) -> Double { box(
 @_cdecl("ntapi_response_elapsed") @implementation
 public func ntapi_response_elapsed(_ response: OpaquePointer!) -> Double { box(response)?.response.elapsed ?? 0 }
 
+@_cdecl("ntapi_response_get_source") @implementation
+public func ntapi_response_get_source(_ response: OpaquePointer!) -> ntapi_source {
+    switch box(response)?.response.source {
+    case nil, .network: NTAPI_SOURCE_NETWORK
+    case .cache: NTAPI_SOURCE_CACHE
+    case .validatedCache: NTAPI_SOURCE_VALIDATED_CACHE
+    }
+}
+
 @_cdecl("ntapi_response_metric") @implementation
 public func ntapi_response_metric(_ response: OpaquePointer!, _ metric: ntapi_metric) -> Double {
     guard let metrics = box(response)?.response.metrics else { return 0 }

@@ -177,6 +177,7 @@ static void make(void **handles) {
     handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     sessions = ntapi_client_create_with_configuration(NULL, nobody(), handles[KIND_ntapi_configuration]);
     handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
+    handles[KIND_ntapi_cache] = ntapi_cache_create(1000, 0, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
     handles[KIND_ntapi_decoded] = new_decoded();
@@ -209,6 +210,7 @@ static void end(void **handles) {
     ntapi_client_free(handles[KIND_ntapi_client]);
     ntapi_configuration_free(handles[KIND_ntapi_configuration]);
     ntapi_client_free(sessions); /* and its cookies */
+    ntapi_cache_free(handles[KIND_ntapi_cache]);
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);
     ntapi_data_free(handles[KIND_ntapi_data]);

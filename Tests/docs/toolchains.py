@@ -66,6 +66,7 @@ class Toolchains:
             "PYTHONWARNINGS": "error",
             # What background sessions leave must neither be found nor stay.
             "XDG_STATE_HOME": str(self._scratch / "state"),
+            "XDG_CACHE_HOME": str(self._scratch / "cache"),
         }
 
     def command(self, example: Example) -> list[str]:

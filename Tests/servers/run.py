@@ -126,6 +126,8 @@ def run_command(command: list[str], table: dict[str, str]) -> int:
     """Runs a command with the table in its environment; signals to us go on to it."""
     variables = {f"NTAPI_TEST_{name.upper()}": value for name, value in table.items()}
     environment = {**os.environ, **variables, "NTAPI_TEST_SERVERS": json.dumps(table)}
+    # What tests store is not for the user's own programs.
+    environment["XDG_CACHE_HOME"] = f"{table['tmp']}/xdg-cache"
     process = subprocess.Popen(
         command,
         env=environment,

@@ -107,7 +107,10 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
-        defer { cookies?.save() }
+        defer {
+            cookies?.save()
+            cache?.save()
+        }
         return Self.drain(timeout: timeout, of: self)
     }
 
@@ -116,7 +119,10 @@ extension APIClient {
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.
     @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
-        defer { CookieStorage.saveAll() }
+        defer {
+            CookieStorage.saveAll()
+            DiskCache.saveAll()
+        }
         return drain(timeout: timeout, of: nil)
     }
 

@@ -64,6 +64,8 @@ open class APIClient: @unchecked Sendable {
     public let sessionKind: SessionConfiguration.Kind?
     /// The cookies of the session; nil when the client was made without a configuration.
     public let cookies: CookieStorage?
+    /// The cache of the session; nil when the client was made without a configuration, or for a background session.
+    public let cache: HTTPCache?
     /// The transfers of a background session.
     let background: BackgroundSession?
     private let state: Lock<State>
@@ -83,6 +85,7 @@ open class APIClient: @unchecked Sendable {
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        cache = Self.cache(of: configuration?.kind, configuration?.cache, defaults)
         background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
@@ -90,13 +93,14 @@ open class APIClient: @unchecked Sendable {
     /// For C, whose classes are named places for defaults, and so are its configurations.
     package init(
         inheriting place: Defaults?, baseURL: String?,
-        configuration: (kind: SessionConfiguration.Kind, settings: Defaults)? = nil
+        configuration: (kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?)? = nil
     ) {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
+        cache = Self.cache(of: configuration?.kind, configuration?.cache, defaults)
         background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
@@ -118,6 +122,16 @@ open class APIClient: @unchecked Sendable {
             let name = defaults["applicationName"]?.string
             // One that no folder can have is told of when a request is made.
             return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
+        }
+    }
+
+    private static func cache(
+        of kind: SessionConfiguration.Kind?, _ given: HTTPCache?, _ defaults: Defaults
+    ) -> HTTPCache? {
+        switch kind {
+        case nil, .background: nil
+        case .default: given ?? HTTPCache.onDisk(defaults)
+        case .ephemeral: given ?? HTTPCache(memoryCapacity: HTTPCache.memoryCapacity(defaults))
         }
     }
 
@@ -274,7 +288,7 @@ open class APIClient: @unchecked Sendable {
         let known = state.withLock { $0.settings }
         if let known, let version, known.version == version { return known.value }
         let value = ResolvedSettings(
-            defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies,
+            defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies, cache: cache,
             previous: known?.value)
         state.withLock { $0.settings = (version, value) }
         return value

@@ -18,10 +18,11 @@ final class ResolvedSettings: Sendable {
     ///   - environment: the proxies that the environment named when the client was made.
     ///   - isSession: whether the client was made with a configuration.
     ///   - cookies: where the client's cookies are; nil when it has none.
+    ///   - cache: the client's; nil when it has none.
     ///   - previous: what they were before, so that what is still the same is not looked at again.
     init(
         _ defaults: Defaults, environment: ProxySettings, isSession: Bool = false, cookies: CookieStorage? = nil,
-        previous: ResolvedSettings?
+        cache: HTTPCache? = nil, previous: ResolvedSettings?
     ) {
         baseURL = defaults["baseUrl"]?.string.map { text in
             if let known = previous?.baseURL, known.text.utf8.elementsEqual(text.utf8) { return known }
@@ -47,8 +48,9 @@ final class ResolvedSettings: Sendable {
                 isSession: isSession, transfer.session?.identity ?? ConnectionIdentity(),
                 previous: previous?.transfer.context?.connections)
             let cookies = try reader.cookies(in: cookies)
-            if connections != nil || cookies != nil {
-                context = SessionContext(connections: connections, cookies: cookies)
+            let cache = try reader.cache(cache).map { CacheUse($0, transfer) }
+            if connections != nil || cookies != nil || cache != nil {
+                context = SessionContext(connections: connections, cookies: cookies, cache: cache)
             }
         } catch {
             problem = error

@@ -59,6 +59,33 @@ extension SessionConfiguration {
         set { self["rateLimit"] = newValue?.json }
     }
 
+    // MARK: Cache
+
+    /// Whether there is a cache at all; true unless set.
+    public var usesCache: Bool? {
+        get { self["usesCache"]?.bool }
+        set { self["usesCache"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of memory that the session's own cache may take; 16 MiB unless set.
+    public var cacheMemoryCapacity: Int? {
+        get { self["cacheMemoryCapacity"]?.int }
+        set { self["cacheMemoryCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of disk that the cache of a default session may take; 128 MiB unless set, 0 for memory only.
+    public var cacheDiskCapacity: Int? {
+        get { self["cacheDiskCapacity"]?.int }
+        set { self["cacheDiskCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// The absolute path of the folder for the cache of a default session; that of the program below the XDG cache directory
+    /// unless set.
+    public var cacheFolder: String? {
+        get { text("cacheFolder") }
+        set { self["cacheFolder"] = newValue.map { JSON($0) } }
+    }
+
     // MARK: Cookies
 
     /// Which cookies are taken; those from the site of the request's own URL unless set.

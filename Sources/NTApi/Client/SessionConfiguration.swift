@@ -21,6 +21,10 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
+    /// The session's cache, which others may use, too; nil, as at first, makes one of the session's kind.
+    ///
+    /// Not used by background sessions.
+    public var cache: HTTPCache?
 
     private init(_ kind: Kind) { self.kind = kind }
 

@@ -14,7 +14,7 @@ extension APIRequest: BodySink {
         let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
         guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }
-        guard asks(for: .response) else {
+        guard asks(for: .response), !shared.withLock({ $0.isDecided }) else {
             guard let background, shared.withLock({ $0.download != nil }) else { return route(head) }
             // The disk is waited for, so not here.
             onWorker { _ in self.change(.route(self.routeDurably(background, head))) }

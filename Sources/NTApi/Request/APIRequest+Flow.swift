@@ -25,12 +25,23 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest) -> Bool {
-        guard let limiter = pacing.limiter else { return beginExchangeNow(http) }
-        return beginExchange(http, under: limiter)
+        guard let use = http.settings.context?.cache else { return send(http) }
+        return begin(http, use)
+    }
+
+    /// Over the network, when the rate limit lets it.
+    ///
+    /// - Parameters:
+    ///   - http: what a redirect would lead away from.
+    ///   - conditional: what is sent in its place, to ask whether a stored response still holds.
+    /// - Returns: false when the request was cancelled meanwhile.
+    func send(_ http: HTTPRequest, conditional: HTTPRequest? = nil) -> Bool {
+        guard let limiter = pacing.limiter else { return sendNow(http, conditional) }
+        return send(http, conditional, under: limiter)
     }
 
     /// - Returns: false when the request was cancelled meanwhile.
-    func beginExchangeNow(_ http: HTTPRequest) -> Bool {
+    func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
         let clientKinds = client.decisionKinds
         let recording = recording(of: http)
@@ -44,7 +55,7 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: recording?.request ?? http, priority: shared.priority,
+                request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: stub == nil ? clock.onSystemClock(shared.journey.deadline) : shared.journey.deadline,
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
@@ -105,11 +116,19 @@ extension APIRequest: ExchangeObserver {
         guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
+        var store: (() -> Void)?
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
                 shared.stream == nil, shared.handlers.interpreter == nil,
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
+            if let caching = shared.caching {
+                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache),
+                    let outcome = caching.plainOutcome(of: result)
+                else { return nil }
+                shared.caching = nil
+                store = outcome
+            }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
@@ -121,18 +140,26 @@ extension APIRequest: ExchangeObserver {
             return shared.machine.ended(successfully: true)
         }
         guard let action else { return false }
+        store?()
         if action == .deliverResponse { postResponse(deliveries) }
         return true
     }
 
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        shared.withLock { shared in
+        let caching = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.journey.end(result)
+            return shared.caching.take()
         }
+        if let caching { return settle(caching, result, deliveries) }
+        proceed(result, deliveries)
+    }
+
+    /// What the cache has to do with the answer is done.
+    func proceed(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         if !awaitsReading(result, deliveries) { goOn(after: result, deliveries) }
     }
 
@@ -188,7 +215,7 @@ extension APIRequest: ExchangeObserver {
             switch answer {
             case .follow(let other): self.follow(other, head, deliveries)
             case .refuse: self.complete(result, refusal: nil, deliveries)
-            case .proceed, .download, .credential, .trust, .retry: self.follow(next, head, deliveries)
+            case .proceed, .download, .credential, .trust, .retry, .store: self.follow(next, head, deliveries)
             }
         }
     }
@@ -220,8 +247,10 @@ extension APIRequest: ExchangeObserver {
         if metrics.bytesSent > 0 {
             report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
         }
-        if metrics.bytesReceived > 0 {
-            let progress = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+        // What came from the cache came over no wire, and yet is there.
+        let received = metrics.source == .cache ? metrics.bytesDecoded : metrics.bytesReceived
+        if received > 0 {
+            let progress = TransferProgress(bytes: received, total: received)
             report(.download, progress, decoded: metrics.bytesDecoded)
         }
     }
@@ -300,7 +329,7 @@ extension APIRequest: ExchangeObserver {
         runtime.workers.run { self.deliver(body) }
     }
 
-    private func deliver(_ body: (DeliveryBatch) -> Void) {
+    func deliver(_ body: (DeliveryBatch) -> Void) {
         let deliveries = DeliveryBatch()
         body(deliveries)
         deliveries.flush(to: runtime.workers)

@@ -115,6 +115,10 @@ public final class APIRequest: Sendable {
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
+        /// What the exchange that runs has to do with the client's cache.
+        var caching: CacheExchange?
+        /// Whether it was asked already where the body goes, of a response in the cache.
+        var isDecided = false
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
     }

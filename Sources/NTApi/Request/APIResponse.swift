@@ -57,6 +57,9 @@ public struct APIResponse: Sendable {
 
     public var metrics: ResponseMetrics { content.metrics }
 
+    /// Where it came from: the network or the cache.
+    public var source: ResponseSource { content.metrics.source }
+
     /// The response itself when all is well.
     ///
     /// - Throws: the error otherwise.

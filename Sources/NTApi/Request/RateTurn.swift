@@ -42,15 +42,15 @@ struct RateTurn: Sendable {
 // The way of a request whose client has a rate limit: each exchange waits for its turn.
 extension APIRequest {
     /// - Returns: false when the request was cancelled meanwhile.
-    func beginExchange(_ http: HTTPRequest, under limiter: RateLimiter) -> Bool {
+    func send(_ http: HTTPRequest, _ conditional: HTTPRequest?, under limiter: RateLimiter) -> Bool {
         let now = clock.now
         let isSuspended = shared.withLock { $0.machine.isSuspended }
-        if !isSuspended, limiter.takes(clock) { return beginExchangeNow(http) }
+        if !isSuspended, limiter.takes(clock) { return sendNow(http, conditional) }
         let wait = RateWait { outcome in
             self.onWorker { deliveries in
                 self.turnIsOver()
                 switch outcome {
-                case .go: if !self.beginExchangeNow(http) { self.finishCancelled(deliveries) }
+                case .go: if !self.sendNow(http, conditional) { self.finishCancelled(deliveries) }
                 case .fail(let error): self.finish(failing: error, deliveries)
                 case .ended: self.finishCancelled(deliveries)
                 }

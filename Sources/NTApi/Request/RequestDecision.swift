@@ -13,6 +13,8 @@ public final class RequestDecision: Sendable {
         case challenge
         /// Whether an attempt that has failed is followed by another, of a request with a retry policy: see `retry`.
         case retry
+        /// Whether a response is stored in the cache, and where: see `proposedStorage`.
+        case cache
     }
 
     /// The kinds of decisions that a client, or a request, wants to be asked for.
@@ -25,7 +27,8 @@ public final class RequestDecision: Sendable {
         public static let response = Kinds(rawValue: 2)
         public static let challenge = Kinds(rawValue: 4)
         public static let retry = Kinds(rawValue: 8)
-        public static let all: Kinds = [.redirect, .response, .challenge, .retry]
+        public static let cache = Kinds(rawValue: 16)
+        public static let all: Kinds = [.redirect, .response, .challenge, .retry, .cache]
 
         public init(_ kind: Kind) {
             switch kind {
@@ -33,6 +36,7 @@ public final class RequestDecision: Sendable {
             case .response: self = .response
             case .challenge: self = .challenge
             case .retry: self = .retry
+            case .cache: self = .cache
             }
         }
     }
@@ -46,6 +50,7 @@ public final class RequestDecision: Sendable {
         case credential(UserCredential, forSession: Bool)
         case trust(forSession: Bool)
         case retry(afterSeconds: Double)
+        case store(CacheStorage)
     }
 
     typealias Continuation = @Sendable (Answer) -> Void
@@ -62,11 +67,14 @@ public final class RequestDecision: Sendable {
     public let headers: HTTPHeaders
     /// Of a redirect: the request that would follow it, with what must not leave its origin taken out.
     public let redirectedRequest: HTTPRequest?
+    /// Of the cache's: where the response is stored unless another answer says so.
+    public let proposedStorage: CacheStorage
     private let continuation: Lock<Continuation?>
 
     init(
         _ kind: Kind, of request: APIRequest, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
         challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
+        proposedStorage: CacheStorage = .none,
         _ continuation: @escaping Continuation
     ) {
         self.retry = retry
@@ -76,6 +84,7 @@ public final class RequestDecision: Sendable {
         status = head?.status ?? 0
         headers = head?.headers ?? HTTPHeaders()
         self.redirectedRequest = redirectedRequest
+        self.proposedStorage = proposedStorage
         self.continuation = Lock(continuation)
     }
 
@@ -87,7 +96,8 @@ public final class RequestDecision: Sendable {
     // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
 
     /// What happens to a request that nobody asks about: the redirect is followed, the response is received, who asks is
-    /// not told, a certificate that cannot be verified is not trusted, and the retry policy decides.
+    /// not told, a certificate that cannot be verified is not trusted, the retry policy decides, and a response is stored as
+    /// it is proposed.
     @discardableResult public func proceed() -> Bool { answer(.proceed) }
 
     /// The request ends with the error `request cancelled`.
@@ -99,8 +109,17 @@ public final class RequestDecision: Sendable {
     }
 
     /// Of a redirect: it is not followed; the response that points elsewhere is the request's, with its HTTP error. Of a retry:
-    /// there is none; the response that has failed is the request's.
-    @discardableResult public func refuse() -> Bool { (kind == .redirect || kind == .retry) && answer(.refuse) }
+    /// there is none; the response that has failed is the request's. Of the cache's: the response is not stored.
+    @discardableResult public func refuse() -> Bool {
+        switch kind {
+        case .redirect, .retry: answer(.refuse)
+        case .cache: answer(.store(.none))
+        case .response, .challenge: false
+        }
+    }
+
+    /// Of the cache's: the response is stored in memory, and never written to disk.
+    @discardableResult public func storeInMemory() -> Bool { kind == .cache && answer(.store(.memory)) }
 
     /// Of a retry: the request is sent again after so many seconds, whatever its policy says of the status and the wait.
     ///
@@ -172,11 +191,13 @@ extension APIRequest {
     func ask(
         _ kind: RequestDecision.Kind, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
         challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
+        proposedStorage: CacheStorage = .none,
         _ deliveries: DeliveryBatch,
         then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
     ) {
         let decision = RequestDecision(
-            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge, retry: retry
+            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge, retry: retry,
+            proposedStorage: proposedStorage
         ) { answer in
             self.onWorker { continuation(answer, $0) }
         }

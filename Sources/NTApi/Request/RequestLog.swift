@@ -42,8 +42,8 @@ enum RequestLog {
         let request = response.request
         if request.logFlags.contains(.info) {
             let outcome = response.status > 0 ? "\(response.status)" : response.error?.code.name ?? "no answer"
-            request.log(
-                .info, "#\(request.identifier) \(request.summary) \(outcome) \(Int(response.elapsed * 1000)) ms")
+            let took = "\(Int(response.elapsed * 1000)) ms\(response.source.note)"
+            request.log(.info, "#\(request.identifier) \(request.summary) \(outcome) \(took)")
         }
         if let error = response.error {
             // To cancel is the caller's own wish, and no news to it.
@@ -96,6 +96,16 @@ extension APIRequest {
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
         client.writeLog(level, message())
+    }
+}
+
+extension ResponseSource {
+    fileprivate var note: String {
+        switch self {
+        case .network: ""
+        case .cache: ", from the cache"
+        case .validatedCache: ", from the cache, confirmed"
+        }
     }
 }
 

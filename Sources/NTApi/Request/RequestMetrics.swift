@@ -24,7 +24,10 @@ public struct ResponseMetrics: Sendable {
     /// 1.0, 1.1, 2 or 3; 0 when there was no answer.
     public internal(set) var httpVersion = 0.0
     public internal(set) var connectionReused = false
-    public internal(set) var fromCache = false
+    /// Where the response came from.
+    public internal(set) var source = ResponseSource.network
+    /// Whether the body came from the cache.
+    public var fromCache: Bool { source != .network }
 
     mutating func add(_ exchange: ExchangeMetrics) {
         nameLookup = exchange.nameLookup
@@ -36,10 +39,12 @@ public struct ResponseMetrics: Sendable {
         bytesReceived = exchange.bytesReceived
         bytesDecoded = exchange.bytesDecoded
         connectionReused = exchange.connectionReused
+        source = exchange.source
     }
 }
 
-/// One exchange of a request: a redirect, a challenge or an attempt beyond the first makes another one.
+/// One exchange of a request: a redirect, a challenge or an attempt beyond the first makes another one. An answer from the
+/// cache counts as one.
 public struct TransactionMetrics: Sendable {
     public let method: String
     public let url: String

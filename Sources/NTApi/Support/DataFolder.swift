@@ -4,12 +4,21 @@
     import Darwin
 #endif
 
-/// Where the data of a program is kept: below XDG_DATA_HOME, in a folder with the program's name.
+/// Where the data of a program is kept: below XDG_DATA_HOME, in a folder with the program's name; or below XDG_CACHE_HOME,
+/// what can be had again.
 enum DataFolder {
+    enum Kind {
+        case data
+        case cache
+
+        fileprivate var variable: String { self == .data ? "XDG_DATA_HOME" : "XDG_CACHE_HOME" }
+        fileprivate var belowHome: String { self == .data ? ".local/share" : ".cache" }
+    }
+
     /// - Parameter name: the program's; nil is that of its file.
     /// - Returns: nil when the user has no home.
-    static func path(of name: String?) -> String? {
-        home.map { "\($0)/ntapi/\(name ?? programName)" }
+    static func path(of name: String?, _ kind: Kind = .data) -> String? {
+        home(kind).map { "\($0)/ntapi/\(name ?? programName)" }
     }
 
     /// Whether a folder can have this name.
@@ -19,12 +28,12 @@ enum DataFolder {
     }
 
     /// Relative paths are to be ignored, by the XDG Base Directory Specification.
-    private static var home: String? {
-        if let path = variable("XDG_DATA_HOME"), path.hasPrefix("/") { return path }
-        if let path = variable("HOME"), path.hasPrefix("/") { return "\(path)/.local/share" }
+    private static func home(_ kind: Kind) -> String? {
+        if let path = variable(kind.variable), path.hasPrefix("/") { return path }
+        if let path = variable("HOME"), path.hasPrefix("/") { return "\(path)/\(kind.belowHome)" }
         guard let user = getpwuid(getuid())?.pointee.pw_dir else { return nil }
         let path = String(cString: user)
-        return path.hasPrefix("/") ? "\(path)/.local/share" : nil
+        return path.hasPrefix("/") ? "\(path)/\(kind.belowHome)" : nil
     }
 
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

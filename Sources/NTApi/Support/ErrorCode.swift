@@ -66,6 +66,8 @@ extension ErrorCode {
     public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
+    /// Only the cache was to be asked, and has nothing to answer with. The status is 504.
+    public static let notCached = ErrorCode("not cached")
     /// The client's authenticator could not get new credentials; the message says why.
     public static let authentication = ErrorCode("authentication failed")
     /// The server redirected more often than allowed.

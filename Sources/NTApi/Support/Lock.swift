@@ -80,6 +80,8 @@ package struct SharedMutex: @unchecked Sendable {
     static var cookies: SharedMutex { ofCookies.2 }
     static var publicSuffixes: SharedMutex { ofCookies.3 }
     static let streams = SharedMutex()
+    /// Taken for a moment, by the network thread, too.
+    static let caches = SharedMutex()
     package static let args = SharedMutex()
     package static let texts = SharedMutex()
     static let documents = SharedMutex()

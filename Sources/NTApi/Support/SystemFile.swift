@@ -44,18 +44,26 @@ enum SystemFile {
     ///
     /// They are on the disk before the name is theirs: after a power cut, too, it is the old file or the new one.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
-        let temporary = "\(path).new"
+        try bytes.withUnsafeBufferPointer { (bytes) throws(SystemError) in
+            try replace(path, with: UnsafeRawBufferPointer(bytes), by: "\(path).new", isDurable: true)
+        }
+    }
+
+    /// - Parameters:
+    ///   - temporary: a name beside it, which nobody else writes to at the same time.
+    ///   - isDurable: whether it is to survive a power cut: the disk is waited for.
+    static func replace(
+        _ path: String, with bytes: UnsafeRawBufferPointer, by temporary: String, isDurable: Bool
+    ) throws(SystemError) {
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemError(what: "cannot write \(temporary)", number: errno) }
         var problem: Int32 = fchmod(descriptor, 0o600) == 0 ? 0 : errno
         var sent = 0
         while problem == 0, sent < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                write(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent)
-            }
+            let count = write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
             if count >= 0 { sent += count } else if errno != EINTR { problem = errno }
         }
-        if problem == 0, fsync(descriptor) != 0 { problem = errno }
+        if problem == 0, isDurable, fsync(descriptor) != 0 { problem = errno }
         close(descriptor)
         if problem == 0, rename(temporary, path) != 0 { problem = errno }
         guard problem != 0 else { return }

@@ -13,7 +13,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self.isSecret = isSecret || Secrets.isSecretHeader(name)
         }
 
-        fileprivate func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
+        func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
     /// What a server sent, as long as nothing is changed; `fields` is empty then.
@@ -136,6 +136,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     package static func canHave(_ name: String, _ value: String) -> Bool {
         HeaderSyntax.allows(name: name, value: value)
     }
+
+    /// Whether each could stand in a head.
+    var areWellFormed: Bool { allSatisfy { HeaderSyntax.allowsReceived(name: $0.name, value: $0.value) } }
 
     /// The lines as they are sent, secrets redacted.
     public var description: String {

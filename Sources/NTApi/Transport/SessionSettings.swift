@@ -21,16 +21,18 @@ final class SessionContext: Sendable {
     /// Connections that are this client's alone, or shared with those that identify themselves in the same way.
     let connections: OwnConnections?
     let cookies: CookieUse?
+    let cache: CacheUse?
 
-    init(connections: OwnConnections?, cookies: CookieUse?) {
+    init(connections: OwnConnections?, cookies: CookieUse?, cache: CacheUse? = nil) {
         self.connections = connections
         self.cookies = cookies
+        self.cache = cache
     }
 
     /// The context of the next exchange, which a redirect leads to another host.
     func following(from host: String, to next: String) -> SessionContext {
         guard let cookies else { return self }
-        return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next))
+        return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next), cache: cache)
     }
 }
 
@@ -41,7 +43,7 @@ extension TransferSettings {
         identity.proxy = credential
         identity.proxyURL = url
         self.session = SessionSettings(identity: identity, credential: self.session?.credential)
-        context = SessionContext(connections: .of(identity), cookies: context?.cookies)
+        context = SessionContext(connections: .of(identity), cookies: context?.cookies, cache: context?.cache)
     }
 
     /// Only this certificate, in PEM, will do.

@@ -123,4 +123,15 @@ struct ExchangeMetrics: Sendable {
     /// After decompression.
     var bytesDecoded: Int64 = 0
     var connectionReused = false
+    var source = ResponseSource.network
+}
+
+/// Where a response came from.
+public enum ResponseSource: String, Sendable, CaseIterable {
+    /// From the server, all of it.
+    case network
+    /// From the cache, without a word to the server.
+    case cache
+    /// From the cache, after the server has said that it still holds (304).
+    case validatedCache = "validated_cache"
 }

@@ -205,7 +205,7 @@ import Testing
             $0.cookieAcceptPolicy = .never
         }
         _ = try await neither.send("set-cookie", args: [.url("set", "b=2; Path=/")])
-        #expect(neither.cookies?.cookies == [] && neither.settings.transfer.context == nil)
+        #expect(neither.cookies?.cookies == [] && neither.settings.transfer.context?.cookies == nil)
     }
 
     // MARK: The public suffixes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Iterator
@@ -38,6 +39,17 @@ def gate(handler: Handler) -> None:
     except threading.BrokenBarrierError:
         return handler.answer_json({"open": False}, 504)
     handler.answer_json({"open": True})
+
+
+@route("/forecast", "GET")
+def forecast(handler: Handler) -> None:
+    """A forecast that holds for a minute, and says after that whether it is still the same."""
+    tag = '"monday"'
+    headers = {"Cache-Control": "max-age=60", "ETag": tag}
+    if handler.headers.get("If-None-Match") == tag:
+        return handler.answer(b"", "application/json; charset=utf-8", 304, headers)
+    value = {"name": handler.value("q", "London"), "days": [11, 12, 9]}
+    handler.answer(json.dumps(value).encode(), "application/json; charset=utf-8", 200, headers)
 
 
 @route("/feedback", "POST", "PUT", "PATCH")

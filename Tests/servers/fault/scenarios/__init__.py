@@ -2,6 +2,7 @@
 
 from fault.scenarios import (
     auth,
+    caches,
     cookies,
     cuts,
     encodings,
@@ -20,6 +21,7 @@ from fault.scenarios import (
 
 THEMES = [
     auth,
+    caches,
     cookies,
     cuts,
     encodings,

@@ -26,6 +26,8 @@ from ._enums import (
     LogFlags,
     RequestState,
     SessionKind,
+    Source,
+    Storage,
     Thread,
 )
 from ._errors import ApiError
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, PlaceLike
     from ._async import AsyncClient
+    from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
     from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
@@ -105,6 +108,7 @@ __all__ = [
     "AsyncClient",
     "AsyncStream",
     "Authenticator",
+    "Cache",
     "CachePolicy",
     "CallResult",
     "Challenge",
@@ -138,6 +142,8 @@ __all__ = [
     "Service",
     "SessionConfiguration",
     "SessionKind",
+    "Source",
+    "Storage",
     "Stream",
     "Thread",
     "Token",
@@ -194,6 +200,7 @@ def library_version() -> str:
 
 # Imported when they are asked for: what they need takes longer to import than the rest.
 _LATER = {
+    "Cache": "_cache",
     "Cookie": "_cookies",
     "Cookies": "_cookies",
     "Args": "_aliases",

@@ -278,7 +278,7 @@ class AsyncClient(BaseClient):
             await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)
         except asyncio.TimeoutError:
             pass
-        self._save_cookies()
+        self._save()
         return max(0, len(self._pending) - mine)
 
     async def close(self) -> None:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ProgressHandler,
         ResponseHandler,
     )
+    from ._cache import Cache
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
@@ -170,6 +171,18 @@ class BaseClient(Hooks, TestDoubles):
         finally:
             lib.ntapi_args_free(pointer)
         self._args = flat
+
+    @property
+    def cache(self) -> Optional[Cache]:
+        """The cache of the session; None for a client that was made without a configuration, and
+        for a background session.
+        """
+        pointer = lib.ntapi_client_cache(self._handle.pointer)
+        if not pointer:
+            return None
+        from ._cache import Cache
+
+        return Cache._lent(self, pointer)
 
     @property
     def cookies(self) -> Optional[Cookies]:
@@ -443,9 +456,10 @@ class BaseClient(Hooks, TestDoubles):
             if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
         ]
 
-    def _save_cookies(self) -> None:
-        """Writes to disk what has changed; nothing for a client that has no cookies there."""
+    def _save(self) -> None:
+        """Writes to disk what has changed; nothing for a client that has nothing there."""
         lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer))
+        lib.ntapi_cache_save(lib.ntapi_client_cache(self._handle.pointer))
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""

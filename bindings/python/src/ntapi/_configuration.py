@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._cache import Cache
     from ._settings import Settings
 
 Value = TypeVar("Value")
@@ -81,6 +82,19 @@ class SessionConfiguration:
         "rateLimit",
         'How many requests of the session go in how much time: {"requests": 30, "seconds": 1}, and '
         '"burst" and "maximum_pause"; see `RateLimiter`, which clients can share.',
+    )
+    uses_cache = Setting[bool]("usesCache", "Whether there is a cache at all.")
+    cache_memory_capacity = Setting[int](
+        "cacheMemoryCapacity", "Bytes of memory that the session's own cache may take."
+    )
+    cache_disk_capacity = Setting[int](
+        "cacheDiskCapacity",
+        "Bytes of disk that the cache of a default session may take, 0 for memory only.",
+    )
+    cache_folder = Setting[str](
+        "cacheFolder",
+        "The absolute path of the folder for the cache of a default session; that of the program "
+        "below the XDG cache directory unless set.",
     )
     cookie_accept_policy = Setting[str](
         "cookieAcceptPolicy",
@@ -156,6 +170,11 @@ class SessionConfiguration:
         "sum.",
     )
 
+    cache: Optional[Cache] = None
+    """The session's cache, which others may use, too; None makes one of the session's kind. Not
+    used by background sessions.
+    """
+
     def __init__(
         self,
         kind: SessionKind = SessionKind.DEFAULT,
@@ -175,14 +194,15 @@ class SessionConfiguration:
         self._kind = kind
         self._identifier = identifier
         self._values: dict[str, Any] = {}
+        self.cache = None
         for name, value in settings.items():
-            if not isinstance(getattr(type(self), name, None), Setting):
+            if not isinstance(getattr(type(self), name, None), Setting) and name != "cache":
                 raise TypeError(f"{name!r} is not a setting of a session")
             setattr(self, name, value)
 
     @classmethod
     def default(cls, **settings: Unpack[Settings]) -> SessionConfiguration:
-        """Cookies are kept on disk, below the XDG data directory."""
+        """Cookies and cache are kept on disk, below the XDG directories."""
         return cls(SessionKind.DEFAULT, **settings)
 
     @classmethod
@@ -238,6 +258,8 @@ class SessionConfiguration:
             scope = lib.ntapi_configuration_defaults(pointer)
             for name, value in self._values.items():
                 set_in(scope, name, _plain(value))
+            if self.cache is not None:
+                lib.ntapi_configuration_set_cache(pointer, self.cache._pointer)
         except BaseException:
             lib.ntapi_configuration_free(pointer)
             raise

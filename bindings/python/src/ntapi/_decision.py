@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ._arg_list import c_text
-from ._enums import ChallengeKind, DecisionKind, Status
+from ._enums import ChallengeKind, DecisionKind, Status, Storage
 from ._handles import Handle
 from ._hooks import HTTPRequest
 from ._library import lib
@@ -129,9 +129,15 @@ class Decision:
         pointer = lib.ntapi_decision_response(self._handle.pointer)
         return Response._owning(pointer) if pointer else None
 
+    @property
+    def storage(self) -> Storage:
+        """Of the cache's: where the response is stored unless another answer says so."""
+        return Storage(lib.ntapi_decision_get_storage(self._handle.pointer))
+
     def proceed(self) -> bool:
         """Answers: the redirect is followed, the response is received, who asks is not told, a
-        certificate that cannot be verified is not trusted, and the retry policy decides.
+        certificate that cannot be verified is not trusted, the retry policy decides, and a response
+        is stored as proposed.
 
         This and the other answers return False when there was one before, or it does not answer
         this kind.
@@ -145,7 +151,7 @@ class Decision:
     def refuse(self) -> bool:
         """Answers a redirect: it is not followed; the response that points elsewhere is the
         request's, with its HTTP error. Answers a retry: there is none; the response that has failed
-        is the request's.
+        is the request's. Answers the cache's: the response is not stored.
         """
         return bool(lib.ntapi_decision_refuse(self._handle.pointer) == Status.OK)
 
@@ -154,6 +160,11 @@ class Decision:
         says of the status and the wait; not when that would be after the total timeout.
         """
         return bool(lib.ntapi_decision_retry(self._handle.pointer, seconds) == Status.OK)
+
+    def store_in_memory(self) -> bool:
+        """Answers the cache's: the response is stored in memory, and never written to disk."""
+        pointer = self._handle.pointer
+        return bool(lib.ntapi_decision_store_in_memory(pointer) == Status.OK)
 
     def download(self, path: Path) -> bool:
         """Answers a response: its body is written to a file, as with the arg `download`."""

@@ -47,7 +47,9 @@ class DecisionKind(enum.IntFlag):
     """Whether an attempt that failed is followed by another, of a request with a retry policy: see
     `Decision.attempt`, `wait` and `response`.
     """
-    ALL = 15
+    CACHE = 16
+    """Whether a response is stored in the cache, and where: see `Decision.storage`."""
+    ALL = 31
 
 
 class ChallengeKind(enum.Enum):
@@ -126,13 +128,40 @@ class Clock(enum.Enum):
 
 
 class CachePolicy(enum.Enum):
-    """How a cache may be used."""
+    """How a cache may be used, by a client that has one."""
 
     PROTOCOL = 0
+    """As the headers say (RFC 9111)."""
     RELOAD_IGNORING_CACHE = 1
+    """The server is asked; what it answers is stored."""
     RETURN_CACHED_ELSE_LOAD = 2
+    """What is stored, however old; else the server is asked."""
     RETURN_CACHED_DONT_LOAD = 3
+    """What is stored, however old; else the error "not cached", with the status 504."""
     RELOAD_REVALIDATING = 4
+    """The server is asked whether what is stored still holds."""
+
+
+class Storage(enum.Enum):
+    """Where a response is kept."""
+
+    NONE = 0
+    """Nowhere."""
+    MEMORY = 1
+    """In memory, until the process ends."""
+    DISK = 2
+    """On disk and in memory."""
+
+
+class Source(enum.Enum):
+    """Where a response came from."""
+
+    NETWORK = 0
+    """From the server, all of it."""
+    CACHE = 1
+    """From the cache, without a word to the server."""
+    VALIDATED_CACHE = 2
+    """From the cache, after the server has said that it still holds (304)."""
 
 
 class SessionKind(enum.Enum):
@@ -141,7 +170,7 @@ class SessionKind(enum.Enum):
     NONE = 0
     """No session: a client without a configuration."""
     DEFAULT = 1
-    """Cookies are kept on disk, below the XDG data directory."""
+    """Cookies and cache are kept on disk, below the XDG directories."""
     EPHEMERAL = 2
     """Nothing is ever written."""
     BACKGROUND = 3

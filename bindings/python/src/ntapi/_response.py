@@ -6,7 +6,7 @@ import ctypes
 
 from . import codes
 from ._checks import check_string, refuse_coroutine
-from ._enums import Content, ErrorDomain, Status
+from ._enums import Content, ErrorDomain, Source, Status
 from ._errors import ApiError, read_error
 from ._events import Facts
 from ._handles import Handle, is_over
@@ -287,6 +287,11 @@ class Response:
     def elapsed(self) -> float:
         """Seconds that the request took, by a clock that never jumps."""
         return float(lib.ntapi_response_elapsed(self._pointer))
+
+    @property
+    def source(self) -> Source:
+        """Where it came from: the network or the cache."""
+        return Source(lib.ntapi_response_get_source(self._pointer))
 
     @property
     def metrics(self) -> Metrics:

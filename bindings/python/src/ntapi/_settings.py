@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict, Union
 
+from ._cache import Cache
 from ._enums import CachePolicy
 from ._retry import RetryPolicy
 
@@ -17,6 +18,11 @@ class Settings(TypedDict, total=False):
     maximum_response_size: int
     maximum_redirects: int
     cache_policy: Union[CachePolicy, str]
+    uses_cache: bool
+    cache_memory_capacity: int
+    cache_disk_capacity: int
+    cache_folder: str
+    cache: Cache
     cookie_accept_policy: str
     sends_cookies: bool
     application_name: str

@@ -450,7 +450,21 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p)),
     ),
     "ntapi_decoded_free": (None, (c_void_p,)),
+    "ntapi_cache_create": (c_void_p, (c_int64, c_int64, c_char_p)),
+    "ntapi_cache_free": (None, (c_void_p,)),
+    "ntapi_configuration_set_cache": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_cache": (c_void_p, (c_void_p,)),
+    "ntapi_cache_clear": (c_int, (c_void_p,)),
+    "ntapi_cache_remove": (c_int, (c_void_p, c_char_p)),
+    "ntapi_cache_memory_capacity": (c_int64, (c_void_p,)),
+    "ntapi_cache_disk_capacity": (c_int64, (c_void_p,)),
+    "ntapi_cache_memory_usage": (c_int64, (c_void_p,)),
+    "ntapi_cache_disk_usage": (c_int64, (c_void_p,)),
+    "ntapi_cache_save": (c_int, (c_void_p,)),
+    "ntapi_decision_get_storage": (c_int, (c_void_p,)),
+    "ntapi_decision_store_in_memory": (c_int, (c_void_p,)),
+    "ntapi_response_get_source": (c_int, (c_void_p,)),
 }
 
-LATEST = "ntapi_recorder_save"
+LATEST = "ntapi_response_get_source"
 """The function that was added last."""

@@ -208,7 +208,7 @@ class Client(BaseClient):
         mine = self._running_here()
         with _registry.observing(current_mailbox()):
             current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
-        self._save_cookies()
+        self._save()
         return max(0, len(self._pending) - mine)
 
     def close(self) -> None:

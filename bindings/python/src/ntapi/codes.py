@@ -13,6 +13,7 @@ __all__ = [
     "INVALID_JSON",
     "INVALID_REQUEST",
     "NETWORK",
+    "NOT_CACHED",
     "NO_INTERNET",
     "NO_STUB",
     "RESPONSE_TOO_LARGE",
@@ -65,6 +66,7 @@ INVALID_JSON = ErrorCode("invalid JSON")
 UNEXPECTED_JSON = ErrorCode("unexpected JSON")
 HTTP_ERROR = ErrorCode("HTTP error")
 AUTHENTICATION = ErrorCode("authentication failed")
+NOT_CACHED = ErrorCode("not cached")
 TOO_MANY_REDIRECTS = ErrorCode("too many redirects")
 CANCELLED = ErrorCode("request cancelled")
 DETACHED = ErrorCode("detached")

@@ -1,0 +1,103 @@
+/// What a request has to do with a cache, by what it says itself.
+struct CacheRequest: Sendable {
+    enum Role: Sendable {
+        /// It passes by the cache.
+        case none
+        /// It may change what is stored (RFC 9111, 4.4).
+        case invalidates
+        /// It may be answered from the cache, and its answer may be stored.
+        case usual
+    }
+
+    let http: HTTPRequest
+    let control: CacheControl
+    let role: Role
+
+    init(_ http: HTTPRequest) {
+        self.http = http
+        control = CacheControl(http.headers)
+        role = Self.role(of: http, control)
+    }
+
+    var policy: CachePolicy { http.settings.cachePolicy }
+    var isHead: Bool { http.method == "HEAD" }
+
+    private static func role(of http: HTTPRequest, _ control: CacheControl) -> Role {
+        switch http.method {
+        case "GET", "HEAD": break
+        case "OPTIONS", "TRACE": return .none
+        default: return .invalidates
+        }
+        // Whoever sets conditions deals with the answer, and who takes any certificate must not answer for others.
+        guard http.body.isNone, !control.noStore, !http.settings.allowsInvalidCertificate,
+            http.settings.trust == .verified, http.headers.allSatisfy({ !isOwn($0.name) })
+        else { return .none }
+        return .usual
+    }
+
+    /// Headers whose meaning a cache does not share; with a Host of its own the URL does not say who answers.
+    private static func isOwn(_ name: String) -> Bool {
+        ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range", "host"].contains(
+            name.lowercasedASCII())
+    }
+}
+
+// Which stored response is meant (RFC 9111, 4.1).
+extension CacheRequest {
+    /// What a response of the origin depends on; nil when no later request could be known to be the same.
+    func selectors(for head: ResponseHead) -> [CachedResponse.Selector]? {
+        var names: Set<String> = []
+        for line in head.headers.all("Vary") {
+            names.formUnion(line.split(separator: ",").map { String($0.trimmed).lowercasedASCII() })
+        }
+        names.remove("")
+        guard !names.contains("*") else { return nil }
+        var selectors = [CachedResponse.Selector(name: "", digest: credential)]
+        for name in names.sorted() {
+            guard case .known(let digest) = value(of: name) else { return nil }
+            selectors.append(.init(name: name, digest: digest))
+        }
+        return selectors
+    }
+
+    /// The one of some variants that answers this request; of several the newest, which is in front.
+    func select(_ variants: [CachedResponse]) -> CachedResponse? {
+        guard !variants.isEmpty else { return nil }
+        let credential = credential
+        return variants.first { variant in
+            variant.selectors.allSatisfy { selector in
+                if selector.name.isEmpty { return selector.digest == credential }
+                guard case .known(let digest) = value(of: selector.name) else { return false }
+                return digest == selector.digest
+            }
+        }
+    }
+
+    private enum Value {
+        case known(String?)
+        /// It is added on the way.
+        case unknown
+    }
+
+    private func value(of name: String) -> Value {
+        let lines = http.headers.all(name)
+        guard lines.isEmpty else {
+            // The bytes count, but for white space.
+            return .known(
+                SHA256.hex(lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")))
+        }
+        switch name {
+        case "accept-encoding": return .known(http.settings.decompresses ? "all" : nil)
+        case "cookie": return http.settings.context?.cookies?.sends == true ? .unknown : .known(nil)
+        default: return .known(nil)
+        }
+    }
+
+    /// A digest of all that is secret in the head: who asks. What was said to one is not said to another.
+    private var credential: String? {
+        var secrets = http.headers.filter { $0.isSecret && !$0.name.equalsIgnoringASCIICase("proxy-authorization") }
+            .map { "\($0.name.lowercasedASCII()): \($0.value)" }
+        if let digest = http.digest { secrets.append("\(digest.user):\(digest.password)") }
+        return secrets.isEmpty ? nil : SHA256.hex(secrets.sorted().joined(separator: "\n"))
+    }
+}

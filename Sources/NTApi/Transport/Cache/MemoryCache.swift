@@ -1,0 +1,74 @@
+/// Responses in memory, by their keys: of those that were not asked for longest the first goes when there is no more room.
+struct MemoryCache {
+    private struct Entry {
+        var variants: [CachedResponse]
+        var size: Int
+        var token: IndexedHeap<UInt64, CacheKey>.Token
+    }
+
+    private var entries: [CacheKey: Entry] = [:]
+    /// By when they were last used.
+    private var uses = IndexedHeap<UInt64, CacheKey>()
+    private var clock: UInt64 = 0
+    /// In bytes.
+    private(set) var usage = 0
+    var capacity: Int
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// What takes more than this part of the capacity would drive out too much else.
+    static let largestPart = 4
+
+    /// The variants of a URL, the newest in front.
+    mutating func variants(_ key: CacheKey) -> [CachedResponse] {
+        guard let entry = entries[key] else { return [] }
+        clock += 1
+        uses.update(entry.token, key: clock)
+        return entry.variants
+    }
+
+    /// - Returns: what had to go for it, and so outlives the lock of the caller.
+    mutating func put(_ response: CachedResponse, _ key: CacheKey) -> [CachedResponse] {
+        var variants = entries[key]?.variants ?? []
+        var gone = remove(key)
+        guard response.size <= capacity / Self.largestPart else {
+            variants.removeAll { response.replaces($0) }
+            if !variants.isEmpty { insert(variants, key) }
+            return gone
+        }
+        variants.put(response)
+        insert(variants, key)
+        gone += trim()
+        return gone
+    }
+
+    private mutating func insert(_ variants: [CachedResponse], _ key: CacheKey) {
+        clock += 1
+        let size = variants.reduce(0) { $0 + $1.size }
+        entries[key] = Entry(variants: variants, size: size, token: uses.insert(key, key: clock))
+        usage += size
+    }
+
+    mutating func remove(_ key: CacheKey) -> [CachedResponse] {
+        guard let entry = entries.removeValue(forKey: key) else { return [] }
+        uses.remove(entry.token)
+        usage -= entry.size
+        return entry.variants
+    }
+
+    mutating func removeAll() -> [CachedResponse] {
+        let gone = entries.values.flatMap(\.variants)
+        self = MemoryCache(capacity: capacity)
+        return gone
+    }
+
+    /// Until what is left fits.
+    mutating func trim() -> [CachedResponse] {
+        var gone: [CachedResponse] = []
+        while usage > capacity, let oldest = uses.first?.element { gone += remove(oldest) }
+        return gone
+    }
+
+    /// The keys of a URL, whoever they are for.
+    func keys(of url: String) -> [CacheKey] { entries.keys.filter { $0.url == url } }
+}

@@ -1,0 +1,75 @@
+public import CNTApi
+import NTApi
+
+/// What an `ntapi_cache` stands for.
+final class CacheBox: Sendable {
+    let cache: HTTPCache
+
+    init(_ cache: HTTPCache) { self.cache = cache }
+}
+
+@_cdecl("ntapi_cache_create") @implementation
+public func ntapi_cache_create(
+    _ memory_capacity: Int64, _ disk_capacity: Int64, _ folder: UnsafePointer<CChar>!
+) -> OpaquePointer! {
+    guard memory_capacity >= 0, disk_capacity >= 0 else { return nil }
+    let (memory, disk) = (Int(clamping: memory_capacity), Int(clamping: disk_capacity))
+    guard folder != nil else { return Handles.make(CacheBox(HTTPCache(memoryCapacity: memory))) }
+    guard let folder = String(c: folder),
+        let cache = try? HTTPCache(memoryCapacity: memory, diskCapacity: disk, folder: folder)
+    else { return nil }
+    return Handles.make(CacheBox(cache))
+}
+
+@_cdecl("ntapi_cache_free") @implementation
+public func ntapi_cache_free(_ cache: OpaquePointer!) { Handles.free(cache, CacheBox.self) }
+
+@_cdecl("ntapi_configuration_set_cache") @implementation
+public func ntapi_configuration_set_cache(_ configuration: OpaquePointer!, _ cache: OpaquePointer!) -> ntapi_status {
+    let box = Handles.get(cache, CacheBox.self)
+    guard let configuration = Handles.get(configuration, ConfigurationBox.self), cache == nil || box != nil else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    configuration.cache = box?.cache
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_client_cache") @implementation
+public func ntapi_client_cache(_ client: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(client, ClientBox.self)?.cache?.handle
+}
+
+@_cdecl("ntapi_cache_clear") @implementation
+public func ntapi_cache_clear(_ cache: OpaquePointer!) -> ntapi_status { with(cache) { $0.removeAll() } }
+
+@_cdecl("ntapi_cache_remove") @implementation
+public func ntapi_cache_remove(_ cache: OpaquePointer!, _ url: UnsafePointer<CChar>!) -> ntapi_status {
+    guard let box = Handles.get(cache, CacheBox.self), let url = String(c: url), (try? box.cache.remove(url)) != nil
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_cache_memory_capacity") @implementation
+public func ntapi_cache_memory_capacity(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.memoryCapacity } }
+
+@_cdecl("ntapi_cache_disk_capacity") @implementation
+public func ntapi_cache_disk_capacity(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.diskCapacity } }
+
+@_cdecl("ntapi_cache_memory_usage") @implementation
+public func ntapi_cache_memory_usage(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.currentMemoryUsage } }
+
+@_cdecl("ntapi_cache_disk_usage") @implementation
+public func ntapi_cache_disk_usage(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.currentDiskUsage } }
+
+@_cdecl("ntapi_cache_save") @implementation
+public func ntapi_cache_save(_ cache: OpaquePointer!) -> ntapi_status { with(cache) { $0.save() } }
+
+private func bytes(_ cache: OpaquePointer?, _ body: (HTTPCache) -> Int) -> Int64 {
+    Handles.get(cache, CacheBox.self).map { Int64(body($0.cache)) } ?? 0
+}
+
+private func with(_ cache: OpaquePointer?, _ body: (HTTPCache) -> Void) -> ntapi_status {
+    guard let box = Handles.get(cache, CacheBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    body(box.cache)
+    return NTAPI_STATUS_OK
+}

@@ -1,0 +1,191 @@
+/* The cache of a session: what answers without the server, what is shared, what is kept where. */
+#include <stdint.h>
+#include <unistd.h>
+
+#include "support.h"
+
+/** A session of the fault server; with a cache of the caller's, which may be NULL. */
+static ntapi_client *session(ntapi_cache *cache) {
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    check_ok(ntapi_defaults_set_string(ntapi_configuration_defaults(configuration), NTAPI_DEFAULT_PROXY, ""));
+    check_ok(ntapi_configuration_set_cache(configuration, cache));
+    ntapi_client *client = ntapi_client_create_with_configuration(NULL, server("fault"), configuration);
+    ntapi_configuration_free(configuration);
+    return client;
+}
+
+/** The path of a folder that is not there yet. */
+static void new_folder(char path[static 256]) {
+    static int count;
+    snprintf(path, 256, "%s/c-cache-%d-%d", server("tmp"), (int)getpid(), count++);
+}
+
+/** A URL that nobody else has, of a page with these parameters. */
+static void new_page(char command[static 256], const char *parameters) {
+    static int count;
+    snprintf(command, 256, "cached?token=c-cache-%d-%d&%s", (int)getpid(), count++, parameters);
+}
+
+static ntapi_response *get(ntapi_client *client, const char *page, ntapi_cache_policy policy) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_cache_policy(args, policy));
+    return perform(client, page, args);
+}
+
+/** Where a page comes from, by a policy. */
+static ntapi_source source(ntapi_client *client, const char *page, ntapi_cache_policy policy) {
+    ntapi_response *response = get(client, page, policy);
+    assert_null(ntapi_response_error(response));
+    ntapi_source found = ntapi_response_get_source(response);
+    assert_int_equal((int)ntapi_response_metric(response, NTAPI_METRIC_FROM_CACHE), found != NTAPI_SOURCE_NETWORK);
+    assert_int_equal(found != NTAPI_SOURCE_NETWORK, ntapi_response_header(response, "Age") != NULL);
+    ntapi_response_free(response);
+    return found;
+}
+
+static void fresh_is_not_asked_for_again(void **state) {
+    (void)state;
+    char page[256];
+    new_page(page, "h-Cache-Control=max-age=100&etag=x");
+    ntapi_client *client = session(NULL);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_RELOAD_REVALIDATING), NTAPI_SOURCE_VALIDATED_CACHE);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD), NTAPI_SOURCE_CACHE);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE), NTAPI_SOURCE_NETWORK);
+    ntapi_client_free(client);
+}
+
+static void nothing_to_answer_with_is_an_error(void **state) {
+    (void)state;
+    char page[256];
+    new_page(page, "");
+    ntapi_client *client = session(NULL);
+    ntapi_response *response = get(client, page, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD);
+    assert_int_equal(ntapi_response_status(response), 504);
+    check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
+    ntapi_client_free(client);
+}
+
+static void a_cache_is_shared_and_emptied(void **state) {
+    (void)state;
+    char page[256], url[512];
+    new_page(page, "h-Cache-Control=max-age=100");
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 1 << 20, NULL);
+    assert_int_equal(ntapi_cache_memory_capacity(cache), 1 << 20);
+    assert_int_equal(ntapi_cache_disk_capacity(cache), 0);
+    ntapi_client *one = session(cache), *other = session(cache), *alone = session(NULL);
+    assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(other, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
+    assert_int_equal(source(alone, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    assert_true(ntapi_cache_memory_usage(cache) > 0);
+    assert_int_equal(ntapi_cache_memory_usage(ntapi_client_cache(other)), ntapi_cache_memory_usage(cache));
+    check_invalid(ntapi_cache_remove(cache, "nonsense"));
+    ntapi_response *response = get(one, page, NTAPI_CACHE_POLICY_PROTOCOL);
+    snprintf(url, sizeof url, "%s", ntapi_response_url(response));
+    ntapi_response_free(response);
+    check_ok(ntapi_cache_remove(cache, url));
+    assert_int_equal(ntapi_cache_memory_usage(cache), 0);
+    assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    check_ok(ntapi_cache_clear(ntapi_client_cache(one)));
+    assert_int_equal(ntapi_cache_memory_usage(cache), 0);
+    /* It lives as long as anybody has it. */
+    ntapi_cache_free(cache);
+    assert_int_equal(source(one, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(other, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
+    ntapi_client_free(one);
+    ntapi_client_free(other);
+    ntapi_client_free(alone);
+}
+
+static void on_disk_it_outlives_its_memory(void **state) {
+    (void)state;
+    char page[256], folder[256];
+    new_page(page, "h-Cache-Control=max-age=100");
+    new_folder(folder);
+    for (int round = 0; round < 2; round++) {
+        ntapi_cache *cache = ntapi_cache_create(1 << 20, 1 << 20, folder);
+        ntapi_client *client = session(cache);
+        assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL),
+                         round == 0 ? NTAPI_SOURCE_NETWORK : NTAPI_SOURCE_CACHE);
+        check_ok(ntapi_cache_save(cache));
+        assert_true(ntapi_cache_disk_usage(cache) > 0);
+        assert_true(ntapi_cache_disk_usage(cache) < ntapi_cache_disk_capacity(cache));
+        ntapi_cache_free(cache);
+        ntapi_client_free(client);
+    }
+    ntapi_cache *cache = ntapi_cache_create(0, 1 << 20, folder);
+    check_ok(ntapi_cache_clear(cache));
+    assert_int_equal(ntapi_cache_disk_usage(cache), 0);
+    ntapi_cache_free(cache);
+}
+
+static void what_cannot_be_a_cache(void **state) {
+    (void)state;
+    assert_null(ntapi_cache_create(-1, 0, NULL));
+    assert_null(ntapi_cache_create(0, -1, NULL));
+    assert_null(ntapi_cache_create(0, 0, "relative"));
+    ntapi_client *client = ntapi_client_create(NULL, NULL);
+    assert_null(ntapi_client_cache(client));
+    check_invalid(ntapi_cache_clear(ntapi_client_cache(client)));
+    ntapi_client_free(client);
+}
+
+/** What a program answers when it is asked where to store, and what it saw. */
+struct keeper {
+    int calls;
+    ntapi_storage proposed;
+    ntapi_status (*answer)(ntapi_decision *decision);
+};
+
+static void keep(void *user_data, ntapi_decision *decision) {
+    struct keeper *keeper = user_data;
+    keeper->calls++;
+    keeper->proposed = ntapi_decision_get_storage(decision);
+    assert_int_equal(ntapi_decision_get_kind(decision), NTAPI_DECISION_CACHE);
+    assert_int_equal(ntapi_decision_status(decision), 200);
+    check_too_late(ntapi_decision_download(decision, "/x"));
+    check_ok(keeper->answer(decision));
+    check_too_late(ntapi_decision_store_in_memory(decision));
+    ntapi_decision_free(decision);
+}
+
+static void the_program_says_what_is_stored(void **state) {
+    (void)state;
+    char folder[256];
+    new_folder(folder);
+    ntapi_status (*const answers[])(ntapi_decision *) = {ntapi_decision_proceed, ntapi_decision_refuse,
+                                                         ntapi_decision_store_in_memory};
+    for (int index = 0; index < 3; index++) {
+        struct keeper keeper = {.answer = answers[index]};
+        ntapi_cache *cache = ntapi_cache_create(1 << 20, 1 << 20, folder);
+        check_ok(ntapi_cache_clear(cache));
+        ntapi_client *client = session(cache);
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_url(args, "token", folder));
+        check_ok(ntapi_args_url(args, "h-Cache-Control", "max-age=100"));
+        check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_CURRENT));
+        ntapi_request *request = ntapi_client_create_request(client, "cached", args);
+        check_ok(ntapi_request_set_decision_handler(request, NTAPI_DECISION_CACHE, keep, &keeper, NULL));
+        check_ok(ntapi_request_resume(request));
+        check_ok(ntapi_request_wait(request, PATIENCE));
+        assert_int_equal(keeper.calls, 1);
+        assert_int_equal(keeper.proposed, NTAPI_STORAGE_DISK);
+        check_ok(ntapi_cache_save(cache));
+        assert_int_equal(ntapi_cache_disk_usage(cache) > 0, index == 0);
+        assert_int_equal(ntapi_cache_memory_usage(cache) > 0, index != 1);
+        ntapi_request_free(request);
+        ntapi_args_free(args);
+        ntapi_client_free(client);
+        ntapi_cache_free(cache);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fresh_is_not_asked_for_again),  cmocka_unit_test(nothing_to_answer_with_is_an_error),
+        cmocka_unit_test(a_cache_is_shared_and_emptied), cmocka_unit_test(on_disk_it_outlives_its_memory),
+        cmocka_unit_test(what_cannot_be_a_cache),        cmocka_unit_test(the_program_says_what_is_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
