@@ -25,7 +25,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when the request was cancelled meanwhile.
     func beginExchange(_ http: HTTPRequest) -> Bool {
-        guard let limiter = pacing.limiter else { return beginExchangeNow(http) }
+        guard let limiter = pacing?.limiter else { return beginExchangeNow(http) }
         return beginExchange(http, under: limiter)
     }
 
@@ -38,7 +38,9 @@ extension APIRequest: ExchangeObserver {
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
             shared.quietStatuses = shared.journey.quietStatuses
-            shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
+            if let pacing {
+                shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
+            }
             if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
                 shared.quietStatuses.formUnion([401, 407])
             }

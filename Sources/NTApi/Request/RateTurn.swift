@@ -45,7 +45,7 @@ extension APIRequest {
     func beginExchange(_ http: HTTPRequest, under limiter: RateLimiter) -> Bool {
         let now = clock.now
         let isSuspended = shared.withLock { $0.machine.isSuspended }
-        if !isSuspended, limiter.takes(clock) { return beginExchangeNow(http) }
+        if limiter.takes(clock, isSuspended: isSuspended) { return beginExchangeNow(http) }
         let wait = RateWait { outcome in
             self.onWorker { deliveries in
                 self.turnIsOver()
@@ -66,7 +66,7 @@ extension APIRequest {
         }
         guard let turn else { return false }
         RequestLog.waitsForTurn(self)
-        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline, clock) {
+        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline) {
         case .go: wait.end(.go)
         case .wait: watchTurn(wait)
         case .tooLate(let seconds): wait.end(.fail(tooLate(limiter, seconds: seconds)))
@@ -155,7 +155,7 @@ extension RateTurn {
 extension APIRequest {
     /// A server that complains of too many requests would complain of the others, too.
     func holdUpOthers(after result: ExchangeResult) {
-        guard let limiter = pacing.limiter, result.error == nil, let head = result.head,
+        guard let limiter = pacing?.limiter, result.error == nil, let head = result.head,
             head.status == 429 || head.status == 503, let seconds = head.retryAfter(now: clock.calendarSeconds)
         else { return }
         limiter.heard(retryAfter: seconds)
