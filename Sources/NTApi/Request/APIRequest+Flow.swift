@@ -45,7 +45,7 @@ extension APIRequest: ExchangeObserver {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
-                request: http, priority: shared.priority, deadline: clock.onSystemClock(shared.journey.deadline),
+                request: http, priority: shared.priority, deadline: clock.onSystemClock(shared.deadline(clock.now)),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: self)

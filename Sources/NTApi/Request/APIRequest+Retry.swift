@@ -29,8 +29,9 @@ extension APIRequest {
     }
 
     private var secondsLeft: Double {
-        let deadline = shared.withLock { $0.journey.deadline }
-        return deadline == .distantFuture ? .infinity : deadline.seconds(since: clock.now)
+        let now = clock.now
+        let deadline = shared.withLock { $0.deadline(now) }
+        return deadline == .distantFuture ? .infinity : deadline.seconds(since: now)
     }
 
     /// - Returns: false when the result stands as it is.
