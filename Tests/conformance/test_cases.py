@@ -30,6 +30,8 @@ ARGS = {
     "digest_auth": {3},
     "bearer": {2},
     "timeout": {2, 3},
+    "retry": {2},
+    "idempotency_key": {1, 2},
     "method": {2},
     "cache_policy": {2},
     "option": {2, 3},

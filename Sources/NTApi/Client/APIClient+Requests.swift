@@ -132,10 +132,10 @@ extension APIClient {
             http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
     }
 
-    func pacing(_ retry: RetryPolicy?, _ settings: ResolvedSettings) throws(APIError) -> Pacing {
+    func pacing(_ retry: RetryPolicy?, _ settings: ResolvedSettings) throws(APIError) -> Pacing? {
         let limiter = rateLimiterIfAny ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
-        return Pacing(retry: retry ?? settings.retry, limiter: limiter)
+        return Pacing(retry ?? settings.retry, limiter)
     }
 }
 

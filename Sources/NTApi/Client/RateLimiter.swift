@@ -52,21 +52,19 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     // MARK: Requests
 
-    /// The short way, for those that need not wait.
-    func takes(_ clock: any WaitingClock) -> Bool {
+    /// The short way, for those that need not wait. From now on the limiter goes by the clock of this request's client.
+    func takes(_ clock: any WaitingClock, isSuspended: Bool) -> Bool {
         let now = clock.now
-        return ofThisProcess { state in
-            state.clock = clock
-            return state.gate.takes(now)
+        let (isTaken, replaced) = ofThisProcess {
+            (!isSuspended && $0.gate.takes(now), exchange(&$0.clock, with: clock))
         }
+        // A test's clock may run the user's code as it goes, so it must outlive the lock.
+        withExtendedLifetime(replaced) {}
+        return isTaken
     }
 
-    /// - Parameter clock: of the request's client.
-    func admit(
-        _ wait: RateWait, priority: Double, deadline: MonotonicTime, _ clock: any WaitingClock
-    ) -> RateGate<RateWait>.Admission {
-        ofThisProcess { $0.clock = clock }
-        return act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
+    func admit(_ wait: RateWait, priority: Double, deadline: MonotonicTime) -> RateGate<RateWait>.Admission {
+        act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
     }
 
     func leave(_ wait: RateWait) { act { gate, _ in gate.leave(wait) } }

@@ -36,7 +36,7 @@ extension APIRequest {
             change(.release(.suspended))
             return true
         case .nothing:
-            releaseTurn()
+            settleTurn()
             return true
         case .tooLate: return false
         }
@@ -63,7 +63,7 @@ extension APIRequest {
         }
         switch action {
         case .holdExchange: change(.hold(.suspended))
-        case .nothing: holdTurn()
+        case .nothing: settleTurn()
         case .tooLate: break
         }
         return action != .tooLate
@@ -139,6 +139,12 @@ extension APIRequest {
 }
 
 extension APIRequest.Shared {
+    /// When the request is over. While it is suspended no time passes for it.
+    func deadline(_ now: MonotonicTime) -> MonotonicTime {
+        guard machine.isSuspended else { return journey.deadline }
+        return journey.deadline.advanced(bySeconds: now.seconds(since: suspendedAt))
+    }
+
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.
     fileprivate mutating func goOn(_ now: MonotonicTime) {
         let pause = now.seconds(since: suspendedAt)

@@ -36,7 +36,7 @@ extension APIRequest: ExchangeObserver {
     ///   - conditional: what is sent in its place, to ask whether a stored response still holds.
     /// - Returns: false when the request was cancelled meanwhile.
     func send(_ http: HTTPRequest, conditional: HTTPRequest? = nil) -> Bool {
-        guard let limiter = pacing.limiter else { return sendNow(http, conditional) }
+        guard let limiter = pacing?.limiter else { return sendNow(http, conditional) }
         return send(http, conditional, under: limiter)
     }
 
@@ -50,13 +50,15 @@ extension APIRequest: ExchangeObserver {
             shared.journey.current = http
             let routesBody = routesBody(shared, clientKinds)
             shared.quietStatuses = shared.journey.quietStatuses
-            shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
+            if let pacing {
+                shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
+            }
             if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
-                deadline: stub == nil ? clock.onSystemClock(shared.journey.deadline) : shared.journey.deadline,
+                deadline: stub == nil ? clock.onSystemClock(shared.deadline(clock.now)) : shared.deadline(clock.now),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)

@@ -2,7 +2,7 @@
 extension APIRequest {
     /// - Returns: false when the result stands as it is.
     func triesAgain(after result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
-        guard let policy = pacing.retry, policy.attempts > 1 else { return false }
+        guard let policy = pacing?.retry else { return false }
         let attempt = shared.withLock { RetryDecision.Attempt(result, http, $0, calendar: clock.calendarSeconds) }
         let fraction = Double.random(in: 0...1)
         let decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: secondsLeft)
@@ -29,8 +29,9 @@ extension APIRequest {
     }
 
     private var secondsLeft: Double {
-        let deadline = shared.withLock { $0.journey.deadline }
-        return deadline == .distantFuture ? .infinity : deadline.seconds(since: clock.now)
+        let now = clock.now
+        let deadline = shared.withLock { $0.deadline(now) }
+        return deadline == .distantFuture ? .infinity : deadline.seconds(since: now)
     }
 
     /// - Returns: false when the result stands as it is.
@@ -99,13 +100,5 @@ extension RequestDecision.Answer {
     /// The seconds that the program wants to wait; nil leaves it to the policy.
     fileprivate var wish: Double? {
         if case .retry(let seconds) = self { seconds } else { nil }
-    }
-}
-
-extension Pacing {
-    /// The answers that may be followed by another attempt, so that nobody is to see their bodies as the request's.
-    func quietStatuses(_ http: HTTPRequest, attempts: Int) -> Set<Int> {
-        guard let retry, attempts < retry.attempts, http.mayBeRepeated else { return [] }
-        return retry.statuses
     }
 }

@@ -70,7 +70,7 @@ extension APIRequest {
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         let moment = clock.now.advanced(bySeconds: seconds)
-        guard shared.withLock({ moment < $0.journey.deadline || $0.machine.isCancelled }) else { return false }
+        guard shared.withLock({ moment < $0.deadline(clock.now) || $0.machine.isCancelled }) else { return false }
         logPause(seconds, after: result)
         if !pause(until: moment, then: { self.connectAgain($0) }) { finishCancelled(deliveries) }
         return true

@@ -1,13 +1,24 @@
 /// What stands between a request and its exchanges beside the network: other attempts, and the limit of its client.
+///
+/// Either is there: a request that is sent once, and at once, has none.
 struct Pacing: Sendable {
     /// Nil makes one attempt.
-    var retry: RetryPolicy?
-    var limiter: RateLimiter?
+    let retry: RetryPolicy?
+    let limiter: RateLimiter?
 
-    /// Whether the request may have to wait for a moment.
-    var mayWait: Bool { limiter != nil || (retry?.attempts ?? 1) > 1 }
+    init?(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
+        self.retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
+        self.limiter = limiter
+        if self.retry == nil, limiter == nil { return nil }
+    }
+
+    /// The answers that may be followed by another attempt, so that nobody is to see their bodies as the request's.
+    func quietStatuses(_ http: HTTPRequest, attempts: Int) -> Set<Int> {
+        guard let retry, attempts < retry.attempts, http.mayBeRepeated else { return [] }
+        return retry.statuses
+    }
 }
 
 extension APIRequest {
-    var pacing: Pacing { (try? built.get())?.pacing ?? Pacing() }
+    var pacing: Pacing? { (try? built.get())?.pacing }
 }

@@ -45,7 +45,7 @@ extension APIRequest {
     func send(_ http: HTTPRequest, _ conditional: HTTPRequest?, under limiter: RateLimiter) -> Bool {
         let now = clock.now
         let isSuspended = shared.withLock { $0.machine.isSuspended }
-        if !isSuspended, limiter.takes(clock) { return sendNow(http, conditional) }
+        if limiter.takes(clock, isSuspended: isSuspended) { return sendNow(http, conditional) }
         let wait = RateWait { outcome in
             self.onWorker { deliveries in
                 self.turnIsOver()
@@ -58,7 +58,7 @@ extension APIRequest {
         }
         let turn = shared.withLock { shared -> (deadline: MonotonicTime, priority: Double)? in
             guard !shared.machine.isCancelled else { return nil }
-            let turn = RateTurn(wait, limiter, begun: now, shared.journey.deadline, http.settings.timeouts.queue)
+            let turn = RateTurn(wait, limiter, begun: now, shared.deadline(now), http.settings.timeouts.queue)
             shared.turn = turn
             // A caller that drove the exchange goes its way meanwhile.
             shared.transport = nil
@@ -66,27 +66,34 @@ extension APIRequest {
         }
         guard let turn else { return false }
         RequestLog.waitsForTurn(self)
-        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline, clock) {
+        switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline) {
         case .go: wait.end(.go)
-        case .wait: watchTurn(wait)
+        case .wait: break
         case .tooLate(let seconds): wait.end(.fail(tooLate(limiter, seconds: seconds)))
         }
         // Suspended or cancelled while it was put in line.
-        if shared.withLock({ $0.machine.isSuspended }) { limiter.hold(wait) }
+        settleTurn()
         if wait.isOver { limiter.leave(wait) }
         return true
     }
 
-    /// It is suspended: others pass, and no time does.
-    func holdTurn() {
-        if let turn = shared.withLock({ $0.turn }) { turn.limiter.hold(turn.wait) }
-    }
-
-    /// It goes on waiting where it was.
-    func releaseTurn() {
-        guard let turn = shared.withLock({ $0.turn }) else { return }
-        watchTurn(turn.wait)
-        turn.limiter.release(turn.wait)
+    /// A request that is suspended lets others pass, and one that goes on is where it was.
+    ///
+    /// The story behind the loop: one thread suspends, another resumes at once, and the first one comes last to the limiter.
+    /// Whoever comes last there looks once more what is wanted by now.
+    func settleTurn() {
+        var settled: Bool?
+        while let (turn, isSuspended) = shared.withLock({ shared in
+            shared.turn.map { ($0, shared.machine.isSuspended) }
+        }), isSuspended != settled {
+            settled = isSuspended
+            if isSuspended {
+                turn.limiter.hold(turn.wait)
+            } else {
+                watchTurn(turn.wait)
+                turn.limiter.release(turn.wait)
+            }
+        }
     }
 
     /// The request was cancelled: it waits no longer.
@@ -155,7 +162,7 @@ extension RateTurn {
 extension APIRequest {
     /// A server that complains of too many requests would complain of the others, too.
     func holdUpOthers(after result: ExchangeResult) {
-        guard let limiter = pacing.limiter, result.error == nil, let head = result.head,
+        guard let limiter = pacing?.limiter, result.error == nil, let head = result.head,
             head.status == 429 || head.status == 503, let seconds = head.retryAfter(now: clock.calendarSeconds)
         else { return }
         limiter.heard(retryAfter: seconds)

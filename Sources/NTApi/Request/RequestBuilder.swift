@@ -11,10 +11,11 @@ final class BuiltRequest: Sendable {
     let secrets: MarkedSecrets
     /// The file that the body of the response is to become.
     let download: DownloadTarget?
-    let pacing: Pacing
+    /// Nil for a request that is sent once, and at once.
+    let pacing: Pacing?
 
     init(
-        http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil, pacing: Pacing
+        http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil, pacing: Pacing?
     ) {
         self.http = http
         self.pacing = pacing

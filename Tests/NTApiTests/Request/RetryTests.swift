@@ -289,6 +289,7 @@ import Testing
         api.clock.advance(by: 30)
         let response = try #require(await responses.first(1).first)
         #expect(response.error == nil && response.json?["count"]?.int == 3 && responses.count == 1)
+        #expect(response.metrics.retries == 2 && response.elapsed >= 1000)
     }
 
     @Test func hooksHearOfItOnce() async throws {

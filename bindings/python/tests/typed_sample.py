@@ -75,6 +75,12 @@ def blocking() -> None:
             assert_type(chunks.headers, ntapi.Headers)
             assert_type(next(chunks), bytes)
             assert_type(chunks.response, Optional[ntapi.Response])
+        client.rate_limiter = ntapi.RateLimiter(30, seconds=1, burst=2)
+        assert_type(client.rate_limiter.waiting, int)
+        policy = ntapi.RetryPolicy(attempts=2, statuses=[503])
+        args = [ntapi.retry(policy), ntapi.retry(True), ntapi.idempotency_key()]
+        error = client.send("x", args).error
+        assert_type(error and error.retry_after, Optional[float])
         for value in client.lines("x"):
             assert_type(value, Any)
         for event in client.events("x", ntapi.option("reconnect", False)):

@@ -31,7 +31,7 @@ extension BackgroundRecord {
             (Name.command, JSON(command)), (Name.timeouts, JSON(timeouts)), (Name.secrets, built.secrets.json),
             (Name.options, JSON(built.options.all.map { [JSON($0.name), JSON($0.value)] })),
         ]
-        if let retry = built.pacing.retry { settings.append((Name.retry, retry.json)) }
+        if let retry = built.pacing?.retry { settings.append((Name.retry, retry.json)) }
         if let digest = http.digest { settings.append((Name.digest, [JSON(digest.user), JSON(digest.password)])) }
         self.settings = JSON(settings)
     }
@@ -66,7 +66,7 @@ extension BackgroundRecord {
     /// The request that the record was made of, with what the session's settings say now of connections.
     ///
     /// - Throws: what is wrong by now: the folder of a download is gone, say.
-    func build(with settings: ResolvedSettings, _ pacing: Pacing) throws(APIError) -> BuiltRequest {
+    func build(with settings: ResolvedSettings, _ pacing: Pacing?) throws(APIError) -> BuiltRequest {
         let applied = try AppliedArgs(args)
         var http = try RequestBuilder(settings: settings).build("", applied)
         http.url = url
