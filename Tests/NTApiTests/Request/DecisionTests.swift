@@ -100,7 +100,7 @@ import Testing
         let kept = Log<RequestDecision>()
         for kind in [RequestDecision.Kinds.redirect, .response] {
             let response = try await ask(
-                try .of("httpbin"), "redirect-to", redirect + [.timeout(1, .total), .timeout(0.2)], kind
+                try .of("httpbin"), "redirect-to", redirect + [.timeout(2, .total), .timeout(1)], kind
             ) { kept.append($0) }
             #expect(response.error?.code == .timeout && response.error?.message.contains("total") == true)
         }
