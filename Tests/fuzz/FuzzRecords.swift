@@ -1,5 +1,5 @@
-// Fuzzes what is read back from disk or from a program's own keeping: resume data and the records of background sessions; and
-// the headers that decide about both. Finds traps, memory errors, what does not survive being written, and what would send
+// Fuzzes what is read back from disk or from a program's own keeping: resume data, the records of background sessions and
+// recordings for tests; and the headers that decide about the first two. Finds traps, memory errors, what does not survive being written, and what would send
 // or write something that nobody asked for.
 //
 // Build and run, from the root of the package:
@@ -24,6 +24,7 @@ public func fuzzRecords(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     checkHeaders(header)
     for text in [text, resumeData(header, text)] { check(text, header) }
     for text in [Array(rest), record(header, text), record(text, header)] { check(text) }
+    for text in [Array(rest), recording(header, text), recording(text, header)] { checkRecording(text) }
     return 0
 }
 
@@ -84,6 +85,37 @@ private func check(_ content: [UInt8]) {
     guard let again = try? BackgroundRecord(parsing: written) else { preconditionFailure("\(record.json)") }
     precondition(again == record && again.json.utf8() == written)
     for field in record.headers { precondition(!field.value.utf8.contains { $0 == 0 || $0 == 10 || $0 == 13 }) }
+}
+
+private func recording(_ first: String, _ second: String) -> [UInt8] {
+    let json: JSON = [
+        "format": "ntapi-recording", "version": 1,
+        "exchanges": [
+            [
+                "request": [
+                    "method": JSON(first), "url": JSON("http://h/" + first), "headers": [[JSON(second), JSON(first)]],
+                    "body": JSON([(second, JSON(first))]),
+                ], "response": ["status": 200, "body": ["text": JSON(second)]],
+            ]
+        ],
+    ]
+    return json.utf8()
+}
+
+/// What was read is written so that it reads the same; and it expects what it has recorded.
+private func checkRecording(_ content: [UInt8]) {
+    guard let recording = try? RecordingReader.read(content, of: "it") else { return }
+    let written = IndentedJSON.text(recording.json)
+    guard let again = try? RecordingReader.read(written, of: "it") else {
+        preconditionFailure(String(decoding: written, as: UTF8.self))
+    }
+    precondition(IndentedJSON.text(again.json) == written)
+    for exchange in recording.exchanges {
+        var closeness = 0
+        let reason = StubURL(recorded: exchange.url, anyOrigin: false).mismatch(exchange.url, closeness: &closeness)
+        precondition(reason == nil || exchange.url.contains("#"), "\(exchange.url): \(reason ?? "")")
+        _ = StubURL(exchange.url).mismatch("http://h/" + exchange.method, closeness: &closeness)
+    }
 }
 
 private func checkHeaders(_ text: String) {

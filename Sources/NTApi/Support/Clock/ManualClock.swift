@@ -100,7 +100,8 @@ public final class ManualClock: WaitingClock {
 
     /// The same for code that may not block its thread.
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async -> Bool {
-        await withUnsafeContinuation { continuation in
+        // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
+        await withCheckedContinuation { continuation in
             Runtime.current.workers.run {
                 let isThere: Bool = self.waitForSleepers(count, timeout: timeout)
                 continuation.resume(returning: isThere)

@@ -8,8 +8,13 @@ struct RecordingReader {
         do { bytes = try SystemFile.read(path) } catch {
             throw .invalidRequest("the recording \(quoted(path)): \(error)")
         }
+        guard let bytes else { throw RecordingReader(path: path).bad("there is no such file") }
+        return try read(bytes, of: path)
+    }
+
+    /// - Parameter path: what messages call it.
+    static func read(_ bytes: [UInt8], of path: String) throws(APIError) -> Recording {
         var reader = RecordingReader(path: path)
-        guard let bytes else { throw reader.bad("there is no such file") }
         let json: JSON
         do { json = try JSON(parsing: bytes) } catch { throw reader.bad("it is no JSON: \(error)") }
         return try reader.recording(json)

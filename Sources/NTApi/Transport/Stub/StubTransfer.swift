@@ -206,8 +206,9 @@ final class StubTransfer: @unchecked Sendable {
     private func take(_ piece: ArraySlice<UInt8>) -> Bool {
         piece.withUnsafeBytes { bytes in
             guard case .sink(let sink) = route else {
-                if !received.append(bytes) { end(network("out of memory for the body", .generic)) }
-                return true
+                guard !received.append(bytes) else { return true }
+                end(network("out of memory for the body", .generic))
+                return false
             }
             switch sink.receive(bytes, deliveries) {
             case .taken: return true
