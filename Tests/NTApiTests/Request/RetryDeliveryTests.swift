@@ -184,4 +184,19 @@ import Testing
         let bad = TestClient(at: "http://x").perform("", args: [.retry(RetryPolicy(base: -1))])
         #expect(bad.error?.message.hasASCIIPrefix("the retry policy: base is -1.0") == true)
     }
+
+    @Test func aBackgroundTransferKeepsItsPolicy() throws {
+        let policy = RetryPolicy(attempts: 9)
+        let args: [APIArg] = [.retry(policy), .download(to: "/tmp/file")]
+        let built = try TestClient(at: "http://example.com").request("x", args: args).built.get()
+        let record = BackgroundRecord(1, built, command: "x")
+        #expect(try BackgroundRecord(parsing: record.json.utf8()).retry == policy)
+        // With a key, an upload may be sent again by the next process.
+        var upload = BackgroundRecord(
+            identifier: 2, method: "POST", url: "http://example.com", work: .upload(file: "/f"), created: 0)
+        try upload.run()
+        #expect(upload.ambiguity != nil)
+        upload.headers.set(IdempotencyKey.header, "k")
+        #expect(upload.ambiguity == nil)
+    }
 }

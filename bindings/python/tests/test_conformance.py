@@ -49,6 +49,8 @@ def python_arg(case: list[Any]) -> ntapi.Arg:
         name, value = values
         options = {key: value[key] for key in value or {} if key != "path"}
         return ntapi.multipart_file(name, value and value["path"], **options)
+    if kind == "retry" and isinstance(values[0], dict):
+        values = [ntapi.RetryPolicy(**values[0])]
     return getattr(ntapi, kind)(*values)
 
 

@@ -79,8 +79,8 @@ def blocking() -> None:
         assert_type(client.rate_limiter.waiting, int)
         policy = ntapi.RetryPolicy(attempts=2, statuses=[503])
         args = [ntapi.retry(policy), ntapi.retry(True), ntapi.idempotency_key()]
-        error = client.send("x", args).error
-        assert_type(error and error.retry_after, Optional[float])
+        for error in filter(None, [client.send("x", args).error]):
+            assert_type(error.retry_after, Optional[float])
         for value in client.lines("x"):
             assert_type(value, Any)
         for event in client.events("x", ntapi.option("reconnect", False)):
