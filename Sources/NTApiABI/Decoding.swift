@@ -45,7 +45,9 @@ private func decode(
         guard let fields, let out, size > 0 else {
             throw .invalidArgument("fields or out is NULL, or the struct has no size")
         }
-        let table = try FieldTables().table(fields, size: size)
+        let tables = FieldTables()
+        defer { tables.takeApart() }
+        let table = try tables.table(fields, size: size)
         let target = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
         defer { target.deallocate() }
         target.copyMemory(from: out, byteCount: size)
@@ -62,6 +64,11 @@ private func decode(
 /// Reads the tables of a program, which may refer to each other and to themselves.
 private final class FieldTables {
     private var known: [UnsafeRawPointer: JSONFieldTable] = [:]
+
+    /// To be called at the end: tables that refer to themselves would stay for ever.
+    func takeApart() {
+        for table in known.values { table.fields = [] }
+    }
 
     /// - Parameter size: bytes of the struct.
     func table(_ fields: UnsafePointer<ntapi_field>, size: Int) throws(APIError) -> JSONFieldTable {

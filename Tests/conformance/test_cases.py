@@ -15,6 +15,7 @@ OPTIONAL = {"base", "not_in"}
 KEYS = {"name", "spec", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
+    "url_default": {2, 3},
     "path": {3},
     "form": {3},
     "multipart": {3},
