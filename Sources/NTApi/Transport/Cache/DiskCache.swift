@@ -6,10 +6,14 @@ final class DiskCache: Sendable {
         var removes = false
         /// The newest last.
         var variants: [CachedResponse] = []
+
+        var size: Int { variants.reduce(0) { $0 + $1.size } }
     }
 
     private struct State {
         var changes: [CacheKey: Change] = [:]
+        /// How much memory `changes` take.
+        var waitingSize = 0
         /// The keys of `changes`, in order.
         var order = Queue<CacheKey>()
         /// What a writer has taken, until it is on disk.
@@ -76,13 +80,17 @@ final class DiskCache: Sendable {
     // MARK: Changes. Do not wait
 
     func put(_ response: CachedResponse, _ key: CacheKey) {
+        let isTooLarge = response.size > Int(clamping: capacity) / MemoryCache.largestPart
         // What is there is older, and must not answer in its place.
-        guard response.size <= Int(clamping: capacity) / MemoryCache.largestPart else { return remove(key) }
+        guard !isTooLarge, state.withLock({ $0.waitingSize }) <= Self.mostWaiting else { return remove(key) }
         change(key) { change in
             change.variants.removeAll { response.replaces($0) }
             change.variants.append(response)
         }
     }
+
+    /// A disk that is slower than the network must not fill the memory, in bytes.
+    private static let mostWaiting = 32 << 20
 
     func remove(_ key: CacheKey) { change(key) { $0 = Change(removes: true) } }
 
@@ -90,7 +98,11 @@ final class DiskCache: Sendable {
         guard isMine else { return }
         let isFirst = state.withLock { state in
             if state.changes[key] == nil { state.order.append(key) }
-            body(&state.changes[key, default: Change()])
+            var change = state.changes[key] ?? Change()
+            state.waitingSize -= change.size
+            body(&change)
+            state.waitingSize += change.size
+            state.changes[key] = change
             guard !state.isScheduled, !state.isWriting else { return false }
             state.isScheduled = true
             Self.remember(self)
@@ -104,6 +116,7 @@ final class DiskCache: Sendable {
         guard isMine else { return }
         state.withLock { state in
             state.changes = [:]
+            state.waitingSize = 0
             _ = state.order.removeAll()
             state.removesAll = true
         }
@@ -141,6 +154,8 @@ final class DiskCache: Sendable {
             do throws(SystemError) {
                 try write(change, key)
             } catch {
+                // The disk is full, say. What is there is older, and must not answer in its place.
+                folder.remove(CacheFileName.record(key.digest))
                 let isFirst = state.withLock { state in
                     defer { state.hasWarned = true }
                     return !state.hasWarned
@@ -157,6 +172,7 @@ final class DiskCache: Sendable {
             state.current = state.order.popFirst().flatMap { key in
                 state.changes.removeValue(forKey: key).map { (key, $0) }
             }
+            state.waitingSize -= state.current?.change.size ?? 0
             if state.current == nil {
                 Self.forget(self)
                 state.isWriting = false
