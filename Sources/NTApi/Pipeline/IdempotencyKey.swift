@@ -2,17 +2,19 @@
 enum IdempotencyKey {
     static let header = "Idempotency-Key"
 
-    /// A random UUID (RFC 9562, 5.4).
-    ///
-    /// - Parameter random: the system's, as a rule: nobody can guess what it gives.
-    static func make(using random: inout some RandomNumberGenerator) -> String {
-        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
-        bytes[6] = bytes[6] & 0x0F | 0x40
-        bytes[8] = bytes[8] & 0x3F | 0x80
+    /// A random UUID, which nobody can guess.
+    static func make() -> String { make(.random(in: .min ... .max), .random(in: .min ... .max)) }
+
+    /// The UUID of these bits (RFC 9562, 5.4).
+    static func make(_ high: UInt64, _ low: UInt64) -> String {
+        let high = high & ~0xF000 | 0x4000
+        let low = low & ~0xC000_0000_0000_0000 | 0x8000_0000_0000_0000
         var text = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text += "-" }
-            text += String(byte >> 4, radix: 16) + String(byte & 0x0F, radix: 16)
+        for (index, word) in [high, low].enumerated() {
+            for digit in 0..<16 {
+                if [8, 12, 16, 20].contains(index * 16 + digit) { text += "-" }
+                text += String(word >> UInt64(60 - digit * 4) & 0xF, radix: 16)
+            }
         }
         return text
     }

@@ -44,8 +44,7 @@ struct RequestBuilder {
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
         if let digest = applied.digest { request.digest = digest }
         if applied.makesIdempotencyKey, !request.isIdempotent {
-            var random = SystemRandomNumberGenerator()
-            request.headers.set(IdempotencyKey.header, IdempotencyKey.make(using: &random))
+            request.headers.set(IdempotencyKey.header, IdempotencyKey.make())
         }
         return request
     }

@@ -188,7 +188,8 @@ import Testing
     @Test func aBackgroundTransferKeepsItsPolicy() throws {
         let policy = RetryPolicy(attempts: 9)
         let args: [APIArg] = [.retry(policy), .download(to: "/tmp/file")]
-        let built = try TestClient(at: "http://example.com").request("x", args: args).built.get()
+        let plain = try TestClient(at: "http://example.com").request("x", args: args).built.get()
+        let built = try BackgroundSession.check(plain)
         let record = BackgroundRecord(1, built, command: "x")
         #expect(try BackgroundRecord(parsing: record.json.utf8()).retry == policy)
         // With a key, an upload may be sent again by the next process.
