@@ -52,7 +52,9 @@ class Sessions:
     def records(self) -> list[str]:
         """The transfers that are kept on disk."""
         found = self.state.glob("ntapi/background/*/*.json*")
-        return sorted(path.name for path in found if path.name != "session.json")
+        # One that is being written has a name of its own until it is whole.
+        other = ("session.json", ".new")
+        return sorted(path.name for path in found if not path.name.endswith(other))
 
     def child(self, *urls: str) -> subprocess.Popen[str]:
         """A process with a session, which has opened it when its first line is there."""

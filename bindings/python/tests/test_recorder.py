@@ -47,7 +47,7 @@ def record(url: str, path: Path) -> list[Any]:
 
 
 def stable(text: str) -> str:
-    """Without what differs from run to run: the port, the moment, and how often a connection was used."""
+    """Without what differs from run to run: the port, the moment, the number of a connection."""
     text = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", text)
     text = re.sub(r'"(request_of_connection|connection)": \d+', r'"\1": 0', text)
     return re.sub(r'\["(Date|Server)", "[^"]*"\]', r'["\1", "-"]', text)
