@@ -39,8 +39,23 @@ static void decide(void *user_data, ntapi_decision *decision) {
     ntapi_decision_free(decision);
 }
 
+static pthread_mutex_t judges = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t judge_ended = PTHREAD_COND_INITIALIZER;
+
 static void end_judge(void *user_data) {
+    pthread_mutex_lock(&judges);
     ((struct judge *)user_data)->destroys++;
+    pthread_cond_broadcast(&judge_ended);
+    pthread_mutex_unlock(&judges);
+}
+
+/** The thread that asked may let go of the handler a moment after the response is there. */
+static void judge_wait(struct judge *judge) {
+    pthread_mutex_lock(&judges);
+    while (judge->destroys == 0)
+        pthread_cond_wait(&judge_ended, &judges);
+    assert_int_equal(judge->destroys, 1);
+    pthread_mutex_unlock(&judges);
 }
 
 /** A request for a redirect to 500 bytes, which a judge is asked about. */
@@ -62,7 +77,7 @@ static ntapi_response *answered(int kinds, struct judge *judge) {
     check_ok(ntapi_request_wait(request, PATIENCE));
     ntapi_response *response = ntapi_request_response(request);
     ntapi_request_free(request);
-    assert_int_equal(judge->destroys, 1);
+    judge_wait(judge);
     return response;
 }
 
