@@ -55,8 +55,9 @@ import Testing
         async let numbers = stack.search("x").reduce(into: [Int]()) { $0.append($1.questionID) }
         #expect(await clock.waitForSleepers())
         #expect(clock.nextWake == 10)
-        clock.advance(by: 9)
         #expect(stub.requests.count == 1)
+        clock.advance(by: 9)
+        #expect(clock.nextWake == 1)
         clock.advance(by: 1)
         #expect(try await numbers == [1, 2])
         #expect(clock.elapsed == 10)

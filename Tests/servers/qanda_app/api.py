@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable
-from typing import Optional
 
 from qanda_app import data
 from qanda_app.data import JSONObject
@@ -112,7 +111,7 @@ def users(query: Query, text: str) -> list[JSONObject]:
 Method = Callable[[Query, str], list[JSONObject]]
 
 
-def find_method(path: str) -> Optional[tuple[str, Method, str]]:
+def find_method(path: str) -> tuple[str, Method, str] | None:
     """The method's name, the method and its ids."""
     parts = path.strip("/").split("/")
     if parts == ["2.3", "search", "advanced"]:

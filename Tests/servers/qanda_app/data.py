@@ -12,7 +12,7 @@ START = 1_700_000_000
 NAMES = ["Ann & Bob", "Zoë", "Linus"]
 TOPICS = [
     ("Why does `await` in a loop wait for each one?", ["swift", "async-await"]),
-    ("Is `a < b && b < c` the same as \"a < b < c\"?", ["c", "operators"]),
+    ('Is `a < b && b < c` the same as "a < b < c"?', ["c", "operators"]),
     ("Can't decode a date: it's a number", ["json", "date"]),
     ("How to retry a POST without doing it twice", ["http", "rest"]),
 ]
@@ -51,7 +51,9 @@ def question(number: int, site: str, has_body: bool) -> JSONObject:
     """A question; they are numbered from 1."""
     title, tags = TOPICS[number % len(TOPICS)]
     answers = answer_count(number)
-    body = f"<p>I have read the manual &amp; tried <code>{number} &lt; 5</code>.</p>\n\n<p>Why?</p>\n"
+    body = (
+        f"<p>I have read the manual &amp; tried <code>{number} &lt; 5</code>.</p>\n\n<p>Why?</p>\n"
+    )
     return {
         "tags": tags,
         "owner": shallow_user(number // 2 % 4, site),

@@ -14,12 +14,12 @@ import threading
 import time
 from collections import Counter
 from http.server import BaseHTTPRequestHandler
-from typing import Optional
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from serving import LocalServer
 
 from qanda_app.api import APIError, Query, find_method
 from qanda_app.data import JSONObject
-from serving import LocalServer
 
 QUOTA, QUOTA_WITH_KEY = 300, 10_000
 ERRORS = {
@@ -83,7 +83,9 @@ class Handler(BaseHTTPRequestHandler):
         if fault == "slow":
             self.server.stopping.wait(value)
         try:
-            wrapper = self.result(path, parse_qsl(parts.query, keep_blank_values=True), fault, value)
+            wrapper = self.result(
+                path, parse_qsl(parts.query, keep_blank_values=True), fault, value
+            )
             self.answer_json(wrapper, 200)
         except APIError as error:
             self.answer_json(error.wrapper, 400)
@@ -126,7 +128,7 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(data, "application/json; charset=utf-8", status, encoding)
 
     def answer(
-        self, data: bytes, content_type: str, status: int, encoding: Optional[str] = None
+        self, data: bytes, content_type: str, status: int, encoding: str | None = None
     ) -> None:
         """Sends a complete response with its length."""
         self.send_response(status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Optional
+from typing import Any, Optional
 
 from model import Answer, Page, Question, T, User
 
@@ -90,9 +90,9 @@ class StackExchange(ntapi.Client):
     quota_remaining: Optional[int] = None
     """How many requests are left for today, once there was an answer."""
 
-    def __init__(self, url: str, **settings: object) -> None:
+    def __init__(self, url: str, **settings: Any) -> None:
         super().__init__(url, **settings)
-        self.rate_limiter = ntapi.RateLimiter(20, seconds=1, burst=10)
+        self.limiter = self.rate_limiter = ntapi.RateLimiter(20, seconds=1, burst=10)
 
     def search(self, text: str) -> Iterator[Question]:
         return self.all(SearchQuestions(text))
@@ -127,7 +127,9 @@ class StackExchange(ntapi.Client):
         return ntapi.ApiError(response.json["error_name"], response.json.get("error_message"))
 
     def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
-        """The API may ask to be left alone for some seconds. Whatever comes next waits for that."""
+        """The API may ask not to call the method again for some seconds. Whatever comes next waits
+        for that, other methods, too.
+        """
         wrapper = response.json if response.has_json else {}
-        self.rate_limiter.pause(wrapper.get("backoff", 0))
+        self.limiter.pause(wrapper.get("backoff") or 0)
         self.quota_remaining = wrapper.get("quota_remaining", self.quota_remaining)

@@ -51,7 +51,7 @@ final class StackExchange: APIClient, @unchecked Sendable {
         return APIError(code: ErrorCode(name), message: response.json?["error_message"]?.string)
     }
 
-    /// The API may ask to be left alone for some seconds. Whatever comes next waits for that.
+    /// The API may ask not to call the method again for some seconds. Whatever comes next waits for that, other methods, too.
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         if let seconds = response.json?["backoff"]?.double { rateLimiter?.pause(seconds: seconds) }
         if let remaining = response.json?["quota_remaining"]?.int { quota.withLock { $0 = remaining } }
