@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import threading
-
 from . import _hooks, _registry, _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import append_args
 from ._authenticator import Authenticator
-from ._background import background_mailbox
 from ._building import build, restore
 from ._checks import check_handler, check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._delivery import Delivery
 from ._doubles import TestDoubles
+from ._ending import SessionEnd
 from ._enums import LogFlags, SessionKind, Status
 from ._errors import ApiError, take_error
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
-from ._mailbox import Mailbox
 from ._places import resolve
-from ._report import call_reporting
 from ._request import Request
 
 TYPE_CHECKING = False
@@ -41,7 +37,7 @@ if TYPE_CHECKING:
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
-    from ._protocols import Ending, Owed, Place
+    from ._protocols import Owed, Place
     from ._recorder import Recorder
     from ._retry import RateLimiter
     from ._service import CallResult, Service
@@ -75,7 +71,7 @@ def _scope(owner: type, instance: Any) -> Any:
     return lib.ntapi_client_defaults(instance._handle.pointer)
 
 
-class BaseClient(Hooks, TestDoubles):
+class BaseClient(Hooks, SessionEnd, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
     set_default = SetDefaultMethod(_scope)
@@ -115,7 +111,6 @@ class BaseClient(Hooks, TestDoubles):
         )
         self._base_url = base_url
         self._pending: set[Owed] = set()
-        # Holds something from the end of the core's session until the hook is called.
         self._invalidations: list[None] = []
         self._args: tuple[Arg, ...] = ()
         self._log_flags: Optional[LogFlags] = None
@@ -403,59 +398,6 @@ class BaseClient(Hooks, TestDoubles):
             delivery.abandon()
             raise
 
-    def cancel_all(self) -> None:
-        """Cancels every request of the client; new ones may be begun."""
-        lib.ntapi_client_cancel_all(self._handle.pointer)
-
-    def finish_and_invalidate(self) -> None:
-        """Refuses new requests and lets those that were made go on.
-
-        When the last handler has returned, the session is invalid: `session_invalidated` is called.
-        A suspended request may be resumed until then. Does not wait: see `drain`.
-        """
-        lib.ntapi_client_finish_and_invalidate(self._handle.pointer)
-
-    def invalidate_and_cancel(self) -> None:
-        """Cancels what runs and refuses new requests, as `close`.
-
-        Of a background session all transfers are given up, those that were restored and not resumed
-        yet, too. Does not wait: see `drain`.
-        """
-        lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
-
-    def _core_is_over(self) -> None:
-        """The core has handed over its last response."""
-        self._invalidations.append(None)
-        self._tell_invalidated()
-
-    def _tell_invalidated(self) -> None:
-        """Calls the hook, once, when the last handler has returned."""
-        if not self._invalidations or self._pending:
-            return
-        try:
-            # Of two threads that come here, one gets it.
-            self._invalidations.pop()
-        except IndexError:
-            return
-        call_reporting(self.session_invalidated)
-
-    def _close(self) -> None:
-        """Cancels what runs and refuses new requests; a second time does nothing."""
-        lib.ntapi_client_close(self._handle.pointer)
-
-    def _ending_by_themselves(self, own: Mailbox) -> list[Ending]:
-        """The requests whose handlers run when this thread drains its own mailbox, or in the
-        background.
-
-        A closing client waits for these. Others need a thread or an executor that may be waiting
-        for this one.
-        """
-        return [
-            delivery.outcome
-            for delivery in tuple(self._pending)
-            if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
-        ]
-
     def _save(self) -> None:
         """Writes to disk what has changed; nothing for a client that has nothing there."""
         lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer))
@@ -464,10 +406,3 @@ class BaseClient(Hooks, TestDoubles):
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
         return resolve(place)
-
-    def _running_here(self) -> int:
-        """How many requests' handlers are on this thread's stack: to wait for those would never
-        end.
-        """
-        this_thread = threading.get_ident()
-        return sum(delivery.outcome.runner == this_thread for delivery in tuple(self._pending))
