@@ -91,6 +91,12 @@ def weather_in_swift() -> Suite:
     return Suite("weather in Swift", [*command, str(ROOT / ".build/debug/weather")])
 
 
+def qanda_in_swift() -> Suite:
+    """The Swift example, which the Swift tests have built."""
+    command = [sys.executable, str(ROOT / "Tests/docs/check_qanda.py")]
+    return Suite("Q&A in Swift", [*command, str(ROOT / ".build/debug/qanda")])
+
+
 def suites(sanitizer: str, only: str) -> list[Suite]:
     """What is to be run, in order."""
     chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
@@ -104,6 +110,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         documentation(),
         transfer_in_swift(),
         weather_in_swift(),
+        qanda_in_swift(),
     ]
 
 

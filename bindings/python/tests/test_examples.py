@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import ntapi
 from conftest import PATIENCE, REPOSITORY
 
@@ -63,10 +65,13 @@ def test_the_tour_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
     assert run_example("tour.py").returncode == 2
 
 
-def test_weather(servers: dict[str, str]) -> None:
-    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_weather.py")]
-    command += [sys.executable, str(EXAMPLES / "weather.py")]
-    environment = os.environ | {"NTAPI_TEST_WEATHER": servers["weather"]}
+@pytest.mark.parametrize(("name", "program"), [("weather", "weather.py"), ("qanda", "qanda")])
+def test_the_same_as_in_the_other_languages(
+    servers: dict[str, str], name: str, program: str
+) -> None:
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / f"check_{name}.py")]
+    command += [sys.executable, str(EXAMPLES / program)]
+    environment = os.environ | {f"NTAPI_TEST_{name.upper()}": servers[name]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
