@@ -19,9 +19,8 @@ ROUTE_MODULES = (accounts, api, extras, live, orders)
 """Their import registers the routes."""
 
 
-def main() -> None:
+def run(server: WeatherServer) -> None:
     """Serves on a thread of its own; this one waits for a reason to end."""
-    server = WeatherServer()
     done = threading.Event()
 
     def wait_for_end_of_input() -> None:
@@ -40,4 +39,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(WeatherServer())
