@@ -1,4 +1,4 @@
-"""The weather server that examples talk to."""
+"""The servers that examples talk to."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ ROOT = Path(__file__).resolve().parents[2]
 @contextlib.contextmanager
 def weather_server() -> Iterator[str]:
     """The base URL of NTAPI_TEST_WEATHER, or of a server that ends with this block."""
-    running = os.environ.get("NTAPI_TEST_WEATHER")
+    with server("weather") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def server(name: str) -> Iterator[str]:
+    """The base URL of a running server of Tests/servers, or of one that ends with this block."""
+    running = os.environ.get(f"NTAPI_TEST_{name.upper()}")
     if running:
         yield running
         return
-    command = [sys.executable, str(ROOT / "Tests" / "servers" / "weather.py")]
+    command = [sys.executable, str(ROOT / "Tests" / "servers" / f"{name}.py")]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
-        assert server.stdin and server.stdout
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin and process.stdout
         try:
-            yield server.stdout.readline().strip()
+            yield process.stdout.readline().strip()
         finally:
-            server.stdin.close()
+            process.stdin.close()

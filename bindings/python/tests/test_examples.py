@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 import ntapi
 from conftest import PATIENCE, REPOSITORY
 
@@ -63,10 +65,12 @@ def test_the_tour_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
     assert run_example("tour.py").returncode == 2
 
 
-def test_weather(servers: dict[str, str]) -> None:
-    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_weather.py")]
-    command += [sys.executable, str(EXAMPLES / "weather.py")]
-    environment = os.environ | {"NTAPI_TEST_WEATHER": servers["weather"]}
+@pytest.mark.parametrize(("example", "server"), [("weather", "weather"), ("byteclub", "storage")])
+def test_example_of_a_service(servers: dict[str, str], example: str, server: str) -> None:
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / f"check_{example}.py")]
+    program = EXAMPLES / example
+    command += [sys.executable, str(program if program.is_dir() else program.with_suffix(".py"))]
+    environment = os.environ | {f"NTAPI_TEST_{server.upper()}": servers[server]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
