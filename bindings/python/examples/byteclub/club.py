@@ -119,7 +119,7 @@ class ByteClub:
         self, photo: str, file: str, resume_data: Optional[str], progress: Progress
     ) -> ntapi.Response:
         """The response, which has resume data when the download was stopped, by Ctrl-C say."""
-        args = ntapi.resume(resume_data)
+        args: ntapi.Args = ntapi.resume(resume_data)
         if resume_data is None:
             args = [ntapi.path("name", photo), ntapi.download(file)]
         request = self.content.begin(

@@ -63,14 +63,10 @@ class StorageService(ntapi.Service[T]):
     call: str
     path: str
 
-    @property
-    def segments(self) -> list[str]:
-        return [segment for segment in self.path.split("/") if segment]
-
-    @property
-    def command(self) -> str:
+    def __post_init__(self) -> None:
+        self.segments = [segment for segment in self.path.split("/") if segment]
         places = [f"{{{number}}}" for number in range(len(self.segments))]
-        return "/".join(["1", self.call, "dropbox", *places])
+        self.command = "/".join(["1", self.call, "dropbox", *places])
 
     def parameters(self) -> ntapi.Args:
         segments = [ntapi.path(str(number), text) for number, text in enumerate(self.segments)]
