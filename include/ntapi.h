@@ -2811,10 +2811,10 @@ double ntapi_response_metric(const ntapi_response *response, ntapi_metric metric
 /** What the request took, exchange by exchange: a redirect, a challenge or another attempt makes one more.
  *  @param response the response.
  *  @returns JSON, new; NULL for a wrong handle. An object of `startTime` (seconds since 1970), `elapsed` (seconds),
- *  `redirects`, `retries` and `transactions`, in order: each has `method`, `url`, `status` (0 without an answer),
- *  `startTime`, `error` (its message, null when there was a whole answer) and, of this exchange alone, the metrics of
- *  ntapi_metric as `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`, `bytesSent`, `bytesReceived`,
- *  `bytesDecoded`, `httpVersion`, `connectionReused`, `fromCache` (booleans).
+ *  `redirects`, `retries` and `transactions`, in order, at most the last 65: each has `method`, `url`, `status` (0
+ * without an answer), `startTime`, `error` (its message, null when there was a whole answer) and, of this exchange
+ * alone, the metrics of ntapi_metric as `nameLookup`, `connect`, `tls`, `firstByte`, `total`, `queued`, `bytesSent`,
+ * `bytesReceived`, `bytesDecoded`, `httpVersion`, `connectionReused`, `fromCache` (booleans).
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_json *ntapi_response_request_metrics(const ntapi_response *response);

@@ -58,7 +58,8 @@ extension APIRequest {
         }
         guard !isCancelled else { return false }
         if asksForResponse(result) {
-            shared.withLock { $0.journey.end(result) }
+            let now = now
+            shared.withLock { $0.journey.end(result, now) }
             onWorker { self.askForResponse(result, http, $0) }
         } else {
             deliver { self.exchangeDidEnd(result, $0) }

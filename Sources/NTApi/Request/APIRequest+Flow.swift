@@ -149,11 +149,12 @@ extension APIRequest: ExchangeObserver {
 
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        let now = now
         let caching = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
-            shared.journey.end(result)
+            shared.journey.end(result, now)
             return shared.caching.take()
         }
         if let caching { return settle(caching, result, deliveries) }

@@ -60,7 +60,7 @@ public struct TransactionMetrics: Sendable {
 
 /// What a request took, over all its exchanges: see ``APIClient/metricsCollected(_:_:)``.
 public struct RequestMetrics: Sendable {
-    /// In the order in which they were made; the last one's answer is the response.
+    /// In the order in which they were made; the last one's answer is the response. At most the last 65.
     public let transactions: [TransactionMetrics]
     /// Seconds since 1970-01-01 00:00 UTC.
     public let startTime: Double
@@ -73,19 +73,25 @@ public struct RequestMetrics: Sendable {
 }
 
 extension RequestJourney {
+    /// How many exchanges are remembered: a stream of events may take any number of connections.
+    private static let rememberedTransactions = 64
+
     /// An exchange is over.
-    mutating func end(_ result: ExchangeResult) {
+    mutating func end(_ result: ExchangeResult, _ now: MonotonicTime) {
         guard let current else { return }
         var metrics = ResponseMetrics()
         metrics.add(result.metrics)
         metrics.queued = result.metrics.queued
         metrics.httpVersion = result.head?.httpVersion ?? 0
         let took = result.metrics.queued + result.metrics.total
-        transactions.append(
+        var all = transactions
+        if all.count >= Self.rememberedTransactions { all.removeFirst() }
+        all.append(
             TransactionMetrics(
                 method: current.method, url: current.url, status: result.head?.status ?? 0,
-                startTime: startTime + max(0, MonotonicTime.now().seconds(since: started) - took),
-                error: result.error, metrics: metrics))
+                startTime: startTime + max(0, now.seconds(since: started) - took), error: result.error,
+                metrics: metrics))
+        transactions = all
     }
 }
 

@@ -180,6 +180,21 @@ import Testing
         #expect(watched.metrics.all[0].0 == 1 && watched.metrics.all[0].1.transactions.count == 3)
     }
 
+    /// A stream of events may take any number of connections.
+    @Test func onlyTheLastAreRemembered() {
+        var journey = RequestJourney()
+        let now = MonotonicTime(nanoseconds: 5_000_000_000)
+        journey.started = now
+        journey.current = HTTPRequest(method: "GET", url: "http://h/")
+        for status in 100..<300 {
+            var result = ExchangeResult()
+            result.head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: 1.1)
+            journey.end(result, now.advanced(bySeconds: Double(status)))
+        }
+        #expect(journey.transactions.map(\.status) == Array(236..<300))
+        #expect(journey.transactions.last.map { $0.startTime.rounded() } == (journey.startTime + 299).rounded())
+    }
+
     @Test func whatFailed() async throws {
         let client = try Watched.of("fault")
         let broken = await client.response("close/in-body", args: [.option(.rawData)])

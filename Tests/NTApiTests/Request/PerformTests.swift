@@ -106,6 +106,18 @@ private final class HookedClient: TestClient, @unchecked Sendable {
         #expect(await onThread { closed.perform() }.error?.domain == .network)
     }
 
+    /// What is performed after a pause is not late from the start: nobody has driven its loop meanwhile.
+    @Test func aPauseIsNotHeldAgainstTheNext() async throws {
+        let (client, other) = (try TestClient.of("fault"), try TestClient.of("fault"))
+        for _ in 0..<3 {
+            #expect(
+                await onThread { client.perform("ok", args: [.timeout(0.4), .timeout(0.4, .connect)]) }.error == nil)
+            _ = try await other.send("late", args: [.url("ms", 600)])
+        }
+        let response = await onThread { client.perform("late", args: [.url("ms", 100), .timeout(0.4)]) }
+        #expect(response.error == nil, "\(response.metrics)")
+    }
+
     /// With more callers than may drive a loop of their own, and fewer connections than callers.
     @Test(arguments: [2, 20]) func staysWithinTheConnectionsOfAHost(limit: Int) async throws {
         let server = try CountingServer(Self.json)

@@ -57,6 +57,20 @@ import Testing
         #expect(result.error?.isRetryable == true)
     }
 
+    /// The clock begins anew when a byte comes, not when the loop last had something to do.
+    @Test func eachByteHasTheWholeIdleTime() async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+            for _ in 0..<3 {
+                poll(nil, 0, 1300)
+                connection.send("x")
+            }
+        }
+        let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 })
+        #expect(result.error == nil)
+    }
+
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()

@@ -63,12 +63,15 @@ final class DirectLoop: Transport, @unchecked Sendable {
     ///
     /// - Returns: false when the loan is over by then.
     func enter(_ loan: Int) -> Bool {
-        state.wait { state -> Bool? in
+        let isMine = state.wait { state -> Bool? in
             guard state.isLent, state.loan == loan else { return false }
             guard state.driver == .nobody else { return nil }
             state.driver = .caller
             return true
-        } ?? false
+        }
+        // It may have stood still for long: the clocks of what begins would have run all that time.
+        if isMine == true { loop.wake() }
+        return isMine ?? false
     }
 
     /// Does what can be done now. As a worker would, it runs the client's hooks.
@@ -120,6 +123,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         guard let loan else { return }
         workers.run {
             self.watch(-1)
+            self.loop.wake()
             while !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
             self.leave()
             // The caller need not come back.

@@ -87,12 +87,19 @@ final class EngineLoop {
         let now = MonotonicTime.now()
         let isDue = moment <= now
         let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
+        var isAwake = false
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
+            // What moves now did not move when the loop went to sleep, which may be a while ago.
+            if !isAwake { wake() }
+            isAwake = true
             multi.run(socket, ready)
         }
-        current.now = .now()
+        if !isAwake { wake() }
         return interruption
     }
+
+    /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
+    func wake() { current.now = .now() }
 
     /// What wakes the loop from any thread.
     var waker: Waker { poller.waker }

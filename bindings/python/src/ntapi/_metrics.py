@@ -62,7 +62,9 @@ class RequestMetrics:
     """What a request took, over all its exchanges."""
 
     transactions: tuple[TransactionMetrics, ...]
-    """In the order in which they were made; the last one's answer is the response."""
+    """In the order in which they were made, at most the last 65; the last one's answer is the
+    response.
+    """
     start_time: datetime
     elapsed: float
     """Seconds from start to end, by a clock that never jumps."""
