@@ -209,6 +209,16 @@ class Checks:
         assert copy.read_bytes() == original.read_bytes()
         assert re.fullmatch(r"bytes=[1-9]\d*-", self.requests("/files/")[-1]["range"])
 
+    def a_download_of_another_photo_starts_over(self) -> None:
+        self.run("upload", self.photo())
+        other, copy = Path(self.photo("other.png")), self.folder / "copy.png"
+        self.run("upload", str(other))
+        self.order(path="/files/", cut=50_000, times=3)
+        assert self.run("download", "a.png", str(copy))[0] == 1
+        self.expect(["download", "other.png", str(copy)], f"downloaded {copy}")
+        assert copy.read_bytes() == other.read_bytes()
+        assert sorted(os.listdir(self.folder)) == ["a.png", "copy.png", "other.png"]
+
     def each_status_is_explained(self) -> None:
         for status, text in STATUSES.items():
             # An hour is too long to wait for.

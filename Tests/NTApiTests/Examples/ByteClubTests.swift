@@ -75,6 +75,12 @@ import Testing
         #expect(try await found.map(\.path) == ["/notes/tea"] && rule.callCount == 2)
     }
 
+    @Test func aFileThatMayHaveBeenWrittenIsNotSentAgain() async throws {
+        let put = stub.on("PUT", "/1/files_put/dropbox/notes/a.txt").fail(.connectionLost)
+        let error = await error { () async throws(APIError) in _ = try await club.write("a.txt", "hello") }
+        #expect(error?.domain == .network && put.callCount == 1)
+    }
+
     @Test func aWaitThatIsTooLongIsTold() async throws {
         let rule = stub.on("GET", "account/info").answer(.status(429, headers: ["Retry-After": "300"]))
         let error = try #require(await error { () async throws(APIError) in _ = try await club.account() })

@@ -13,7 +13,7 @@ from storage_app.thumbnail import SIZES, thumbnail
 @call("GET", "account/info")
 def account_info(handler: StorageHandler, _: str) -> None:
     account = handler.account
-    used = sum(len(entry.data or b"") for entry in account.entries.values())
+    used = sum(len(entry.data or b"") for entry in list(account.entries.values()))
     quota = {"shared": 0, "quota": QUOTA, "normal": used}
     name = account.name.capitalize()
     handler.answer_json(

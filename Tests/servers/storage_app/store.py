@@ -67,18 +67,18 @@ class Account:
 
     def children(self, path: str) -> list[Entry]:
         above = path.lower().rstrip("/") + "/"
-        inside = [key for key in self.entries if key.startswith(above) and key != above]
+        inside = [key for key in list(self.entries) if key.startswith(above) and key != above]
         return [self.entries[key] for key in sorted(inside) if "/" not in key[len(above) :]]
 
     def below(self, path: str) -> list[Entry]:
         """The entry itself, and all that is in it."""
         above = path.lower().rstrip("/") + "/"
-        found = [entry for key, entry in self.entries.items() if key.startswith(above)]
+        found = [entry for key, entry in list(self.entries.items()) if key.startswith(above)]
         return [self.find(path), *found] if path != "/" else found
 
     def put(self, path: str, data: bytes | None) -> Entry:
         """Writes an entry, and the folders that it is in."""
-        used = sum(len(entry.data or b"") for entry in self.entries.values())
+        used = sum(len(entry.data or b"") for entry in list(self.entries.values()))
         if used + len(data or b"") > QUOTA:
             raise Refused(507, "User is over quota")
         above = path.rpartition("/")[0]

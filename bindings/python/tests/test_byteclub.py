@@ -12,7 +12,7 @@ import pytest
 
 import ntapi
 from conftest import REPOSITORY
-from ntapi.testing import ManualClock, Stub
+from ntapi.testing import ManualClock, Stub, StubFault
 
 FOLDER = REPOSITORY / "bindings" / "python" / "examples" / "byteclub"
 
@@ -101,6 +101,14 @@ def test_a_busy_service_is_asked_again_when_it_says(
         clock.advance(wake)
         assert [file.path for file in found.result(30)] == ["/notes/tea"]
     assert rule.call_count == 2
+
+
+def test_a_file_that_may_have_been_written_is_not_sent_again(club: Any, stub: Stub) -> None:
+    put = stub.on("PUT", "/1/files_put/dropbox/notes/a.txt").fail(StubFault.CONNECTION_LOST)
+    with pytest.raises(ntapi.ApiError) as raised:
+        club.write("a.txt", "hello")
+    assert raised.value.domain is ntapi.ErrorDomain.NETWORK
+    assert put.call_count == 1
 
 
 def test_a_wait_that_is_too_long_is_told(club_module: Any, club: Any, stub: Stub) -> None:

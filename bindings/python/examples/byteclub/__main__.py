@@ -12,10 +12,12 @@ download; the same command goes on with a download.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Optional
 
 from club import ByteClub, Credentials, explanation
 from storage import Entry
@@ -101,12 +103,24 @@ def upload(club: ByteClub, file: str) -> None:
     finish(f"uploaded {entry.name}: {entry.size}")
 
 
+def resume_data_of(photo: str, saved: Path) -> Optional[str]:
+    """What is needed to go on with this photo, if that is what was stopped."""
+    if not saved.exists():
+        return None
+    name, _, data = saved.read_text().rstrip().partition("\n")
+    if name == photo:
+        return data
+    with contextlib.suppress(ValueError):
+        ntapi.discard_resume_data(data)
+    return None
+
+
 def download(club: ByteClub, photo: str, file: str) -> None:
-    """FILE.resume keeps what is needed to go on."""
+    """FILE.resume keeps the photo's name, and what is needed to go on."""
     saved = Path(f"{file}.resume")
-    response = club.download(photo, file, saved.read_text() if saved.exists() else None, draw)
+    response = club.download(photo, file, resume_data_of(photo, saved), draw)
     if response.resume_data:
-        saved.write_text(response.resume_data)
+        saved.write_text(f"{photo}\n{response.resume_data}\n")
         finish("stopped; the same command goes on")
     else:
         saved.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from typing import Callable, Optional
 from urllib.parse import quote
 
 from storage import (
+    STORAGE,
     Account,
     AccountInfo,
     Delete,
@@ -54,7 +55,7 @@ class StorageClient(ntapi.Client):
         configuration = ntapi.SessionConfiguration.ephemeral(
             additional_headers={"Authorization": credentials.header},
             request_timeout=30,
-            retry=ntapi.RetryPolicy(attempts=3, maximum_retry_after=30),
+            retry=STORAGE,
         )
         # Errors are printed by the program.
         super().__init__(url, configuration=configuration, log_flags=ntapi.LogFlags.NONE)

@@ -12,6 +12,13 @@ import ntapi
 
 T = TypeVar("T")
 
+STORAGE = ntapi.RetryPolicy(attempts=3, maximum_retry_after=30)
+"""Another attempt when the service is busy, or does not answer."""
+REFUSED = ntapi.RetryPolicy(
+    attempts=3, maximum_retry_after=30, statuses=[429, 503], network_errors=False
+)
+"""Another attempt only when the service has refused the one before."""
+
 
 @dataclass
 class Entry:
@@ -105,6 +112,9 @@ class ReadNote(StorageService[Note]):
 class WriteFile(StorageService[Entry]):
     """Writes a file. One that was changed since `parent_rev`, or must not be overwritten, is kept:
     the new one gets another name.
+
+    Sent twice it would be there twice: it is sent again only when the service has said that it did
+    nothing.
     """
 
     call = "files_put"
@@ -115,8 +125,9 @@ class WriteFile(StorageService[Entry]):
     parent_rev: Optional[str] = None
 
     def options(self) -> ntapi.Args:
+        revision = ntapi.url("parent_rev", self.parent_rev)
         overwrite = ntapi.url("overwrite", self.overwrite)
-        return [overwrite, ntapi.url("parent_rev", self.parent_rev), self.body]
+        return [overwrite, revision, ntapi.retry(REFUSED), self.body]
 
 
 @dataclass

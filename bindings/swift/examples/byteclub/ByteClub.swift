@@ -33,7 +33,7 @@ final class StorageClient: APIClient, @unchecked Sendable {
         var configuration = SessionConfiguration.ephemeral
         configuration.additionalHeaders = ["Authorization": credentials.header]
         configuration.requestTimeout = 30
-        configuration.retry = RetryPolicy(attempts: 3, maximumRetryAfter: 30)
+        configuration.retry = .storage
         super.init(baseURL: url, configuration: configuration)
         logFlags = []  // errors are printed by the program
     }

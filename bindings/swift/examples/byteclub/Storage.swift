@@ -70,6 +70,13 @@ extension DecodingOptions {
         ])
 }
 
+extension RetryPolicy {
+    /// Another attempt when the service is busy, or does not answer.
+    static let storage = RetryPolicy(attempts: 3, maximumRetryAfter: 30)
+    /// Another attempt only when the service has refused the one before.
+    static let refused = RetryPolicy(attempts: 3, maximumRetryAfter: 30, statuses: [429, 503], networkErrors: false)
+}
+
 /// An entry, and what is in it.
 struct Metadata: StorageService {
     typealias Response = Entry
@@ -92,6 +99,8 @@ struct ReadNote: StorageService {
 }
 
 /// Writes a file. One that was changed since `parentRev`, or must not be overwritten, is kept: the new one gets another name.
+///
+/// Sent twice it would be there twice: it is sent again only when the service has said that it did nothing.
 struct WriteFile: StorageService {
     typealias Response = Entry
 
@@ -102,7 +111,7 @@ struct WriteFile: StorageService {
     var parentRev: String?
 
     var method: String? { "PUT" }
-    var options: [APIArg] { [.url("overwrite", overwrite), .url("parent_rev", parentRev), body] }
+    var options: [APIArg] { [.url("overwrite", overwrite), .url("parent_rev", parentRev), .retry(.refused), body] }
 }
 
 struct Search: StorageService {

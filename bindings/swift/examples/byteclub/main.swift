@@ -45,17 +45,26 @@ func upload(_ club: ByteClub, _ file: String) async throws {
     finish("uploaded \(entry.name): \(entry.size)")
 }
 
-/// FILE.resume keeps what is needed to go on.
+/// What is needed to go on with this photo, if that is what was stopped.
+func saved(at path: String, of photo: String) -> ResumeData? {
+    let lines = contents(of: path)?.split(separator: "\n") ?? []
+    guard lines.count == 2, let data = try? ResumeData(String(lines[1])) else { return nil }
+    if lines[0] == photo { return data }
+    data.discard()
+    return nil
+}
+
+/// FILE.resume keeps the photo's name, and what is needed to go on.
 func download(_ club: ByteClub, _ photo: String, _ file: String) async throws {
-    let saved = "\(file).resume"
-    let resuming = contents(of: saved).flatMap { try? ResumeData($0) }
+    let path = "\(file).resume"
+    let resuming = saved(at: path, of: photo)
     let response = try await cancellable {
         await club.download(photo, to: file, resuming: resuming, progress: draw)
     }
-    if let data = response.resumeData, write(data.text, to: saved) {
+    if let data = response.resumeData, write("\(photo)\n\(data.text)\n", to: path) {
         finish("stopped; the same command goes on")
     } else {
-        remove(saved)
+        remove(path)
     }
     try response.get()
     finish("downloaded \(file)")
