@@ -22,6 +22,8 @@ open class APIClient: @unchecked Sendable {
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
+        /// How often they were read.
+        var readings: UInt64 = 0
     }
 
     /// The hooks that a client has of its own. Where there is none, no thread is woken to call it.
@@ -284,13 +286,21 @@ open class APIClient: @unchecked Sendable {
 
     /// The defaults that have a meaning, read again only when any default has changed.
     var settings: ResolvedSettings {
-        let version = Defaults.version
-        let known = state.withLock { $0.settings }
-        if let known, let version, known.version == version { return known.value }
-        let value = ResolvedSettings(
-            defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies, cache: cache,
-            previous: known?.value)
-        state.withLock { $0.settings = (version, value) }
-        return value
+        while true {
+            let version = Defaults.version
+            let (known, readings) = state.withLock { ($0.settings, $0.readings) }
+            if let known, let version, known.version == version { return known.value }
+            let value = ResolvedSettings(
+                defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies, cache: cache,
+                previous: known?.value)
+            // Of two threads that read at once, one makes the connections and the limit that are the client's.
+            let isFirst = state.withLock { state in
+                guard state.readings == readings else { return false }
+                state.readings += 1
+                state.settings = (version, value)
+                return true
+            }
+            if isFirst { return value }
+        }
     }
 }

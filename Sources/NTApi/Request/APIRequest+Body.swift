@@ -20,8 +20,11 @@ extension APIRequest: BodySink {
             onWorker { _ in self.change(.route(self.routeDurably(background, head))) }
             return .undecided
         }
+        let exchange = shared.withLock { $0.exchange }
         ask(.response, head, deliveries) { answer, _ in
             self.decisionIsOver()
+            // The exchange may have ended meanwhile, by a clock of its own, and another one be under way.
+            guard self.shared.withLock({ $0.exchange === exchange }) else { return }
             guard case .download(let path) = answer else {
                 let route = self.background.map { self.routeDurably($0, head) } ?? self.route(head)
                 return self.change(.route(route))

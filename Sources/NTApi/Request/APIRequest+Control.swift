@@ -33,9 +33,11 @@ extension APIRequest {
         switch action {
         case .start: break
         case .releaseExchange:
+            watchAgain()
             change(.release(.suspended))
             return true
         case .nothing:
+            watchAgain()
             settleTurn()
             return true
         case .tooLate: return false
@@ -46,6 +48,13 @@ extension APIRequest {
         if client.hasCancelled, case .success = built { cancel() }
         start()
         return true
+    }
+
+    /// What it waits for may last as long as before it was suspended.
+    private func watchAgain() {
+        let (decision, wait) = shared.withLock { ($0.decision, $0.credentialWait) }
+        if let decision { watch(decision) }
+        if let wait { watch(wait) }
     }
 
     /// Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout runs. Does not wait.

@@ -150,13 +150,15 @@ extension APIRequest: ExchangeObserver {
     /// On a worker, or on the thread of a caller that waits.
     private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
-        let caching = shared.withLock { shared in
+        let (caching, decision) = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.journey.end(result, now)
-            return shared.caching.take()
+            return (shared.caching.take(), shared.decision)
         }
+        // What was asked about a response that ended in the meantime, by a clock of its own, does not matter any more.
+        decision?.answer(.proceed)
         if let caching { return settle(caching, result, deliveries) }
         proceed(result, deliveries)
     }
@@ -280,8 +282,11 @@ extension APIRequest: ExchangeObserver {
         var (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
             // A cancel that came while the response was looked at has won.
             var content = content
-            if shared.machine.isCancelled, content.error != .cancelled {
+            // What has its file in place, or has left one to go on from, would leave that behind unknown.
+            if shared.machine.isCancelled, content.error != .cancelled, content.file == nil {
+                let resumeData = content.resumeData
                 content = ResponseContent(journey: shared.journey, error: .cancelled, now)
+                content.resumeData = resumeData
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)

@@ -136,21 +136,32 @@ extension APIRequest {
                 body(outcome, deliveries)
             }
         }
-        let deadline = shared.withLock { shared -> MonotonicTime? in
-            guard !shared.machine.isCancelled else { return nil }
+        let isCancelled = shared.withLock { shared in
+            guard !shared.machine.isCancelled else { return true }
             shared.credentialWait = wait
             // A caller that drove the exchange goes its way meanwhile.
             shared.transport = nil
-            return shared.journey.waitDeadline(now)
+            return false
         }
-        guard let deadline else { return nil }
-        if deadline < .distantFuture {
-            let timer = clock.schedule(.limit, at: deadline) { [weak self, weak wait] in
-                if let self, let wait { self.timeOut(wait) }
-            }
-            shared.withLock { $0.credentialTimer = timer }
-        }
+        guard !isCancelled else { return nil }
+        watch(wait)
         return wait
+    }
+
+    /// Ends the wait in time. While the request is suspended no time passes: `resume` calls this anew.
+    func watch(_ wait: CredentialWait) {
+        let now = now
+        let deadline = shared.withLock { $0.journey.waitDeadline(now) }
+        guard deadline < .distantFuture else { return }
+        let timer = clock.schedule(.limit, at: deadline) { [weak self, weak wait] in
+            guard let self, let wait, !shared.withLock({ $0.machine.isSuspended }) else { return }
+            timeOut(wait)
+        }
+        let replaced = shared.withLock { shared -> ScheduledJob? in
+            guard shared.credentialWait === wait else { return timer }
+            return exchange(&shared.credentialTimer, with: timer)
+        }
+        replaced?.cancel()
     }
 
     private func timeOut(_ wait: CredentialWait) {

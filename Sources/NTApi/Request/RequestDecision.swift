@@ -201,12 +201,12 @@ extension APIRequest {
         ) { answer in
             self.onWorker { continuation(answer, $0) }
         }
-        let (handler, isEvent, makeEvent, deadline, isCancelled) = shared.withLock { shared in
+        let (handler, isEvent, makeEvent, isCancelled) = shared.withLock { shared in
             shared.decision = decision
             let isOwn = shared.handlers.decisionKinds.contains(RequestDecision.Kinds(kind))
             return (
                 isOwn ? shared.handlers.decision : nil, isOwn && shared.handlers.eventKinds.contains(.decision),
-                shared.handlers.makeEvent, shared.journey.deadline, shared.machine.isCancelled
+                shared.handlers.makeEvent, shared.machine.isCancelled
             )
         }
         // Who cancels after this finds the decision.
@@ -214,23 +214,40 @@ extension APIRequest {
             _ = decision.answer(.proceed)
             return
         }
-        if deadline < .distantFuture {
-            let timer = clock.schedule(.limit, at: deadline) { [weak decision] in _ = decision?.answer(.proceed) }
-            shared.withLock { $0.decisionTimer = timer }
+        watch(decision)
+        let client = client
+        // One that was answered meanwhile, by a cancel or the clock, is nobody's question any more: the response may be there.
+        let run: @Sendable () -> Void = {
+            guard !decision.isAnswered else { return }
+            Delivery.run(self) { if let handler { handler(decision) } else { client.decide(decision) } }
         }
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
-            Delivery.run(self) { handler?(decision) }
+            run()
         }
         if isEvent, let makeEvent {
             let event = DeliveryBatch.Event(take: { makeEvent(.decision(decision)) }, runOrphaned: runOrphaned)
             if decisionDestination.send(event, deliveries) { return }
         }
-        guard let handler else {
-            let client = client
-            return deliveries.add(Job { Delivery.run(self) { client.decide(decision) } })
+        guard handler != nil else { return deliveries.add(Job { run() }) }
+        decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
+    }
+
+    /// Answers for the program when the time of the request is over. While it is suspended no time passes: `resume` calls this
+    /// anew.
+    func watch(_ decision: RequestDecision) {
+        let deadline = shared.withLock { $0.journey.deadline }
+        guard deadline < .distantFuture else { return }
+        let timer = clock.schedule(.limit, at: deadline) { [weak self, weak decision] in
+            guard let self, let decision else { return }
+            let now = now
+            if shared.withLock({ !$0.machine.isSuspended && $0.journey.deadline <= now }) { decision.answer(.proceed) }
         }
-        decisionDestination.send(Job({ Delivery.run(self) { handler(decision) } }, orphaned: runOrphaned), deliveries)
+        let replaced = shared.withLock { shared -> ScheduledJob? in
+            guard shared.decision === decision else { return timer }
+            return exchange(&shared.decisionTimer, with: timer)
+        }
+        replaced?.cancel()
     }
 
     /// The question is answered, or does not matter any more.

@@ -361,6 +361,24 @@ import Testing
         await onThread { #expect(api.client.drain(timeout: 10) == 0) }
     }
 
+    @Test func noTimePassesWhileItIsSuspended() async throws {
+        let api = try Api()
+        let clock = ManualClock()
+        api.client.clock = clock
+        let (authenticator, asked) = held(nil, timeout: 1000)
+        api.client.authenticator = authenticator
+        let ended = Log<APIResponse>()
+        let args = api.args([.responseThread(.background), .timeout(5), .timeout(9, .total)])
+        let request = api.client.begin("token/use", args: args, handler: { ended.append($0) })
+        let refresh = try #require(await asked.first(1).first)
+        #expect(request.suspend())
+        clock.advance(by: 100)
+        #expect(request.resume() && ended.count == 0)
+        clock.advance(by: 4)
+        refresh.succeed(try await api.issue())
+        #expect(await ended.first(1).first?.status == 200)
+    }
+
     @Test func suspendedWhileItWaits() async throws {
         let api = try Api()
         let (authenticator, asked) = held()

@@ -203,6 +203,22 @@ import Testing
         #expect(server.connectionCount == 3)
     }
 
+    /// Whoever is first, all get the same: or each thread would have a limit of its own.
+    @Test func oneLimitForThreadsThatBeginAtOnce() async throws {
+        for _ in 0..<20 {
+            let client = try session("fault") { $0.maximumConnections = 1 }
+            let found = await withTaskGroup(of: ObjectIdentifier?.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        await onThread { client.settings.transfer.context?.connections.map(ObjectIdentifier.init) }
+                    }
+                }
+                return await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(found.count == 1 && !found.contains(nil))
+        }
+    }
+
     /// A limit is the session's own: another one's requests do not use it up.
     @Test func connectionsPerHostAreOfOneSession() async throws {
         let gate = Signal()

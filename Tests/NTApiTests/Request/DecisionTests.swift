@@ -106,6 +106,37 @@ import Testing
         }
     }
 
+    /// While the request is suspended nobody is in a hurry; afterwards there is as much time as before.
+    @Test func noTimePassesWhileItIsSuspended() async throws {
+        let client = try TestClient.of("httpbin")
+        let clock = ManualClock()
+        client.clock = clock
+        let kept = Log<RequestDecision>()
+        let args = redirect + [.timeout(5, .total)]
+        for (number, kind) in [RequestDecision.Kinds.redirect, .response].enumerated() {
+            let (request, responses) = begin(client, "redirect-to", args, kind) { kept.append($0) }
+            let decision = try await kept.element(number)
+            #expect(request.suspend())
+            clock.advance(by: 100)
+            #expect(request.resume() && !decision.isAnswered)
+            clock.advance(by: 4)
+            #expect(!decision.isAnswered && decision.proceed())
+            #expect(try await responses.element(0).error == nil)
+        }
+    }
+
+    /// A response that ended while somebody was asked about it asks no more.
+    @Test func whatIsOverIsNotDecided() async throws {
+        let kept = Log<RequestDecision>()
+        let response = try await ask(.of("nginx"), "pattern-8M.bin", [.timeout(0.5, .attempt)], .response) {
+            kept.append($0)
+        }
+        #expect(response.error?.code == .timeout && kept.count == 1)
+        let folder = try TemporaryFolder()
+        #expect(!kept.all[0].becomeDownload(to: "\(folder.path)/late") && kept.all[0].isAnswered)
+        #expect(shell("ls -A \(folder.path)").isEmpty)
+    }
+
     /// A body that is empty is over before anybody could say where it goes.
     @Test func anEmptyBodyWaitsForItsDecision() async throws {
         let kept = Log<RequestDecision>()
