@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -22,54 +20,13 @@ import time
 import urllib.request
 from pathlib import Path
 
+from terminal import PATIENCE, Terminal
 from weather_server import weather_server
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 60.0
 SIZE = 3_000_000
 RATE = 2_000_000
 BAR = re.compile(r"\[(#*) *\] +(\d+) %  ([\d.]+ \w?B) of 3\.0 MB")
-
-
-class Terminal:
-    """A program at a terminal of its own."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.text = ""
-        self.process, self.descriptor = pty.fork()
-        if self.process == 0:
-            os.execvp(command[0], command)
-
-    def read_until(self, pattern: str) -> re.Match[str]:
-        """Waits until the program has shown something new that looks like this, and forgets what came before."""
-        deadline = time.monotonic() + PATIENCE
-        while not (match := re.search(pattern, self.text)):
-            assert time.monotonic() < deadline, f"no {pattern!r} in {self.text!r}"
-            assert self.read(), f"ended without {pattern!r}: {self.text!r}"
-        self.text = self.text[match.end() :]
-        return match
-
-    def type(self, text: str) -> None:
-        os.write(self.descriptor, text.encode())
-
-    def end(self) -> tuple[int, str]:
-        """The exit code, and what was shown since."""
-        while self.read():
-            pass
-        os.close(self.descriptor)
-        return os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1]), self.text
-
-    def read(self) -> bool:
-        """Reads what is shown next; False when the program has ended."""
-        if not select.select([self.descriptor], [], [], PATIENCE)[0]:
-            return False
-        try:
-            piece = os.read(self.descriptor, 65536)
-        except OSError:
-            # The program has ended: so says Linux.
-            return False
-        self.text += piece.decode("utf-8", "replace")
-        return bool(piece)
 
 
 class Checks:

@@ -28,7 +28,7 @@ def launch(*arguments: str) -> Program:
 def open_connections(table: dict[str, str]) -> list[socket.socket]:
     """One connection to each server that accepts; its end shows the end of the server."""
     links = []
-    for name in ("weather", "fault", "httpbin", "nginx", "proxy"):
+    for name in ("weather", "storage", "fault", "httpbin", "nginx", "proxy"):
         link = socket.create_connection(("127.0.0.1", urlsplit(table[name]).port or 0), 10)
         link.sendall(b"GET /404 HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert link.recv(10)

@@ -11,7 +11,10 @@ import socket
 import ssl
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
+from urllib.error import HTTPError
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 from talk import connection, fetch, on, raw
@@ -273,3 +276,55 @@ def test_proxy_wants_credentials(servers: Table) -> None:
 
 def test_files_for_uploads_exist(servers: Table) -> None:
     assert (Path(servers["tmp"]) / "hello.txt").read_text() == "Hello, file!\n"
+
+
+def signed(token: str) -> dict[str, str]:
+    """The header that the storage wants."""
+    fields = {
+        "oauth_version": "1.0",
+        "oauth_signature_method": "PLAINTEXT",
+        "oauth_consumer_key": "byteclub",
+        "oauth_token": token,
+        "oauth_signature": f"club%2520secret%26{token[::-1]}",
+    }
+    return {"Authorization": "OAuth " + ", ".join(f'{key}="{fields[key]}"' for key in fields)}
+
+
+def test_storage_keeps_files_by_revision(servers: Table) -> None:
+    base, headers = servers["storage"], signed("smoke")
+    put = f"{base}/1/files_put/dropbox/a/b%20c.txt"
+    first = request(put, "PUT", headers, b"hello")
+    assert first["path"] == "/a/b c.txt"
+    request(put, "PUT", headers, b"HELLO")
+    late = request(f"{put}?parent_rev={first['rev']}", "PUT", headers, b"late")
+    assert late["path"] == "/a/b c (smoke's conflicted copy).txt"
+    folder = request(f"{base}/1/metadata/dropbox/a", "GET", headers)
+    assert [entry["bytes"] for entry in folder["contents"]] == [4, 5]
+    moved = {"root": "dropbox", "from_path": "/a", "to_path": "/b"}
+    request(f"{base}/1/fileops/move", "POST", headers, urlencode(moved).encode())
+    assert len(request(f"{base}/1/metadata/dropbox/b", "GET", headers)["contents"]) == 2
+    with pytest.raises(HTTPError, match="404"):
+        request(f"{base}/1/metadata/dropbox/a", "GET", headers)
+
+
+def test_storage_sends_ranges_and_troubles(servers: Table) -> None:
+    base, headers = servers["storage"], signed("range")
+    request(f"{base}/1/files_put/dropbox/a.txt", "PUT", headers, b"0123456789")
+    url = f"{base}/1/files/dropbox/a.txt"
+    with urlopen(Request(url, headers={**headers, "Range": "bytes=4-"})) as answer:
+        assert answer.status == 206
+        assert answer.headers["Content-Range"] == "bytes 4-9/10"
+        assert json.loads(answer.headers["x-dropbox-metadata"])["bytes"] == 10
+        assert answer.read() == b"456789"
+    fault = {"token": "range", "status": 503, "retry_after": "7"}
+    request(f"{base}/faults", "POST", {}, json.dumps(fault).encode())
+    with pytest.raises(HTTPError) as raised:
+        urlopen(Request(url, headers=headers))
+    assert (raised.value.code, raised.value.headers["Retry-After"]) == (503, "7")
+    raised.value.close()
+
+
+def request(url: str, method: str, headers: dict[str, str], data: bytes | None = None) -> Any:
+    """What the storage answers."""
+    with urlopen(Request(url, data, headers, method=method)) as answer:
+        return json.load(answer)

@@ -85,16 +85,10 @@ def transfer_in_swift() -> Suite:
     return Suite("transfer in Swift", command, python_library())
 
 
-def weather_in_swift() -> Suite:
-    """The Swift example, which the Swift tests have built."""
-    command = [sys.executable, str(ROOT / "Tests/docs/check_weather.py")]
-    return Suite("weather in Swift", [*command, str(ROOT / ".build/debug/weather")])
-
-
-def qanda_in_swift() -> Suite:
-    """The Swift example, which the Swift tests have built."""
-    command = [sys.executable, str(ROOT / "Tests/docs/check_qanda.py")]
-    return Suite("Q&A in Swift", [*command, str(ROOT / ".build/debug/qanda")])
+def example_in_swift(name: str) -> Suite:
+    """A Swift example, which the Swift tests have built."""
+    command = [sys.executable, str(ROOT / f"Tests/docs/check_{name}.py")]
+    return Suite(f"{name} in Swift", [*command, str(ROOT / f".build/debug/{name}")])
 
 
 def suites(sanitizer: str, only: str) -> list[Suite]:
@@ -109,8 +103,9 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
         transfer_in_swift(),
-        weather_in_swift(),
-        qanda_in_swift(),
+        example_in_swift("weather"),
+        example_in_swift("qanda"),
+        example_in_swift("byteclub"),
     ]
 
 

@@ -4,14 +4,19 @@ extension APIClient {
 
     /// Calls a service and awaits its response. Cancelling the task cancels the request.
     ///
+    /// Progress handlers run on a background worker unless an arg says otherwise.
+    ///
     /// - Parameters:
     ///   - args: applied after the service's own, such as a timeout for this call.
     /// - Throws: the error of the network, of HTTP, of JSON or of the service: its domain tells which.
     public func call<Service: APIService>(
-        _ service: Service, args: [APIArg] = []
+        _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> Service.Response {
         let (request, call) = request(
             for: service, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
         return try call.result(of: await response(of: request)).get()
     }
 

@@ -174,4 +174,17 @@ import Testing
         }
         #expect(client.errors.all == [ErrorCode("own"), ErrorCode("client's")])
     }
+    @Test func aCallTellsItsProgress() async throws {
+        struct Echo: APIService {
+            typealias Response = String
+            var command: String { "echo" }
+            var parameters: [APIArg] { [.data([UInt8](repeating: 0, count: 100_000))] }
+            var responsePath: String { "method" }
+        }
+        let (sent, received) = (Log<TransferProgress>(), Log<TransferProgress>())
+        let method = try await TestClient.of("fault").call(
+            Echo(), uploadProgress: { sent.append($0) }, downloadProgress: { received.append($0) })
+        #expect(method == "POST" && sent.all.last == TransferProgress(bytes: 100_000, total: 100_000))
+        #expect(received.all.last.map { $0.bytes == $0.total } == true)
+    }
 }

@@ -244,6 +244,37 @@ def test_awaited(servers: dict[str, str]) -> None:
     asyncio.run(main())
 
 
+def test_calls_tell_their_progress(servers: dict[str, str]) -> None:
+    sent: list[tuple[int, Optional[int]]] = []
+    received: list[tuple[int, Optional[int]]] = []
+    body = ntapi.data(bytes(100_000))
+
+    def note_sent(count: int, total: Optional[int]) -> None:
+        sent.append((count, total))
+
+    def note_received(count: int, total: Optional[int]) -> None:
+        received.append((count, total))
+
+    async def awaited() -> str:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            return await client.call(
+                Method("method"), body, upload_progress=note_sent, download_progress=note_received
+            )
+
+    with ntapi.Client(servers["fault"]) as client:
+        waited = client.call(
+            Method("method"), body, upload_progress=note_sent, download_progress=note_received
+        )
+    assert waited == "POST"
+    for _ in range(2):
+        assert sent[-1] == (100_000, 100_000)
+        count, total = received[-1]
+        assert count == total
+        sent.clear()
+        received.clear()
+        assert asyncio.run(awaited()) == "POST"
+
+
 def test_no_answer_is_wanted(weather: ntapi.Client) -> None:
     class Download(ntapi.Service[None]):
         command = "download"

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
+    from ._decoding import decode
     from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
     from ._retry import RateLimiter, RetryPolicy
@@ -159,6 +160,7 @@ __all__ = [
     "data",
     "data_thread",
     "decision_thread",
+    "decode",
     "defaults",
     "digest_auth",
     "discard_resume_data",
@@ -210,6 +212,7 @@ _LATER = {
     "TransactionMetrics": "_metrics",
     "AsyncStream": "_stream",
     "CallResult": "_service",
+    "decode": "_decoding",
     "DateFormat": "_decoding_options",
     "DecodingOptions": "_decoding_options",
     "Key": "_decoding_options",

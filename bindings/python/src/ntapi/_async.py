@@ -200,7 +200,13 @@ class AsyncClient(BaseClient):
         )
         return response.raise_for_error()
 
-    async def call(self, service: Service[T], *args: Args) -> T:
+    async def call(
+        self,
+        service: Service[T],
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> T:
         """Calls a service and awaits what it answers. `args` are applied after its own.
 
         Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
@@ -209,12 +215,13 @@ class AsyncClient(BaseClient):
         from ._service import ServiceCall
 
         call = ServiceCall(service, args)
-        if self._may_be_short and call.configure is None:
+        has_none = upload_progress is None and download_progress is None
+        if has_none and self._may_be_short and call.configure is None:
             response = await self.perform(call.command, *call.args)
             call.interpret(response)
         else:
             response = await self._perform_long(
-                call.command, call.args, None, None, None, None, call
+                call.command, call.args, upload_progress, download_progress, None, None, call
             )
         return call.result(response).get()
 

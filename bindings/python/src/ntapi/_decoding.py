@@ -22,9 +22,39 @@ from ._forms import ARRAYS, NONE, OBJECTS, UNIONS, name_of, unsupported
 from ._generics import parameters_of
 from ._url import URL
 
+T = typing.TypeVar("T")
 Decode = Callable[[Any], Any]
 
 _decoders: dict[Any, Decode] = {}
+
+
+if typing.TYPE_CHECKING:
+
+    @typing.overload
+    def decode(
+        form: type[T],
+        value: object,
+        path: str = "",
+        options: typing.Optional[DecodingOptions] = None,
+    ) -> T: ...
+
+    @typing.overload
+    def decode(
+        form: Any, value: object, path: str = "", options: typing.Optional[DecodingOptions] = None
+    ) -> Any: ...
+
+
+def decode(
+    form: Any, value: object, path: str = "", options: typing.Optional[DecodingOptions] = None
+) -> Any:
+    """Makes a value of a type of the program's own from JSON that came some other way, such as in
+    a header; `Response.decode` does it with a response's body.
+
+    `value` is what `json.loads` makes, and `path` says where in it to look. Raises "unexpected
+    JSON", an ApiError which names the path, what was expected there and what was found. Raises
+    TypeError for a type that cannot be made of JSON.
+    """
+    return decode_at(form, value, path, options or DecodingOptions())
 
 
 def decode_at(form: Any, value: Any, path: str, options: DecodingOptions) -> Any:

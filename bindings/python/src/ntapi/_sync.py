@@ -123,8 +123,16 @@ class Client(BaseClient):
         )
         return response.raise_for_error()
 
-    def call(self, service: Service[T], *args: Args) -> T:
+    def call(
+        self,
+        service: Service[T],
+        *args: Args,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
+    ) -> T:
         """Calls a service and waits for what it answers. `args` are applied after its own.
+
+        Runs the calling thread's handlers meanwhile, the progress handlers among them.
 
         Raises the error of the network, of HTTP, of JSON or of the service, an ApiError: its domain
         tells which. Raises TypeError for a service whose answer cannot be made of JSON.
@@ -132,7 +140,8 @@ class Client(BaseClient):
         from ._service import ServiceCall
 
         call = ServiceCall(service, args)
-        if self._may_be_short and call.configure is None:
+        has_none = upload_progress is None and download_progress is None
+        if has_none and self._may_be_short and call.configure is None:
             response = _thread_call.perform(self, call.command, call.args)
             if response is not None:
                 call.interpret(response)
@@ -144,6 +153,8 @@ class Client(BaseClient):
             call.args,
             usual_place=mailbox,
             response_place=mailbox,
+            upload_progress=upload_progress,
+            download_progress=download_progress,
             call=call,
         )
         return call.result(_wait(request, mailbox)).get()

@@ -1,0 +1,142 @@
+import NTApi
+
+/// A file or a folder, as the service describes it.
+struct Entry: Decodable, Sendable {
+    let path: String
+    let bytes: Int64
+    let size: String
+    let isDir: Bool
+    let thumbExists: Bool
+    /// Of all but the root.
+    let rev: String?
+    let modified: APIDate?
+    /// Of a folder that was listed.
+    let contents: [Entry]?
+
+    var name: String { path.split(separator: "/").last.map(String.init) ?? "/" }
+}
+
+struct Account: Decodable, Sendable {
+    enum CodingKeys: String, CodingKey {
+        case name = "display_name"
+        case email
+        case used = "quota_info.normal"
+        case quota = "quota_info.quota"
+    }
+
+    let name: String
+    let email: String
+    let used: Int64
+    let quota: Int64
+}
+
+struct Note: Sendable {
+    let text: String
+    let entry: Entry
+}
+
+struct AccountInfo: APIService {
+    typealias Response = Account
+
+    var command: String { "1/account/info" }
+    var decoding: DecodingOptions { DecodingOptions(keys: .paths) }
+}
+
+/// What the calls about a path have in common: it goes into the command, a segment at a time.
+protocol StorageService: APIService {
+    var call: String { get }
+    var path: String { get }
+    var options: [APIArg] { get }
+}
+
+extension StorageService {
+    private var segments: [String] { path.split(separator: "/").map(String.init) }
+
+    var command: String { (["1", call, "dropbox"] + segments.indices.map { "{\($0)}" }).joined(separator: "/") }
+    var parameters: [APIArg] { zip(segments.indices, segments).map { .path("\($0)", $1) } + options }
+    var options: [APIArg] { [] }
+    var decoding: DecodingOptions { .storage }
+}
+
+extension DecodingOptions {
+    /// Dates are HTTP's, but for the zone: `Sat, 21 Aug 2010 22:31:20 +0000`.
+    static let storage = DecodingOptions(
+        keys: .snakeCase,
+        dates: [
+            .custom("Sat, 21 Aug 2010 22:31:20 +0000") { json in
+                guard let text = json.string, text.hasSuffix(" +0000") else { return nil }
+                return APIDate(http: text.dropLast(5) + "GMT")
+            }
+        ])
+}
+
+extension RetryPolicy {
+    /// Another attempt when the service is busy, or does not answer.
+    static let storage = RetryPolicy(attempts: 3, maximumRetryAfter: 30)
+    /// Another attempt only when the service has refused the one before.
+    static let refused = RetryPolicy(attempts: 3, maximumRetryAfter: 30, statuses: [429, 503], networkErrors: false)
+}
+
+/// An entry, and what is in it.
+struct Metadata: StorageService {
+    typealias Response = Entry
+
+    let call = "metadata"
+    let path: String
+    var options: [APIArg] { [.url("list", true)] }
+}
+
+struct ReadNote: StorageService {
+    let call = "files"
+    let path: String
+    /// The body is the note, JSON or not.
+    var options: [APIArg] { [.option(.rawData)] }
+
+    func makeResponse(_ response: APIResponse) throws -> Note {
+        let about = try JSON(parsing: response.headers["x-dropbox-metadata"] ?? "null")
+        return Note(text: response.text, entry: try about.decode(Entry.self, options: decoding))
+    }
+}
+
+/// Writes a file. One that was changed since `parentRev`, or must not be overwritten, is kept: the new one gets another name.
+///
+/// Sent twice it would be there twice: it is sent again only when the service has said that it did nothing.
+struct WriteFile: StorageService {
+    typealias Response = Entry
+
+    let call = "files_put"
+    let path: String
+    let body: APIArg
+    var overwrite = false
+    var parentRev: String?
+
+    var method: String? { "PUT" }
+    var options: [APIArg] { [.url("overwrite", overwrite), .url("parent_rev", parentRev), .retry(.refused), body] }
+}
+
+struct Search: StorageService {
+    typealias Response = [Entry]
+
+    let call = "search"
+    let path: String
+    let query: String
+    var options: [APIArg] { [.url("query", query)] }
+}
+
+/// A small picture of a photo, as PNG.
+struct Thumbnail: StorageService {
+    let call = "thumbnails"
+    let path: String
+    var options: [APIArg] { [.url("size", "s"), .url("format", "png"), .option(.rawData)] }
+
+    func makeResponse(_ response: APIResponse) -> [UInt8] { Array(response.data) }
+}
+
+struct Delete: APIService {
+    typealias Response = NoContent
+
+    let path: String
+
+    var command: String { "1/fileops/delete" }
+    var parameters: [APIArg] { [.form("root", "dropbox"), .form("path", path)] }
+}

@@ -1,0 +1,83 @@
+import Dispatch
+import NTApi
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+let isTerminal = isatty(STDOUT_FILENO) != 0
+
+/// A progress bar, at a terminal.
+func draw(_ progress: TransferProgress) {
+    guard isTerminal, let percent = progress.fraction.map({ Int($0 * 100) }) else { return }
+    let done = String(repeating: "#", count: percent / 5)
+    let rest = String(repeating: " ", count: 20 - done.count)
+    print("\r[\(done)\(rest)] \(percent) %", terminator: "\u{1b}[K")
+    fflush(nil)
+}
+
+/// The line in the place of the bar.
+func finish(_ text: String) { print(isTerminal ? "\r\(text)\u{1b}[K" : text) }
+
+/// Shows a picture where the terminal has the sequence of iTerm for it.
+func show(_ picture: [UInt8]) {
+    print("\u{1b}]1337;File=inline=1;size=\(picture.count);height=4:\(base64(picture))\u{7}")
+}
+
+let showsPictures = isTerminal && ["iTerm.app", "WezTerm"].contains(variable("TERM_PROGRAM"))
+
+func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+/// Does something that Ctrl-C cancels.
+func cancellable<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    let task = Task { try await work() }
+    signal(SIGINT, SIG_IGN)
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupts.setEventHandler { task.cancel() }
+    interrupts.resume()
+    defer { interrupts.cancel() }
+    return try await task.value
+}
+
+/// Lets people change a text in their editor; nil when that has failed.
+func edited(_ text: String) -> String? {
+    var name = Array("/tmp/byteclub-XXXXXX".utf8CString)
+    let descriptor = mkstemp(&name)
+    guard descriptor >= 0 else { return nil }
+    close(descriptor)
+    let path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    defer { remove(path) }
+    let editor = variable("EDITOR") ?? "vi"
+    guard write(text, to: path), system("\(editor) \(path)") == 0 else { return nil }
+    return contents(of: path)
+}
+
+func contents(of path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var (bytes, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
+    while case let count = fread(&piece, 1, piece.count, file), count > 0 { bytes += piece[..<count] }
+    return String(decoding: bytes, as: UTF8.self)
+}
+
+func write(_ text: String, to path: String) -> Bool {
+    guard let file = fopen(path, "w") else { return false }
+    let isWritten = fputs(text, file) >= 0
+    return fclose(file) == 0 && isWritten
+}
+
+private func base64(_ bytes: [UInt8]) -> String {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    var text = ""
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+        let group = bytes[start..<min(start + 3, bytes.count)]
+        let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+        for place in 0..<4 {
+            text.append(place <= group.count ? digits[bits >> (18 - 6 * place) & 63] : "=")
+        }
+    }
+    return text
+}
