@@ -365,16 +365,16 @@ import Testing
         let api = try Api()
         let clock = ManualClock()
         api.client.clock = clock
-        let (authenticator, asked) = held(nil, timeout: 1000)
+        let (authenticator, asked) = held(nil, timeout: 100_000)
         api.client.authenticator = authenticator
         let ended = Log<APIResponse>()
-        let args = api.args([.responseThread(.background), .timeout(5), .timeout(9, .total)])
+        let args = api.args([.responseThread(.background), .timeout(500), .timeout(900, .total)])
         let request = api.client.begin("token/use", args: args, handler: { ended.append($0) })
         let refresh = try #require(await asked.first(1).first)
         #expect(request.suspend())
-        clock.advance(by: 100)
+        clock.advance(by: 10_000)
         #expect(request.resume() && ended.count == 0)
-        clock.advance(by: 4)
+        clock.advance(by: 400)
         refresh.succeed(try await api.issue())
         #expect(await ended.first(1).first?.status == 200)
     }
