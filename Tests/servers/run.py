@@ -24,7 +24,7 @@ from types import FrameType
 from processes import Processes, die_with_parent
 
 HERE = Path(__file__).resolve().parent
-ALL = ["weather", "storage", "fault", "httpbin", "nginx", "proxy"]
+ALL = ["weather", "qanda", "storage", "fault", "httpbin", "nginx", "proxy"]
 NEEDS = {"nginx": ["weather"]}
 PROXY_AUTH = "proxyuser:proxypass"
 GUNICORN = ["-k", "gthread", "--threads", "16", "--keep-alive", "75"]
@@ -81,6 +81,11 @@ class Servers:
         """The file storage of Byte Club."""
         process = self.processes.start([sys.executable, str(HERE / "storage.py")])
         self.table["storage"] = self.processes.first_line(process)
+
+    def start_qanda(self) -> None:
+        """The Q&A API."""
+        process = self.processes.start([sys.executable, str(HERE / "qanda.py")])
+        self.table["qanda"] = self.processes.first_line(process)
 
     def start_fault(self) -> None:
         """The fault server with all of its listeners."""

@@ -8,13 +8,13 @@ own, and its secret is its name backwards. `POST /faults` orders a trouble (stor
 
 from __future__ import annotations
 
+from serving import serve
 from storage_app import calls
 from storage_app.handler import StorageServer
-from weather import run
 
 CALL_MODULES = (calls,)
 """Their import registers the calls."""
 
 
 if __name__ == "__main__":
-    run(StorageServer())
+    serve(StorageServer())

@@ -52,6 +52,45 @@ def test_weather_errors(servers: Table, target: str, status: int, cod: object) -
     assert (answer.status, answer.json["cod"]) == (status, cod)
 
 
+SEARCH = "/2.3/search/advanced?site=superuser&order=desc&sort=creation&pagesize=4&q=retry"
+
+
+def test_qanda_has_pages_and_a_quota(servers: Table) -> None:
+    pages = [
+        fetch(servers["qanda"], f"{SEARCH}&key=pages&page={number}").json for number in (1, 2, 3, 4)
+    ]
+    assert [page["has_more"] for page in pages] == [True, True, False, False]
+    assert [len(page["items"]) for page in pages] == [4, 4, 3, 0]
+    assert [page["quota_remaining"] for page in pages] == [9999, 9998, 9997, 9996]
+    numbers = [item["question_id"] for page in pages for item in page["items"]]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "number", "name", "message"),
+    [
+        ("/2.3/users/1", 400, "bad_parameter", "site is required"),
+        ("/2.3/users/x?site=superuser", 400, "bad_parameter", "ids"),
+        (f"{SEARCH}&pagesize=101", 400, "bad_parameter", "pagesize"),
+        (f"{SEARCH}&sort=reputation", 400, "bad_parameter", "sort"),
+        ("/2.3/badges?site=superuser", 404, "no_method", "this method is not recognized"),
+        ("/with/error/503/2.3/users/1", 503, "temporarily_unavailable", "simulated"),
+    ],
+)
+def test_qanda_errors(servers: Table, target: str, number: int, name: str, message: str) -> None:
+    answer = fetch(servers["qanda"], target)
+    wrapper = {"error_id": number, "error_name": name, "error_message": message}
+    assert (answer.status, answer.json) == (400, wrapper)
+
+
+def test_qanda_punishes_who_does_not_wait(servers: Table) -> None:
+    below = "/with/backoff/3600/2.3/users/1?site=superuser&key=impatient"
+    assert fetch(servers["qanda"], below).json["backoff"] == 3600
+    assert fetch(servers["qanda"], below).json["error_name"] == "throttle_violation"
+    other = "/2.3/questions/1?site=superuser&key=impatient"
+    assert fetch(servers["qanda"], other).json["items"]
+
+
 def test_weather_keeps_connections_after_unread_bodies(servers: Table) -> None:
     link = connection(servers["weather"])
     assert on(link, "/nothing", "POST", b"unread").status == 404

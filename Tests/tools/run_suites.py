@@ -105,6 +105,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         transfer_in_swift(),
         example_in_swift("weather"),
         example_in_swift("byteclub"),
+        example_in_swift("qanda"),
     ]
 
 

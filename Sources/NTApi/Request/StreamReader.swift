@@ -72,17 +72,10 @@ final class StreamReader: Sendable {
     }
 
     func next() async -> Next {
-        if let next = nextAtOnce() { return next }
+        // Most often it is there.
+        if let next = take(orWait: nil) { return next }
         let next = await withUnsafeContinuation { continuation in
-            let response = state.withLock { state in
-                if state.response == nil { state.waiter = continuation }
-                return state.response
-            }
-            if let response { return continuation.resume(returning: .end(response)) }
-            // A piece may have come between the two looks.
-            if let next = nextAtOnce(), let waiter = state.withLock({ $0.waiter.take() }) {
-                waiter.resume(returning: next)
-            }
+            if let next = take(orWait: continuation) { continuation.resume(returning: next) }
         }
         // As in `APIClient.response`: shows ThreadSanitizer the hand-over.
         state.withLock { _ in }
@@ -90,9 +83,12 @@ final class StreamReader: Sendable {
     }
 
     /// The next element of what has come; nil when it has to be waited for.
-    private func nextAtOnce() -> Next? {
+    ///
+    /// Whoever waits is noted in the same moment: what comes then is theirs, and nobody else takes of it before they ask again.
+    private func take(orWait waiter: UnsafeContinuation<Next, Never>?) -> Next? {
         let (next, used) = state.withLock { state -> (Next?, BodyPiece?) in
             if let element = state.piece?.next() { return (.element(element), nil) }
+            if state.response == nil { state.waiter = waiter }
             return (state.response.map { .end($0) }, state.piece.take())
         }
         // It goes here, and the next one may come at once, on another thread.

@@ -244,6 +244,25 @@ import Testing
         #expect(told.count == 3)
     }
 
+    /// A reader that begins to wait in the moment in which a piece with several lines comes: none of them is passed over.
+    @Test func nothingIsPassedOverWhenReaderAndNetworkMeet() async throws {
+        let server = try RawServer { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.send("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+            for number in stride(from: 0, to: 6000, by: 3) {
+                connection.send("\(number)\n\(number + 1)\n\(number + 2)\n")
+                sched_yield()
+            }
+        }
+        let client = try fault()
+        await withTaskGroup(of: [Int]?.self) { group in
+            for _ in 0..<8 {
+                group.addTask { try? await all(client.lines(args: [.baseURL(server.url)])).map { $0.int ?? -1 } }
+            }
+            for await numbers in group { #expect(numbers == Array(0..<6000)) }
+        }
+    }
+
     // MARK: Server-sent events
 
     @Test func eventsAreReadHoweverTheyAreCut() async throws {

@@ -4,41 +4,31 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qsl, unquote, urlsplit
+
+from serving import LocalServer
 
 from weather_app import body
 
 
-class WeatherServer(ThreadingHTTPServer):
-    """The listening server; `stopping` is set first, so that slow answers end at once."""
+class WeatherServer(LocalServer):
+    """The listening server."""
 
-    daemon_threads = True
-    request_queue_size = 1024
     receive_buffer = 16 * 1024
     segment = 1460
     """Both small: what the kernel holds looks sent to a client, and would hide the pace of `?rate=`.
     A client's send buffer begins as some 20 segments, which on loopback are 64 KiB each."""
 
     def __init__(self) -> None:
-        self.stopping = threading.Event()
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(Handler)
 
     def server_bind(self) -> None:
         """Accepted connections get the size from the listening socket."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.receive_buffer)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.segment)
         super().server_bind()
-
-    @property
-    def url(self) -> str:
-        """The base URL, without a slash at its end."""
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Says nothing: clients of a test go away in the midst of things all the time."""
 
 
 Route = Callable[["Handler"], None]

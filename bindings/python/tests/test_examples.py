@@ -65,11 +65,19 @@ def test_the_tour_says_why_a_url_cannot_be_got(servers: dict[str, str]) -> None:
     assert run_example("tour.py").returncode == 2
 
 
-@pytest.mark.parametrize(("example", "server"), [("weather", "weather"), ("byteclub", "storage")])
-def test_example_of_a_service(servers: dict[str, str], example: str, server: str) -> None:
-    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / f"check_{example}.py")]
-    program = EXAMPLES / example
-    command += [sys.executable, str(program if program.is_dir() else program.with_suffix(".py"))]
+@pytest.mark.parametrize(
+    ("name", "program", "server"),
+    [
+        ("weather", "weather.py", "weather"),
+        ("qanda", "qanda", "qanda"),
+        ("byteclub", "byteclub", "storage"),
+    ],
+)
+def test_the_same_as_in_the_other_languages(
+    servers: dict[str, str], name: str, program: str, server: str
+) -> None:
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / f"check_{name}.py")]
+    command += [sys.executable, str(EXAMPLES / program)]
     environment = os.environ | {f"NTAPI_TEST_{server.upper()}": servers[server]}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,49 @@
+"""How a server of one process serves: it prints its base URL, and ends when its starter does."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class LocalServer(ThreadingHTTPServer):
+    """Listens on a free port of 127.0.0.1; `stopping` is set first, so that slow answers end at
+    once.
+    """
+
+    daemon_threads = True
+    request_queue_size = 1024
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self.stopping = threading.Event()
+        super().__init__(("127.0.0.1", 0), handler)
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a slash at its end."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing: clients of a test go away in the midst of things all the time."""
+
+
+def serve(server: LocalServer) -> None:
+    """Serves on a thread of its own; this one waits for the end of standard input or a signal."""
+    done = threading.Event()
+
+    def wait_for_end_of_input() -> None:
+        while os.read(sys.stdin.fileno(), 4096):
+            pass
+        done.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: done.set())
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    threading.Thread(target=wait_for_end_of_input, daemon=True).start()
+    print(server.url, flush=True)
+    done.wait()
+    server.stopping.set()
+    server.shutdown()

@@ -1,0 +1,36 @@
+/// The API writes its texts in HTML: this is one without tags and entities.
+struct HTMLText: Decodable, Sendable, CustomStringConvertible {
+    let description: String
+
+    init(from decoder: any Decoder) throws {
+        self.init(html: try decoder.singleValueContainer().decode(String.self))
+    }
+
+    init(html: String) {
+        var text = ""
+        var rest = html[...]
+        while let next = rest.popFirst() {
+            if next == "<", let end = rest.firstIndex(of: ">") {
+                rest = rest[end...].dropFirst()
+            } else if next == "&", let end = rest.firstIndex(of: ";"),
+                let character = Self.character(named: rest[..<end])
+            {
+                text.append(character)
+                rest = rest[end...].dropFirst()
+            } else {
+                text.append(next)
+            }
+        }
+        description = text
+    }
+
+    /// Those that the API uses, and any by its number: `#39`, `#x27`.
+    private static func character(named name: Substring) -> Character? {
+        let named: [Substring: Character] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "nbsp": "\u{A0}"]
+        if let character = named[name] { return character }
+        guard name.hasPrefix("#") else { return nil }
+        let number = name.dropFirst()
+        let code = number.hasPrefix("x") ? UInt32(number.dropFirst(), radix: 16) : UInt32(number)
+        return code.flatMap(Unicode.Scalar.init).map(Character.init)
+    }
+}
