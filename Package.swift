@@ -30,15 +30,15 @@ let package = Package(
         .executableTarget(
             name: "weather", dependencies: ["NTApi"], path: "bindings/swift/examples/weather", swiftSettings: strict),
         .executableTarget(
-            name: "qanda", dependencies: ["NTApi"], path: "bindings/swift/examples/qanda", swiftSettings: strict),
-        .executableTarget(
             name: "byteclub", dependencies: ["NTApi"], path: "bindings/swift/examples/byteclub", swiftSettings: strict),
+        .executableTarget(
+            name: "qanda", dependencies: ["NTApi"], path: "bindings/swift/examples/qanda", swiftSettings: strict),
         .executableTarget(
             name: "tour", dependencies: ["NTApi"], path: "bindings/swift/examples/tour", swiftSettings: strict),
         .executableTarget(
             name: "transfer", dependencies: ["NTApi"], path: "bindings/swift/examples/transfer", swiftSettings: strict),
-        .testTarget(name: "NTApiTests", dependencies: ["NTApi", "byteclub", "CJansson"], swiftSettings: strict),
-        .testTarget(name: "ExampleTests", dependencies: ["NTApi", "qanda"], swiftSettings: strict),
+        .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),
+        .testTarget(name: "ExampleTests", dependencies: ["NTApi", "byteclub", "qanda"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
