@@ -110,6 +110,8 @@ public final class APIRequest: Sendable {
         /// What the request waits for now, and what ends that.
         var credentialWait: CredentialWait?
         var credentialTimer: ScheduledJob?
+        /// When it ends the wait, unless the request is suspended.
+        var credentialDeadline = MonotonicTime.distantFuture
         var decisionTimer: ScheduledJob?
         var suspendedAt = MonotonicTime.distantFuture
         /// Where its exchanges are made, and the one that runs.

@@ -151,11 +151,17 @@ extension APIRequest {
     /// Ends the wait in time. While the request is suspended no time passes: `resume` calls this anew.
     func watch(_ wait: CredentialWait) {
         let now = now
-        let deadline = shared.withLock { $0.journey.waitDeadline(now) }
+        let deadline = shared.withLock { shared in
+            let deadline = shared.journey.waitDeadline(now)
+            shared.credentialDeadline = deadline
+            return deadline
+        }
         guard deadline < .distantFuture else { return }
         let timer = clock.schedule(.limit, at: deadline) { [weak self, weak wait] in
-            guard let self, let wait, !shared.withLock({ $0.machine.isSuspended }) else { return }
-            timeOut(wait)
+            guard let self, let wait else { return }
+            // A timer that rang in the suspension may be heard only after it.
+            let isDue = shared.withLock { !$0.machine.isSuspended && $0.credentialDeadline == deadline }
+            if isDue { timeOut(wait) }
         }
         let replaced = shared.withLock { shared -> ScheduledJob? in
             guard shared.credentialWait === wait else { return timer }
