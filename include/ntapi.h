@@ -2128,7 +2128,7 @@ ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limi
 /** The state of a request. */
 typedef enum ntapi_request_state {
     NTAPI_REQUEST_STATE_NONE = 0,      /* not a request */
-    NTAPI_REQUEST_STATE_SUSPENDED = 1, /* created, not yet resumed */
+    NTAPI_REQUEST_STATE_SUSPENDED = 1, /* created and not yet resumed, or suspended since */
     NTAPI_REQUEST_STATE_RUNNING = 2,   /* until its handler is called */
     NTAPI_REQUEST_STATE_COMPLETED = 3,
     NTAPI_REQUEST_STATE_CANCELLED = 4 /* cancelled by the caller; the handler gets "request cancelled" */
@@ -2643,7 +2643,7 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_TOTAL = 4,              /* seconds of the last exchange, without the time it was queued */
     NTAPI_METRIC_QUEUED = 5,             /* seconds that it waited for a connection, or its turn under a rate limit */
     NTAPI_METRIC_REDIRECTS = 6,          /* redirects followed */
-    NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first */
+    NTAPI_METRIC_RETRIES = 7,            /* attempts beyond the first, whatever for */
     NTAPI_METRIC_BYTES_SENT = 8,         /* body bytes sent */
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */

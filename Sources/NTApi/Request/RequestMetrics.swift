@@ -14,7 +14,7 @@ public struct ResponseMetrics: Sendable {
     public internal(set) var queued = 0.0
     /// Redirects followed.
     public internal(set) var redirects = 0
-    /// Attempts beyond the first.
+    /// Attempts beyond the first: by a retry policy, after a challenge, with another token, or of a stream that goes on.
     public internal(set) var retries = 0
     public internal(set) var bytesSent: Int64 = 0
     /// As they came over the wire, before decompression.
@@ -68,7 +68,7 @@ public struct RequestMetrics: Sendable {
     public let elapsed: Double
     /// Redirects followed.
     public let redirects: Int
-    /// Attempts beyond the first.
+    /// Attempts beyond the first: by a retry policy, after a challenge, with another token, or of a stream that goes on.
     public let retries: Int
 }
 

@@ -70,7 +70,9 @@ class RequestMetrics:
     """Seconds from start to end, by a clock that never jumps."""
     redirects: int
     retries: int
-    """Attempts beyond the first."""
+    """Attempts beyond the first: by a retry policy, after a challenge, with another token, or of a
+    stream that goes on.
+    """
 
 
 def _moment(seconds: float) -> datetime:
