@@ -1,0 +1,45 @@
+import NTApi
+import Testing
+
+@testable import weather
+
+/// The client of the example, at a stub.
+@Suite struct OpenWeatherTests {
+    private let stub = Stub()
+    private let weather = OpenWeather(baseURL: "https://api.example.com")
+
+    init() {
+        weather.stub = stub
+        weather.logFlags = []
+        weather.defaults["appid"] = "key"
+        weather.defaults["unit"] = "metric"
+    }
+
+    private func city(_ number: Int) -> JSON {
+        [
+            "id": JSON(number), "name": "Oslo", "sys": ["country": "NO"], "main": ["temp": 3.5, "humidity": 80],
+            "weather": [["description": "light rain"]], "dt": 1_700_000_000,
+        ]
+    }
+
+    @Test func citiesAreFoundWithTheParametersOfTheSession() async throws {
+        stub.on("GET", "data/2.5/find?q=Oslo&cnt=2&appid=key&units=metric")
+            .answer(.json(["cod": "200", "list": [city(1), city(2)]]))
+        let found = try await weather.findCities("Oslo", count: 2)
+        #expect(found.map(\.id) == [1, 2] && found[1].country == "NO" && found[1].sky == "light rain")
+        #expect(found[1].temperature == 3.5 && found[1].observed == APIDate(secondsSince1970: 1_700_000_000))
+        #expect(stub.requests[0].headers["accept-language"] == "en")
+    }
+
+    @Test func codesGoInOneParameter() async throws {
+        stub.on("GET", "data/2.5/group?id=7%2C8").answer(.json(["list": [city(7), city(8)]]))
+        #expect(try await weather.currentWeather([7, 8]).map(\.id) == [7, 8])
+    }
+
+    @Test(arguments: [OpenWeather.notFound, OpenWeather.internalError])
+    func errorsOfTheServiceHaveItsCodes(code: ErrorCode) async throws {
+        stub.on("GET", "data/2.5/find").answer(.json(["cod": JSON(code.name), "message": "sorry"]))
+        let error = await #expect(throws: APIError.self) { try await weather.findCities("Nowhere") }
+        #expect(error?.code == code && error?.domain == .service && error?.message == "sorry")
+    }
+}
