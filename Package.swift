@@ -38,7 +38,8 @@ let package = Package(
         .executableTarget(
             name: "transfer", dependencies: ["NTApi"], path: "bindings/swift/examples/transfer", swiftSettings: strict),
         .testTarget(name: "NTApiTests", dependencies: ["NTApi", "CJansson"], swiftSettings: strict),
-        .testTarget(name: "ExampleTests", dependencies: ["NTApi", "byteclub", "qanda", "weather"], swiftSettings: strict),
+        .testTarget(
+            name: "ExampleTests", dependencies: ["NTApi", "byteclub", "qanda", "weather"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
