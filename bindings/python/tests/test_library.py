@@ -51,7 +51,14 @@ def test_public_names_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["mypy"], ["ruff", "check"], ["ruff", "format", "--check"]], ids=" ".join
+    "command",
+    [
+        ["mypy"],
+        ["mypy", "examples/qanda/__main__.py"],
+        ["ruff", "check"],
+        ["ruff", "format", "--check"],
+    ],
+    ids=" ".join,
 )
 def test_sources_are_clean(command: list[str]) -> None:
     """mypy --strict also reads typed_sample.py, where every public signature is used."""
