@@ -91,13 +91,13 @@ public final class APIRequest: Sendable {
         var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
-        var download: Download?
+        @Apart var download: Download?
         /// Bytes of a download that were there before the exchange that runs.
         var receivedBefore: Int64 = 0
         /// Of a body that is read as it arrives.
         var stream: RequestStream?
         /// How the exchange ended whose body is still being read.
-        var ended: ExchangeResult?
+        @Apart var ended: ExchangeResult?
         /// Between two attempts, or two connections of a stream.
         var pause: RequestPause?
         /// While it waits for its turn under a rate limit.

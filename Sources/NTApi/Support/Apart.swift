@@ -1,0 +1,17 @@
+/// A large value that is rarely there: kept apart, so that what holds it is small.
+@propertyWrapper struct Apart<Value: Sendable>: Sendable {
+    private final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
+    private var box: Box?
+
+    init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+    var wrappedValue: Value? {
+        get { box?.value }
+        set { box = newValue.map { Box($0) } }
+    }
+}
