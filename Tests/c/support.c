@@ -104,6 +104,12 @@ const char *witness_code(witness *self) {
     return code_of(self->response);
 }
 
+ntapi_args *background(void) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    return args;
+}
+
 ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]) {
     char query[256] = "", *rest = query;
     size_t length = strcspn(command, "?");

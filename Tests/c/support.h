@@ -58,6 +58,9 @@ void witness_check_once(witness *self);
 /** The error code of the witnessed response; NULL when there was no error. */
 const char *witness_code(witness *self);
 
+/** Args that let all handlers run on a background worker. */
+ntapi_args *background(void);
+
 /** Splits a command such as "late?ms=20" into its path and args that start with its query, followed by args. */
 ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]);
 

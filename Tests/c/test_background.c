@@ -1,24 +1,23 @@
 /* Section "background transfers" of the header: what one client leaves, another one with the same identifier finds. */
+#include "files.h"
 #include "support.h"
 
 #include <dirent.h>
 #include <poll.h>
 #include <unistd.h>
 
-static char folder[128]; /* of one test, for the session and its files */
+static char folder[64]; /* of one test, for the session and its files */
 
-static int make_folder(void **state) {
+static int open_folder(void **state) {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ntapi-background-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    return mkdtemp(folder) == NULL;
+    make_folder(folder);
+    return 0;
 }
 
-static int remove_folder(void **state) {
+static int close_folder(void **state) {
     (void)state;
-    char command[256];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    remove_all(folder);
+    return 0;
 }
 
 static ntapi_client *open_session(const char *name) {
@@ -192,7 +191,7 @@ static void other_requests_are_refused(void **state) {
     ntapi_client_free(usual);
 }
 
-#define each(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define each(test) cmocka_unit_test_setup_teardown(test, open_folder, close_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,8 +1,9 @@
 /* Sessions: configurations, and that each of their settings takes effect. */
+#include "child.h"
+#include "files.h"
 #include "support.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /** A client of one of the servers' table: no proxy of the environment, and it trusts the test CA. */
@@ -334,23 +335,18 @@ static int child(ntapi_session_kind kind, const char *set, const char *expected)
 
 /** Runs a child with that folder as its user's. */
 static void in_a_process(const char *folder, ntapi_session_kind kind, const char *set, const char *expected) {
-    pid_t child = fork();
-    if (child == 0) {
-        setenv("HOME", folder, 1);
-        setenv("XDG_DATA_HOME", folder, 1);
-        const char *name = kind == NTAPI_SESSION_KIND_DEFAULT ? "default" : "ephemeral";
-        execl("/proc/self/exe", "test_session", name, set, expected, (char *)NULL);
-        _exit(98);
-    }
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    char home[96], data[96];
+    snprintf(home, sizeof home, "HOME=%s", folder);
+    snprintf(data, sizeof data, "XDG_DATA_HOME=%s", folder);
+    const char *name = kind == NTAPI_SESSION_KIND_DEFAULT ? "default" : "ephemeral";
+    const char *const arguments[] = {name, set, expected, NULL}, *const variables[] = {home, data, NULL};
+    assert_int_equal(run_child(arguments, variables), 0);
 }
 
 static void cookies_outlive_the_process(void **state) {
     (void)state;
-    char folder[] = "/tmp/ntapi-cookies-XXXXXX", command[64];
-    assert_non_null(mkdtemp(folder));
+    char folder[64];
+    make_folder(folder);
     in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "a=1; Path=/; Max-Age=1000", "a=1");
     /* Nothing was written: it can be removed. */
     assert_int_equal(rmdir(folder), 0);
@@ -360,8 +356,7 @@ static void cookies_outlive_the_process(void **state) {
     in_a_process(folder, NTAPI_SESSION_KIND_EPHEMERAL, "", "(none)");
     in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "a=; Path=/; Max-Age=0", "(none)");
     in_a_process(folder, NTAPI_SESSION_KIND_DEFAULT, "", "(none)");
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
+    remove_all(folder);
 }
 
 int main(int argc, char **argv) {
