@@ -104,6 +104,27 @@ const char *witness_code(witness *self) {
     return code_of(self->response);
 }
 
+void brake_init(brake *self, ntapi_request *request) {
+    memset(self, 0, sizeof *self);
+    assert_non_null(request);
+    self->request = request;
+    sem_init(&self->pulled, 0, 0);
+}
+
+void brake_pull(void *user_data, int64_t bytes, int64_t total) {
+    (void)total;
+    brake *self = user_data;
+    if (bytes == 0 || self->is_pulled || ntapi_request_suspend(self->request) != NTAPI_STATUS_OK)
+        return;
+    self->is_pulled = true;
+    sem_post(&self->pulled);
+}
+
+void brake_free(brake *self) {
+    ntapi_request_free(self->request);
+    sem_destroy(&self->pulled);
+}
+
 ntapi_args *background(void) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));

@@ -7,6 +7,7 @@
 #define NTAPI_TEST_SUPPORT_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,6 +61,19 @@ const char *witness_code(witness *self);
 
 /** Args that let all handlers run on a background worker. */
 ntapi_args *background(void);
+
+/** Suspends a request at the first bytes that its progress handler hears of. */
+typedef struct brake {
+    ntapi_request *request;
+    sem_t pulled; /* posted then */
+    bool is_pulled;
+} brake;
+
+void brake_init(brake *self, ntapi_request *request);
+void brake_pull(void *self, int64_t bytes, int64_t total);
+
+/** Frees the request, too, which must be over. */
+void brake_free(brake *self);
 
 /** Splits a command such as "late?ms=20" into its path and args that start with its query, followed by args. */
 ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]);

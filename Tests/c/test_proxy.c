@@ -1,5 +1,6 @@
 /* Which proxy a request takes: that of the environment, read once, or that of a setting. Each case is a process. */
 #include "child.h"
+#include "session.h"
 #include "support.h"
 
 #include <unistd.h>
@@ -23,12 +24,11 @@ static const char *place(const char *word, char text[static 128]) {
 
 /** In a process of its own: settings are pairs of names and values; "-" for nobody's address is the end of them. */
 static int child(char **argument) {
-    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
-    ntapi_defaults *settings = ntapi_configuration_defaults(configuration);
-    check_ok(ntapi_defaults_set_string(settings, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    ntapi_configuration *configuration = ephemeral();
+    set_string(configuration, NTAPI_DEFAULT_CA_FILE, server("ca"));
     const char *name = *argument++, *elsewhere = *argument++;
     for (; argument[0] != NULL; argument += 2)
-        check_ok(ntapi_defaults_set_string(settings, argument[0], argument[1]));
+        set_string(configuration, argument[0], argument[1]);
     ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
     check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
     /* Too late: it was read when the client was made. */

@@ -3,7 +3,6 @@
 #include "support.h"
 
 #include <jansson.h>
-#include <semaphore.h>
 #include <unistd.h>
 
 enum { SIZE = 100000 };
@@ -184,19 +183,6 @@ static void an_error_keeps_what_is_there(void **state) {
     ntapi_client_free(client);
 }
 
-/** Suspends the request that its bytes are of, once. */
-struct brake {
-    ntapi_request *request;
-    sem_t pulled;
-};
-
-static void pull(void *user_data, int64_t bytes, int64_t total) {
-    (void)total;
-    struct brake *brake = user_data;
-    if (bytes > 0 && ntapi_request_suspend(brake->request) == NTAPI_STATUS_OK)
-        sem_post(&brake->pulled);
-}
-
 /** What a program saves for its own sudden end, of a request that is suspended. */
 static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     (void)state;
@@ -204,9 +190,9 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     make_folder(folder);
     ntapi_client *client = client_of("nginx");
     ntapi_args *args = to_file(folder, "a.bin");
-    struct brake brake = {.request = ntapi_client_create_request(client, "slow/pattern-8M.bin", args)};
-    sem_init(&brake.pulled, 0, 0);
-    check_ok(ntapi_request_set_download_progress(brake.request, pull, &brake, NULL));
+    brake brake;
+    brake_init(&brake, ntapi_client_create_request(client, "slow/pattern-8M.bin", args));
+    check_ok(ntapi_request_set_download_progress(brake.request, brake_pull, &brake, NULL));
     assert_null(ntapi_request_resume_data(brake.request));
     check_ok(ntapi_request_resume(brake.request));
     sem_wait(&brake.pulled);
@@ -229,8 +215,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     check_download(folder, "a.bin", "pattern-8M.bin");
     ntapi_response_free(whole);
     free(saved);
-    sem_destroy(&brake.pulled);
-    ntapi_request_free(brake.request);
+    brake_free(&brake);
     ntapi_args_free(args);
     ntapi_client_free(client);
     remove_folder(folder, "a.bin");

@@ -463,6 +463,44 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     ntapi_client_free(client);
 }
 
+static void a_suspended_upload_sends_no_byte_and_goes_on(void **state) {
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", server("nginx_root"), PATTERN);
+    ntapi_client *client = client_of("weather");
+    ntapi_args *args = background();
+    check_ok(ntapi_args_url_int(args, "rate", 16 << 20));
+    check_ok(ntapi_args_file(args, path, "application/octet-stream"));
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 1));
+    brake brake;
+    brake_init(&brake, ntapi_client_create_request(client, "upload", args));
+    check_ok(ntapi_request_set_upload_progress(brake.request, brake_pull, &brake, NULL));
+    check_ok(ntapi_request_resume(brake.request));
+    sem_wait(&brake.pulled);
+    pass(0.3); /* until that has taken effect */
+    int64_t before = ntapi_request_bytes_sent(brake.request);
+    pass(1.2); /* longer than the idle timeout */
+    assert_true(ntapi_request_is_running(brake.request));
+    assert_int_equal(ntapi_request_bytes_sent(brake.request), before);
+    assert_true(before < 8 << 20);
+    check_ok(ntapi_request_resume(brake.request));
+    check_ok(ntapi_request_wait(brake.request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(brake.request);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "size", 0), 8 << 20);
+    char sum[128], command[600];
+    snprintf(command, sizeof command, "sha256sum < '%s'", path);
+    FILE *program = popen(command, "r");
+    assert_non_null(fgets(sum, sizeof sum, program));
+    pclose(program);
+    sum[64] = '\0';
+    check_string(ntapi_response_json(response), "sha256", sum);
+    ntapi_response_free(response);
+    brake_free(&brake);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void a_suspended_request_is_cancelled(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -618,6 +656,7 @@ int main(void) {
         cmocka_unit_test(the_next_piece_follows_when_one_is_freed),
         cmocka_unit_test(pieces_are_pulled_from_mailboxes_only),
         cmocka_unit_test(a_suspended_request_moves_no_byte_and_goes_on),
+        cmocka_unit_test(a_suspended_upload_sends_no_byte_and_goes_on),
         cmocka_unit_test(a_suspended_request_is_cancelled),
         cmocka_unit_test(a_download_is_the_file_and_nothing_else),
         cmocka_unit_test(a_file_is_replaced_only_when_the_new_one_is_whole),
