@@ -209,6 +209,21 @@ void check_error(ntapi_response *response, ntapi_error_domain domain, const char
     ntapi_response_free(response);
 }
 
+void check_recorded(const char *token, const char *numbers) {
+    char text[96], found[32] = "";
+    snprintf(text, sizeof text, "seen?token=%s", token);
+    ntapi_client *client = client_of("fault");
+    ntapi_json *seen = fetch(client, text, NULL);
+    for (size_t i = 0; i < ntapi_json_count(seen, "requests") && i + 1 < sizeof found; i++) {
+        snprintf(text, sizeof text, "requests[%zu].args.n", i);
+        const char *number = ntapi_json_string(seen, text);
+        found[i] = number != NULL ? *number : '?';
+    }
+    assert_string_equal(found, numbers);
+    ntapi_json_free(seen);
+    ntapi_client_free(client);
+}
+
 void on_new_thread(void *(*function)(void *), void *argument) {
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, function, argument), 0);

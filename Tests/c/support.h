@@ -99,6 +99,10 @@ void check_string(const ntapi_json *json, const char *path, const char *expected
 /** Frees a response after a check that its error has that code and that domain. */
 void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code);
 
+/** Fails unless the fault server has recorded, by /record, requests under a token with these one-digit ?n=, in order.
+ */
+void check_recorded(const char *token, const char *numbers);
+
 /** Runs a function on a new thread and waits for its end. */
 void on_new_thread(void *(*function)(void *), void *argument);
 

@@ -147,6 +147,7 @@ static void one_connection_is_shared_by_all(void **state) {
     ntapi_request *first = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL);
     ntapi_response *response = ntapi_client_perform(client, "", args);
     assert_ptr_equal(code_of(response), NTAPI_CODE_TIMEOUT);
+    assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), "(queue timeout"));
     ntapi_response_free(response);
     check_ok(ntapi_request_cancel(first));
     ntapi_request_free(first);

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
+from uuid import uuid4
 
 import pytest
 
@@ -285,26 +286,26 @@ def test_closing_keeps_what_runs(sessions: Sessions) -> None:
         assert client.restored_requests() == []
 
 
-def test_those_of_higher_priority_come_first(sessions: Sessions) -> None:
-    with sessions.client("nginx", maximum_connections_per_host=1) as client:
+def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Client) -> None:
+    token = ntapi.url("token", uuid4().hex)
+    with sessions.client(maximum_connections_per_host=1) as client:
         # The first has the one connection: the others still wait when the session is closed.
-        client.begin("slow/pattern-8M.bin", ntapi.download(sessions.files / "slow"))
+        client.begin("hold", ntapi.download(sessions.files / "hold"))
         for number, priority in enumerate([0.2, 0.9, 0.5, 0.9]):
             path = sessions.files / str(number)
-            request = client.create_request("small.json", ntapi.download(path))
+            args = [token, ntapi.url("n", number), ntapi.download(path)]
+            request = client.create_request("record", args)
             request.description = path.name
             request.priority = priority
             request.resume()
-    with sessions.client("nginx", maximum_connections_per_host=1) as client:
+    with sessions.client(maximum_connections_per_host=1) as client:
         restored = client.restored_requests()
         assert [request.description for request in restored] == ["1", "3", None, "2", "0"]
         restored[2].cancel()
-        ended: list[Optional[str]] = []
-        client.resume_restored_requests(
-            handler=lambda response: ended.append(response.request.description)
-        )
+        assert client.resume_restored_requests() == 4
         assert client.drain(20) == 0
-    assert ended == ["1", "3", "2", "0"]
+    seen = fault.send("seen", token).json["requests"]
+    assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
 
 
 def test_a_handler_that_runs_keeps_the_record(sessions: Sessions) -> None:
