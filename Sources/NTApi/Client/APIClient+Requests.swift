@@ -133,7 +133,7 @@ extension APIClient {
     }
 
     func pacing(_ retry: RetryPolicy?, _ settings: ResolvedSettings) throws(APIError) -> Pacing? {
-        let limiter = rateLimiterIfAny ?? settings.rateLimiter
+        let limiter = rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
         return Pacing(retry ?? settings.retry, limiter)
     }
