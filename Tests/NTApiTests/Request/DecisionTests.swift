@@ -179,7 +179,7 @@ import Testing
             let decision = try await kept.element(0)
             _ = try await isRead.element(1)
             if decidesFirst { decision.proceed() } else { goOn.set() }
-            #expect(await client.response("echo").error == nil)
+            for _ in 0..<5 { #expect(await client.response("echo").error == nil) }
             #expect(responses.count == 0)
             if decidesFirst { goOn.set() } else { decision.proceed() }
             #expect(try await responses.element(0).status == 413)
