@@ -28,6 +28,9 @@ enum TestServers {
         return url
     }
 
+    /// The whole table, for NTAPI_TEST_SERVERS of a child.
+    static func text() throws -> String { try table.get().text }
+
     /// The text with each `{{key}}` replaced by that entry of the table.
     static func fill(_ text: String) throws -> String {
         var filled = text

@@ -104,6 +104,33 @@ const char *witness_code(witness *self) {
     return code_of(self->response);
 }
 
+void brake_init(brake *self, ntapi_request *request) {
+    memset(self, 0, sizeof *self);
+    assert_non_null(request);
+    self->request = request;
+    sem_init(&self->pulled, 0, 0);
+}
+
+void brake_pull(void *user_data, int64_t bytes, int64_t total) {
+    (void)total;
+    brake *self = user_data;
+    if (bytes == 0 || self->is_pulled || ntapi_request_suspend(self->request) != NTAPI_STATUS_OK)
+        return;
+    self->is_pulled = true;
+    sem_post(&self->pulled);
+}
+
+void brake_free(brake *self) {
+    ntapi_request_free(self->request);
+    sem_destroy(&self->pulled);
+}
+
+ntapi_args *background(void) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    return args;
+}
+
 ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]) {
     char query[256] = "", *rest = query;
     size_t length = strcspn(command, "?");
@@ -180,6 +207,21 @@ void check_error(ntapi_response *response, ntapi_error_domain domain, const char
     assert_int_equal(ntapi_error_get_domain(error), domain);
     assert_true(strlen(ntapi_error_message(error)) > 0);
     ntapi_response_free(response);
+}
+
+void check_recorded(const char *token, const char *numbers) {
+    char text[96], found[32] = "";
+    snprintf(text, sizeof text, "seen?token=%s", token);
+    ntapi_client *client = client_of("fault");
+    ntapi_json *seen = fetch(client, text, NULL);
+    for (size_t i = 0; i < ntapi_json_count(seen, "requests") && i + 1 < sizeof found; i++) {
+        snprintf(text, sizeof text, "requests[%zu].args.n", i);
+        const char *number = ntapi_json_string(seen, text);
+        found[i] = number != NULL ? *number : '?';
+    }
+    assert_string_equal(found, numbers);
+    ntapi_json_free(seen);
+    ntapi_client_free(client);
 }
 
 void on_new_thread(void *(*function)(void *), void *argument) {

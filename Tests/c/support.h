@@ -7,6 +7,7 @@
 #define NTAPI_TEST_SUPPORT_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,6 +59,22 @@ void witness_check_once(witness *self);
 /** The error code of the witnessed response; NULL when there was no error. */
 const char *witness_code(witness *self);
 
+/** Args that let all handlers run on a background worker. */
+ntapi_args *background(void);
+
+/** Suspends a request at the first bytes that its progress handler hears of. */
+typedef struct brake {
+    ntapi_request *request;
+    sem_t pulled; /* posted then */
+    bool is_pulled;
+} brake;
+
+void brake_init(brake *self, ntapi_request *request);
+void brake_pull(void *self, int64_t bytes, int64_t total);
+
+/** Frees the request, too, which must be over. */
+void brake_free(brake *self);
+
 /** Splits a command such as "late?ms=20" into its path and args that start with its query, followed by args. */
 ntapi_args *split_query(const char *command, const ntapi_args *args, char path[static 256]);
 
@@ -81,6 +98,10 @@ void check_string(const ntapi_json *json, const char *path, const char *expected
 
 /** Frees a response after a check that its error has that code and that domain. */
 void check_error(ntapi_response *response, ntapi_error_domain domain, const char *code);
+
+/** Fails unless the fault server has recorded, by /record, requests under a token with these one-digit ?n=, in order.
+ */
+void check_recorded(const char *token, const char *numbers);
 
 /** Runs a function on a new thread and waits for its end. */
 void on_new_thread(void *(*function)(void *), void *argument);

@@ -1,24 +1,25 @@
 /* Section "background transfers" of the header: what one client leaves, another one with the same identifier finds. */
+#include "child.h"
+#include "files.h"
 #include "support.h"
 
 #include <dirent.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
-static char folder[128]; /* of one test, for the session and its files */
+static char folder[64]; /* of one test, for the session and its files */
 
-static int make_folder(void **state) {
+static int open_folder(void **state) {
     (void)state;
-    const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/ntapi-background-XXXXXX", tmp != NULL ? tmp : "/tmp");
-    return mkdtemp(folder) == NULL;
+    make_folder(folder);
+    return 0;
 }
 
-static int remove_folder(void **state) {
+static int close_folder(void **state) {
     (void)state;
-    char command[256];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return system(command);
+    remove_all(folder);
+    return 0;
 }
 
 static ntapi_client *open_session(const char *name) {
@@ -28,6 +29,7 @@ static ntapi_client *open_session(const char *name) {
     snprintf(sessions, sizeof sessions, "%s/sessions", folder);
     check_ok(ntapi_defaults_set_string(settings, "backgroundFolder", sessions));
     check_ok(ntapi_defaults_set_string(settings, NTAPI_DEFAULT_PROXY, ""));
+    check_ok(ntapi_defaults_set_number(settings, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 1));
     ntapi_client *client = ntapi_client_create_with_configuration(NULL, server(name), configuration);
     ntapi_configuration_free(configuration);
     assert_non_null(client);
@@ -164,6 +166,112 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
     ntapi_client_free(client);
 }
 
+/** Says on standard output, once, that bytes are in the file. */
+struct crier {
+    ntapi_request *request;
+    bool has_said;
+};
+
+static void say_written(void *user_data, int64_t bytes, int64_t total) {
+    (void)bytes;
+    (void)total;
+    struct crier *crier = user_data;
+    if (ntapi_request_bytes_decoded(crier->request) > 0 && !crier->has_said)
+        crier->has_said = puts("written") != EOF && fflush(stdout) == 0;
+}
+
+/* In a process of its own: downloads slowly until it is killed. */
+static int child(const char *path) {
+    snprintf(folder, sizeof folder, "%s", path);
+    ntapi_client *client = open_session("nginx");
+    ntapi_args *args = to_file(folder, "f");
+    struct crier crier = {.request = ntapi_client_create_request(client, "slow/pattern-8M.bin", args)};
+    check_ok(ntapi_request_set_download_progress(crier.request, say_written, &crier, NULL));
+    check_ok(ntapi_request_resume(crier.request));
+    ntapi_request_wait(crier.request, PATIENCE);
+    return 1;
+}
+
+static void what_a_killed_process_left_is_gone_on_with(void **state) {
+    (void)state;
+    char line[128], named[64];
+    int output;
+    pid_t pid = start_child((const char *[]){folder, NULL}, NULL, &output);
+    assert_string_equal(line_of_child(output, line), "written");
+
+    /* It has the session as long as it lives. */
+    ntapi_client *client = open_session("nginx");
+    ntapi_error *error = ntapi_client_background_error(client);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    snprintf(named, sizeof named, "process %ld ", (long)pid);
+    assert_non_null(strstr(ntapi_error_message(error), named));
+    assert_non_null(strstr(ntapi_error_message(error), "\"photos\""));
+    assert_int_equal(ntapi_client_restored_requests(client, NULL, NULL, 0), 0);
+    ntapi_error_free(error);
+    ntapi_client_free(client);
+
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(end_of_child(pid), 1000 + SIGKILL);
+    close(output);
+    assert_int_equal(records(), 1);
+    client = open_session("nginx");
+    assert_null(ntapi_client_background_error(client));
+    witness seen;
+    witness_init(&seen);
+    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 1);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_check_once(&seen);
+    assert_null(witness_code(&seen));
+    assert_int_equal(ntapi_response_status(seen.response), 206);
+    check_download(folder, "f", "pattern-8M.bin");
+    assert_int_equal(records(), 0);
+    witness_free(&seen);
+    ntapi_client_free(client);
+}
+
+static void those_of_higher_priority_come_first(void **state) {
+    (void)state;
+    const double priorities[] = {0.2, 0.9, 0.5, 0.9};
+    const char *const expected[] = {"1", "3", "hold", "2", "0"};
+    char name[8], command[96], path[256], token[64];
+    snprintf(token, sizeof token, "c-background-%ld", (long)getpid());
+    ntapi_client *client = open_session("fault");
+    for (int i = -1; i < 4; i++) {
+        snprintf(name, sizeof name, i < 0 ? "hold" : "%d", i);
+        /* The first has the one connection: the others still wait when the session is closed. */
+        snprintf(command, sizeof command, i < 0 ? "hold" : "record?token=%s&n=%d", token, i);
+        ntapi_args *file = to_file(folder, name), *args = split_query(command, file, path);
+        ntapi_request *request = ntapi_client_create_request(client, path, args);
+        check_ok(ntapi_request_set_description(request, name));
+        if (i >= 0)
+            check_ok(ntapi_request_set_priority(request, priorities[i]));
+        check_ok(ntapi_request_resume(request));
+        ntapi_request_free(request);
+        ntapi_args_free(args);
+        ntapi_args_free(file);
+    }
+    check_ok(ntapi_client_close(client));
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    ntapi_client_free(client);
+    assert_int_equal(records(), 5);
+
+    client = open_session("fault");
+    ntapi_request *found[5];
+    assert_int_equal(ntapi_client_restored_requests(client, NULL, found, 5), 5);
+    for (int i = 0; i < 5; i++) {
+        assert_string_equal(ntapi_request_description(found[i]), expected[i]);
+        if (strcmp(expected[i], "hold") == 0)
+            check_ok(ntapi_request_cancel(found[i]));
+        ntapi_request_free(found[i]);
+    }
+    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, NULL, NULL, NULL), 4);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    assert_int_equal(records(), 0);
+    ntapi_client_free(client);
+
+    check_recorded(token, "1320");
+}
+
 static void a_second_client_is_refused(void **state) {
     (void)state;
     ntapi_client *first = open_session("fault"), *second = open_session("fault");
@@ -192,13 +300,17 @@ static void other_requests_are_refused(void **state) {
     ntapi_client_free(usual);
 }
 
-#define each(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+#define each(test) cmocka_unit_test_setup_teardown(test, open_folder, close_folder)
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 2)
+        return child(argv[1]);
     const struct CMUnitTest tests[] = {
         each(what_is_left_is_found),
         each(all_are_resumed_with_one_handler),
         each(an_event_is_dealt_with_when_its_response_is),
+        each(what_a_killed_process_left_is_gone_on_with),
+        each(those_of_higher_priority_come_first),
         each(a_second_client_is_refused),
         each(other_requests_are_refused),
     };

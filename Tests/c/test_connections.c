@@ -1,4 +1,5 @@
-/* The limit of connections per host, as nginx sees it: with HTTP/2 and without. */
+/* The limit of connections per host, as servers see it: with HTTP/2 and without, and who is the next at it. */
+#include "session.h"
 #include "support.h"
 
 #include <unistd.h>
@@ -35,6 +36,18 @@ static int lines_logged(const char *text, int *connections) {
     return lines;
 }
 
+/* Over how many connections a hundred requests came; waits until nginx, which writes a line after its answer, has all.
+ */
+static int connections_of_all(const char *text) {
+    ntapi_client *client = client_of("nginx");
+    int connections = 0;
+    for (int i = 0; i < 1000 && lines_logged(text, &connections) < COUNT; i++)
+        ntapi_json_free(fetch(client, "ping", NULL));
+    assert_int_equal(lines_logged(text, &connections), COUNT);
+    ntapi_client_free(client);
+    return connections;
+}
+
 /* Begins so many at once and waits for all; each must be answered with 200. */
 static void begin_all(ntapi_client *client, const char *command, const ntapi_args *args, const char *version) {
     witness seen[COUNT];
@@ -63,9 +76,7 @@ static void a_hundred_share_one_connection(void **state) {
     check_ok(ntapi_args_url(args, "name", name));
     check_ok(ntapi_args_url_int(args, "for", COUNT));
     begin_all(client, "gate", args, "HTTP/2.0");
-    int connections;
-    assert_int_equal(lines_logged(name, &connections), COUNT);
-    assert_int_equal(connections, 1);
+    assert_int_equal(connections_of_all(name), 1);
     ntapi_args_free(args);
     ntapi_client_free(client);
 }
@@ -78,10 +89,56 @@ static void without_http2_the_limit_holds(void **state) {
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "name", name));
     begin_all(client, "ping", args, "HTTP/1.1");
-    int connections;
-    assert_int_equal(lines_logged(name, &connections), COUNT);
-    assert_in_range(connections, 1, 4);
+    assert_in_range(connections_of_all(name), 1, 4);
     ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+/* The server answers four at a time: less than four connections would not do. */
+static void a_sessions_limit_holds(void **state) {
+    (void)state;
+    char name[64];
+    snprintf(name, sizeof name, "c4-%ld", (long)getpid());
+    ntapi_configuration *configuration = ephemeral();
+    set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 4);
+    ntapi_client *client = session_of("nginx_tls1", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "name", name));
+    check_ok(ntapi_args_url_int(args, "for", 4));
+    begin_all(client, "gate", args, "HTTP/1.1");
+    assert_int_equal(connections_of_all(name), 4);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+/* The order in which the server gets requests that waited for one connection. */
+static void those_of_higher_priority_go_first(void **state) {
+    (void)state;
+    const double priorities[] = {0.2, 0.9, 0.5, 0.9};
+    char token[64];
+    snprintf(token, sizeof token, "c-priority-%ld", (long)getpid());
+    ntapi_configuration *configuration = ephemeral();
+    set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 1);
+    ntapi_client *client = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_request *first = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL), *others[4];
+    for (int i = 0; i < 4; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_url(args, "token", token));
+        check_ok(ntapi_args_url_int(args, "n", i));
+        others[i] = ntapi_client_create_request(client, "record", args);
+        check_ok(ntapi_request_set_priority(others[i], priorities[i]));
+        check_ok(ntapi_request_resume(others[i]));
+        ntapi_args_free(args);
+    }
+    check_ok(ntapi_request_cancel(first));
+    for (int i = 0; i < 4; i++) {
+        check_ok(ntapi_request_wait(others[i], PATIENCE));
+        ntapi_request_free(others[i]);
+    }
+    check_recorded(token, "1320");
+    ntapi_request_free(first);
     ntapi_client_free(client);
 }
 
@@ -89,6 +146,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_share_one_connection),
         cmocka_unit_test(without_http2_the_limit_holds),
+        cmocka_unit_test(a_sessions_limit_holds),
+        cmocka_unit_test(those_of_higher_priority_go_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

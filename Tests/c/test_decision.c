@@ -1,4 +1,5 @@
 /* Decisions: asked once, answered at once or later, from any thread, and never lost. */
+#include "files.h"
 #include "support.h"
 
 #include <poll.h>
@@ -103,6 +104,50 @@ static void a_redirect_is_refused_or_cancelled(void **state) {
     response = answered(NTAPI_DECISION_REDIRECT, &cancels);
     assert_ptr_equal(code_of(response), NTAPI_CODE_CANCELLED);
     ntapi_response_free(response);
+}
+
+static ntapi_status cancel_response(ntapi_decision *decision) {
+    if (ntapi_decision_get_kind(decision) == NTAPI_DECISION_REDIRECT)
+        return ntapi_decision_proceed(decision);
+    assert_int_equal(ntapi_decision_status(decision), 200);
+    return ntapi_decision_cancel(decision);
+}
+
+static void a_response_is_cancelled(void **state) {
+    (void)state;
+    struct judge judge = {.answer = cancel_response};
+    ntapi_response *response = answered(NTAPI_DECISION_ALL, &judge);
+    assert_ptr_equal(code_of(response), NTAPI_CODE_CANCELLED);
+    assert_int_equal(judge.calls, 2);
+    size_t length = 1;
+    ntapi_response_data(response, &length);
+    assert_int_equal(length, 0);
+    ntapi_response_free(response);
+}
+
+static char folder[64];
+
+static ntapi_status download(ntapi_decision *decision) {
+    char path[96];
+    snprintf(path, sizeof path, "%s/decided.bin", folder);
+    return ntapi_decision_download(decision, path);
+}
+
+static void a_response_becomes_a_download(void **state) {
+    (void)state;
+    make_folder(folder);
+    struct judge judge = {.answer = download};
+    ntapi_response *response = answered(NTAPI_DECISION_RESPONSE, &judge);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(judge.calls, 1);
+    assert_non_null(strstr(ntapi_response_file(response), "/decided.bin"));
+    size_t length = 1;
+    ntapi_response_data(response, &length);
+    assert_int_equal(length, 0);
+    free(content(folder, "decided.bin", &length));
+    assert_int_equal(length, 500);
+    ntapi_response_free(response);
+    remove_folder(folder, "decided.bin");
 }
 
 static void forget(void *user_data, ntapi_decision *decision) {
@@ -215,6 +260,7 @@ static void a_decision_is_taken_from_a_mailbox(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_response_is_cancelled),           cmocka_unit_test(a_response_becomes_a_download),
         cmocka_unit_test(each_kind_is_asked_once),           cmocka_unit_test(a_redirect_is_refused_or_cancelled),
         cmocka_unit_test(what_is_freed_unanswered_proceeds), cmocka_unit_test(the_request_that_follows_can_be_changed),
         cmocka_unit_test(a_client_is_asked_by_its_hook),     cmocka_unit_test(a_decision_is_taken_from_a_mailbox),

@@ -1,21 +1,19 @@
 /*
  * Process exit with requests in flight. Each case runs this program again as a child, which begins requests and ends in
- * its own way; its handlers write the request's number to a pipe. The exit code must be the child's own, no handler may
- * run twice, nothing may hang or crash, and where exit handlers run, every request's handler has run by the end.
+ * its own way; its handlers write the request's number to its output. The exit code must be the child's own, no handler
+ * may run twice, nothing may hang or crash, and where exit handlers run, every request's handler has run by the end.
  */
+#include "child.h"
 #include "support.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { COUNT = 12, CODE = 37 };
 
-static int pipe_fd = -1;
-
 static void report(void *user_data, const ntapi_response *response) {
     (void)response;
     unsigned char number = (unsigned char)(uintptr_t)user_data;
-    if (write(pipe_fd, &number, 1) != 1)
+    if (write(STDOUT_FILENO, &number, 1) != 1)
         _exit(99);
 }
 
@@ -52,8 +50,7 @@ static ntapi_client *begin_all(const char *url) {
     return client;
 }
 
-static int child(const char *how, const char *url, int fd) {
-    pipe_fd = fd;
+static int child(const char *how, const char *url) {
     alarm((unsigned)PATIENCE);
     ntapi_log_set_sink(NULL, NULL, NULL);
     if (strcmp(how, "unused") == 0)
@@ -82,29 +79,18 @@ static int child(const char *how, const char *url, int fd) {
 
 /** Runs a child that ends in that way and counts the handler calls of each request. */
 static void run(const char *how, int calls[static COUNT + 1]) {
-    int fds[2];
-    assert_int_equal(pipe(fds), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char fd[16];
-        snprintf(fd, sizeof fd, "%d", fds[1]);
-        close(fds[0]);
-        execl("/proc/self/exe", "test_exit", how, server("fault"), fd, (char *)NULL);
-        _exit(98);
-    }
-    close(fds[1]);
+    int fd;
+    pid_t pid = start_child((const char *[]){how, server("fault"), NULL}, NULL, &fd);
     memset(calls, 0, (COUNT + 1) * sizeof *calls);
     unsigned char number;
-    while (read(fds[0], &number, 1) == 1) {
+    while (read(fd, &number, 1) == 1) {
         assert_in_range(number, 0, COUNT);
         calls[number]++;
     }
-    close(fds[0]);
-    int status = 0;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    if (WIFSIGNALED(status))
-        fail_msg("%s: killed by signal %d", how, WTERMSIG(status));
-    assert_int_equal(WEXITSTATUS(status), CODE);
+    close(fd);
+    int status = end_of_child(pid);
+    if (status != CODE)
+        fail_msg("%s: exit status %d", how, status);
 }
 
 static void check_all_once(const char *how, int expected) {
@@ -152,8 +138,8 @@ static void exit_elsewhere_never_calls_twice(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc == 4)
-        return child(argv[1], argv[2], atoi(argv[3]));
+    if (argc == 3)
+        return child(argv[1], argv[2]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unused_library_exits),
         cmocka_unit_test(returning_from_main_calls_every_handler),

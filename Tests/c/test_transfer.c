@@ -1,10 +1,9 @@
 /* Section 6 of the header: bodies that go to a handler or into a file, and requests suspended on the way. */
+#include "files.h"
 #include "support.h"
 
-#include <dirent.h>
 #include <poll.h>
 #include <semaphore.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PATTERN "pattern-8M.bin"
@@ -74,12 +73,6 @@ static int pieces(struct taken *self) {
     return count;
 }
 
-static ntapi_args *background(void) {
-    ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
-    return args;
-}
-
 /** A suspended request with a data handler and a response handler; takes args. */
 static ntapi_request *streaming(ntapi_client *client, const char *command, ntapi_args *args, struct taken *self) {
     ntapi_request *request = ntapi_client_create_request(client, command, args);
@@ -108,23 +101,6 @@ static void pass(double seconds) {
     ntapi_client_free(client);
 }
 
-/** The content of a file; the caller frees it. */
-static char *content(const char *folder, const char *name, size_t *length) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "rb");
-    if (file == NULL)
-        fail_msg("%s is not there", path);
-    struct stat status;
-    assert_int_equal(fstat(fileno(file), &status), 0);
-    char *bytes = malloc((size_t)status.st_size + 1);
-    *length = fread(bytes, 1, (size_t)status.st_size, file);
-    assert_int_equal(*length, status.st_size);
-    bytes[*length] = '\0';
-    fclose(file);
-    return bytes;
-}
-
 static void check_served(const char *name, const char *bytes, size_t length) {
     size_t expected_length;
     char *expected = content(server("nginx_root"), name, &expected_length);
@@ -138,37 +114,6 @@ static void check_file(const char *folder, const char *name, const char *expecte
     char *bytes = content(folder, name, &length);
     assert_string_equal(bytes, expected);
     free(bytes);
-}
-
-static void make_folder(char path[static 64]) {
-    snprintf(path, 64, "/tmp/ntapi-test-XXXXXX");
-    assert_non_null(mkdtemp(path));
-}
-
-/** How many entries a folder has. */
-static int entries(const char *folder) {
-    DIR *open = opendir(folder);
-    assert_non_null(open);
-    int count = -2; /* . and .. */
-    while (readdir(open) != NULL)
-        count++;
-    closedir(open);
-    return count;
-}
-
-static void remove_folder(const char *folder, const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    unlink(path);
-    assert_int_equal(rmdir(folder), 0); /* so nothing else was left there */
-}
-
-static ntapi_args *to_file(const char *folder, const char *name) {
-    char path[128];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    ntapi_args *args = background();
-    check_ok(ntapi_args_download(args, path));
-    return args;
 }
 
 /* The data handler. */
@@ -518,6 +463,44 @@ static void a_suspended_request_moves_no_byte_and_goes_on(void **state) {
     ntapi_client_free(client);
 }
 
+static void a_suspended_upload_sends_no_byte_and_goes_on(void **state) {
+    (void)state;
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", server("nginx_root"), PATTERN);
+    ntapi_client *client = client_of("weather");
+    ntapi_args *args = background();
+    check_ok(ntapi_args_url_int(args, "rate", 16 << 20));
+    check_ok(ntapi_args_file(args, path, "application/octet-stream"));
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 1));
+    brake brake;
+    brake_init(&brake, ntapi_client_create_request(client, "upload", args));
+    check_ok(ntapi_request_set_upload_progress(brake.request, brake_pull, &brake, NULL));
+    check_ok(ntapi_request_resume(brake.request));
+    sem_wait(&brake.pulled);
+    pass(0.3); /* until that has taken effect */
+    int64_t before = ntapi_request_bytes_sent(brake.request);
+    pass(1.2); /* longer than the idle timeout */
+    assert_true(ntapi_request_is_running(brake.request));
+    assert_int_equal(ntapi_request_bytes_sent(brake.request), before);
+    assert_true(before < 8 << 20);
+    check_ok(ntapi_request_resume(brake.request));
+    check_ok(ntapi_request_wait(brake.request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(brake.request);
+    assert_null(ntapi_response_error(response));
+    assert_int_equal(ntapi_json_int(ntapi_response_json(response), "size", 0), 8 << 20);
+    char sum[128], command[600];
+    snprintf(command, sizeof command, "sha256sum < '%s'", path);
+    FILE *program = popen(command, "r");
+    assert_non_null(fgets(sum, sizeof sum, program));
+    pclose(program);
+    sum[64] = '\0';
+    check_string(ntapi_response_json(response), "sha256", sum);
+    ntapi_response_free(response);
+    brake_free(&brake);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void a_suspended_request_is_cancelled(void **state) {
     (void)state;
     ntapi_client *client = client_of("nginx");
@@ -659,79 +642,6 @@ static void bad_destinations_are_named(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-static void a_download_goes_on_where_it_was_broken_off(void **state) {
-    (void)state;
-    char folder[64], path[128];
-    make_folder(folder);
-    snprintf(path, sizeof path, "%s/a.bin", folder);
-    ntapi_client *client = client_of("fault");
-    ntapi_response *broken = perform(client, "range?cut=40000", to_file(folder, "a.bin"));
-    const char *text = ntapi_response_resume_data(broken);
-    assert_non_null(text);
-    assert_null(strchr(text, '\n'));
-    assert_null(ntapi_response_file(broken));
-    assert_int_equal(entries(folder), 1);
-
-    /* In another program: all that is handed over is the text. */
-    ntapi_client *other = ntapi_client_create(NULL, NULL);
-    ntapi_args *args = background();
-    check_ok(ntapi_args_resume(args, text));
-    check_ok(ntapi_args_header(args, "X-Again", "1"));
-    witness seen;
-    witness_init(&seen);
-    ntapi_request *request = ntapi_client_create_request(other, "", args);
-    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
-    check_ok(ntapi_request_set_download_progress(request, witness_progress, &seen, witness_destroy));
-    check_ok(ntapi_request_resume(request));
-    witness_wait(&seen, 2);
-    assert_null(witness_code(&seen));
-    assert_int_equal(ntapi_response_status(seen.response), 206);
-    assert_string_equal(ntapi_response_file(seen.response), path);
-    assert_null(ntapi_response_resume_data(seen.response));
-    assert_int_equal(seen.last, 100000);
-    assert_int_equal(ntapi_request_bytes_received(request), 100000);
-    assert_int_equal(ntapi_request_bytes_decoded(request), 100000);
-    assert_int_equal(entries(folder), 1);
-    size_t length;
-    char *bytes = content(folder, "a.bin", &length);
-    assert_int_equal(length, 100000);
-    for (size_t i = 0; i < length; i += 4) {
-        size_t word = i / 4 * 16 + 1;
-        const unsigned char expected[] = {(unsigned char)(word >> 24), (unsigned char)(word >> 16),
-                                          (unsigned char)(word >> 8), (unsigned char)word};
-        assert_memory_equal(bytes + i, expected, 4);
-    }
-    free(bytes);
-    ntapi_request_free(request);
-    ntapi_args_free(args);
-    witness_free(&seen);
-    ntapi_response_free(broken);
-    ntapi_client_free(other);
-    ntapi_client_free(client);
-    remove_folder(folder, "a.bin");
-}
-
-static void what_is_no_resume_data_is_named(void **state) {
-    (void)state;
-    const char *const wrong[] = {"", "{}", "nonsense", "{\"ntapiResumeData\":99}"};
-    ntapi_client *client = client_of("fault");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ntapi_args *args = ntapi_args_create();
-        check_ok(ntapi_args_resume(args, wrong[i]));
-        ntapi_response *response = perform(client, "", args);
-        assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), "resume data"));
-        assert_null(ntapi_response_resume_data(response));
-        check_error(response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
-        check_invalid(ntapi_resume_data_discard(wrong[i]));
-    }
-    check_invalid(ntapi_resume_data_discard(NULL));
-    ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_resume(args, NULL));
-    assert_int_equal(ntapi_args_count(args), 0);
-    ntapi_args_free(args);
-    ntapi_client_free(client);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_goes_to_its_handler_in_order),
@@ -746,12 +656,11 @@ int main(void) {
         cmocka_unit_test(the_next_piece_follows_when_one_is_freed),
         cmocka_unit_test(pieces_are_pulled_from_mailboxes_only),
         cmocka_unit_test(a_suspended_request_moves_no_byte_and_goes_on),
+        cmocka_unit_test(a_suspended_upload_sends_no_byte_and_goes_on),
         cmocka_unit_test(a_suspended_request_is_cancelled),
         cmocka_unit_test(a_download_is_the_file_and_nothing_else),
         cmocka_unit_test(a_file_is_replaced_only_when_the_new_one_is_whole),
         cmocka_unit_test(bad_destinations_are_named),
-        cmocka_unit_test(a_download_goes_on_where_it_was_broken_off),
-        cmocka_unit_test(what_is_no_resume_data_is_named),
     };
     return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
 }

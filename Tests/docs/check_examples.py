@@ -6,7 +6,8 @@
 An example is a fenced block behind `<!-- run: c -->`, `<!-- run: swift -->` or
 `<!-- run: python -->`: a complete program that takes the base URL as its first argument and exits
 with 0. A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
-and the server's address is shown as http://127.0.0.1:8000.
+and the server's address is shown as http://127.0.0.1:8000. Words behind the language are keys of the
+servers' table (Tests/servers/README.md): such a program gets their values as its arguments.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from examples import LANGUAGES, Example, MalformedError, examples
 from toolchains import CannotBuildError, Toolchains
-from weather_server import weather_server
+from weather_server import table_of_servers, weather_server
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_URL = "http://127.0.0.1:8000"
@@ -30,14 +31,16 @@ PATIENCE = 60
 """Seconds that one example may run."""
 
 
-def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: str) -> str:
+def complaint(
+    example: Example, command: Sequence[str], tools: Toolchains, url: str, table: dict[str, str]
+) -> str:
     """Runs one example; what is wrong with it, or an empty text."""
     environment = {**os.environ, **tools.environment, "NTAPI_TEST_WEATHER": url}
     # What an example writes, it writes where it is run.
     folder = tempfile.TemporaryDirectory()
     try:
         done = subprocess.run(
-            [*command, url],
+            [*command, *([table[name] for name in example.servers] or [url])],
             cwd=folder.name,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -58,13 +61,13 @@ def complaint(example: Example, command: Sequence[str], tools: Toolchains, url: 
     return ""
 
 
-def check(found: Sequence[Example], tools: Toolchains, url: str) -> int:
+def check(found: Sequence[Example], tools: Toolchains, url: str, table: dict[str, str]) -> int:
     """Builds and runs them, a line for each; returns how many failed."""
     failed = 0
     for example in found:
         where = f"{example.page}:{example.line} {example.language}"
         try:
-            problem = complaint(example, tools.command(example), tools, url)
+            problem = complaint(example, tools.command(example), tools, url, table)
         except CannotBuildError as error:
             problem = f"does not build\n{error}"
         print(f"{'FAILED' if problem else 'passed'}  {where}", flush=True)
@@ -104,9 +107,12 @@ def main() -> int:
 
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(weather_server())
+        table = {}
+        if any(example.servers for example in chosen):
+            table = stack.enter_context(table_of_servers("fault"))
         scratch = options.scratch or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         tools = Toolchains(ROOT, scratch.resolve(), options.library, options.python_path, chosen)
-        failed = check(chosen, tools, url)
+        failed = check(chosen, tools, url, table)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LANGUAGES = ("c", "swift", "python")
-RUN = re.compile(r"<!-- run: (\w+) -->")
+RUN = re.compile(r"<!-- run: (\w+)((?: \w+)*) -->")
 OUTPUT = "<!-- output -->"
 FENCE = "```"
 
@@ -26,6 +26,8 @@ class Example:
     language: str
     code: str
     output: str | None
+    servers: tuple[str, ...] = ()
+    """Keys of the servers' table, whose values it gets in place of the demo server's URL."""
 
     @property
     def name(self) -> str:
@@ -75,4 +77,4 @@ def examples(page: Path, root: Path) -> Iterator[Example]:
         if following < len(lines) and lines[following].strip() == OUTPUT:
             where = f"{shown}:{following + 1}"
             output, position = _block(lines, following + 1, "text", where)
-        yield Example(shown, number, language, code, output)
+        yield Example(shown, number, language, code, output, tuple(marker[2].split()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -26,7 +27,25 @@ def server(name: str) -> Iterator[str]:
     if running:
         yield running
         return
-    command = [sys.executable, str(ROOT / "Tests" / "servers" / f"{name}.py")]
+    with first_line(f"{name}.py") as url:
+        yield url
+
+
+@contextlib.contextmanager
+def table_of_servers(name: str) -> Iterator[dict[str, str]]:
+    """The table of NTAPI_TEST_SERVERS, or that of a server which ends with this block."""
+    running = os.environ.get("NTAPI_TEST_SERVERS")
+    if running:
+        yield json.loads(running)
+        return
+    with first_line("run.py", "--only", name) as table:
+        yield json.loads(table)
+
+
+@contextlib.contextmanager
+def first_line(program: str, *arguments: str) -> Iterator[str]:
+    """What a program of Tests/servers prints first; it ends with this block."""
+    command = [sys.executable, str(ROOT / "Tests" / "servers" / program), *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin and process.stdout

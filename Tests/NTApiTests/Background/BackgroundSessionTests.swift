@@ -180,6 +180,8 @@ import Testing
         let told = Log<APIError?>()
         request.setHandler { told.append($0.error) }
         request.cancel()
+        // At once: whoever resumes all of them must not meet it.
+        #expect(client.restoredRequests().isEmpty)
         _ = await told.first(1)
         await onThread { client.drain() }
         #expect(told.all.first??.code == .cancelled && records.isEmpty)

@@ -87,3 +87,24 @@ final class ChildProcess {
         fclose(output)
     }
 }
+
+extension ChildProcess {
+    /// Runs one of this program's tests in a process of its own, with the same servers, to its end.
+    ///
+    /// - Returns: the lines that it printed, and its exit status.
+    static func run(
+        _ test: String, variables: [String]
+    ) async throws -> (lines: [String], status: Int32?) {
+        let servers = "NTAPI_TEST_SERVERS=\(try TestServers.text())"
+        return try await onThread {
+            Result {
+                let child = try ChildProcess(
+                    ["/proc/self/exe", "--testing-library", "swift-testing", "--filter", test],
+                    variables: variables + [servers])
+                var lines: [String] = []
+                while let line = child.readLine() { lines.append(line) }
+                return (lines, child.wait())
+            }
+        }.get()
+    }
+}

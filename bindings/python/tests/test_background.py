@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
+from uuid import uuid4
 
 import pytest
 
@@ -41,8 +42,10 @@ class Sessions:
             "XDG_DATA_HOME": str(folder / "data"),
         }
 
-    def client(self, server: str = "fault", identifier: str = "photos") -> ntapi.Client:
-        configuration = SessionConfiguration.background(identifier, proxy="")
+    def client(
+        self, server: str = "fault", identifier: str = "photos", **settings: Any
+    ) -> ntapi.Client:
+        configuration = SessionConfiguration.background(identifier, proxy="", **settings)
         configuration["backgroundFolder"] = str(self.state / "ntapi" / "background")
         return ntapi.Client(
             self.servers[server], configuration=configuration, log_flags=ntapi.LogFlags.NONE
@@ -281,6 +284,28 @@ def test_closing_keeps_what_runs(sessions: Sessions) -> None:
         request.cancel()
         assert client.drain(20) == 0
         assert client.restored_requests() == []
+
+
+def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Client) -> None:
+    token = ntapi.url("token", uuid4().hex)
+    with sessions.client(maximum_connections_per_host=1) as client:
+        # The first has the one connection: the others still wait when the session is closed.
+        client.begin("hold", ntapi.download(sessions.files / "hold"))
+        for number, priority in enumerate([0.2, 0.9, 0.5, 0.9]):
+            path = sessions.files / str(number)
+            args = [token, ntapi.url("n", number), ntapi.download(path)]
+            request = client.create_request("record", args)
+            request.description = path.name
+            request.priority = priority
+            request.resume()
+    with sessions.client(maximum_connections_per_host=1) as client:
+        restored = client.restored_requests()
+        assert [request.description for request in restored] == ["1", "3", None, "2", "0"]
+        restored[2].cancel()
+        assert client.resume_restored_requests() == 4
+        assert client.drain(20) == 0
+    seen = fault.send("seen", token).json["requests"]
+    assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
 
 
 def test_a_handler_that_runs_keeps_the_record(sessions: Sessions) -> None:

@@ -51,6 +51,38 @@ def test_a_hundred_share_one_connection(servers: dict[str, str]) -> None:
     assert len(set(seen)) == 1
 
 
+def test_a_sessions_limit_holds(servers: dict[str, str]) -> None:
+    name = f"py-{uuid4()}"
+    configuration = ntapi.SessionConfiguration.ephemeral(
+        proxy="", ca_file=servers["ca"], maximum_connections_per_host=4
+    )
+    with ntapi.Client(servers["nginx_tls1"], configuration=configuration) as client:
+        # The server answers four at a time: less than four connections would not do.
+        args = [ntapi.url("name", name), ntapi.url("for", 4)]
+        requests = [client.begin("gate", args) for _ in range(COUNT)]
+        assert all(request.wait(PATIENCE) for request in requests)
+    seen = seen_by_server(servers, name, COUNT)
+    assert (len(seen), len(set(seen))) == (COUNT, 4)
+
+
+def test_those_of_higher_priority_go_first(servers: dict[str, str]) -> None:
+    configuration = ntapi.SessionConfiguration.ephemeral(proxy="", maximum_connections_per_host=1)
+    with ntapi.Client(servers["fault"], configuration=configuration) as client:
+        token = uuid4().hex
+        first = client.begin("hold")
+        requests = []
+        for number, priority in enumerate([0.2, 0.9, 0.5, 0.9]):
+            args = [ntapi.url("token", token), ntapi.url("n", number)]
+            request = client.create_request("record", args)
+            request.priority = priority
+            request.resume()
+            requests.append(request)
+        first.cancel()
+        assert all(request.wait(PATIENCE) for request in requests)
+        seen = client.send("seen", ntapi.url("token", token)).json["requests"]
+    assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
+
+
 def test_without_http2_the_limit_holds(servers: dict[str, str]) -> None:
     name = f"py-{uuid4()}"
     with ntapi.Client(servers["nginx_tls1"]) as client:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -89,6 +89,27 @@ def test_policies(servers: dict[str, str]) -> None:
         error = client.perform("ok").error
         assert error is not None
         assert "cookieAcceptPolicy" in error.message
+
+
+@pytest.mark.parametrize(
+    ("policy", "places"),
+    [
+        ("always", ["127.0.0.1", "localhost"]),
+        ("only_from_main_document", ["127.0.0.1"]),
+        (None, ["127.0.0.1"]),
+        ("never", []),
+    ],
+)
+def test_which_places_may_set_one(
+    servers: dict[str, str], policy: Optional[str], places: list[str]
+) -> None:
+    """A redirect to another site, which sets a cookie there."""
+    with session(servers, cookie_accept_policy=policy) as client:
+        other = servers["fault"].replace("127.0.0.1", "localhost")
+        target = f"{other}/set-cookie?set=b%3D2%3B%20Path%3D/"
+        client.send("set-cookie", ntapi.url("set", "a=1; Path=/"), ntapi.url("to", target))
+        assert client.cookies is not None
+        assert sorted(cookie.domain for cookie in client.cookies) == places
 
 
 # A program of one session: its kind, its server, what to do, and the name of the application.

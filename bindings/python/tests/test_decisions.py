@@ -46,6 +46,18 @@ def test_a_redirect_is_refused_or_cancelled(client: ntapi.Client) -> None:
     assert cancelled.error.code is ntapi.codes.CANCELLED
 
 
+def test_a_response_is_cancelled(client: ntapi.Client) -> None:
+    def decide(decision: ntapi.Decision) -> None:
+        if decision.kind is ntapi.DecisionKind.RESPONSE:
+            assert decision.status == 200
+            assert decision.cancel()
+
+    response = client.perform("redirect-to", REDIRECT, decision_handler=decide)
+    assert response.error is not None
+    assert response.error.code is ntapi.codes.CANCELLED
+    assert response.data == b""
+
+
 def test_the_request_that_follows_can_be_changed(client: ntapi.Client) -> None:
     def decide(decision: ntapi.Decision) -> None:
         if decision.http_request is not None:

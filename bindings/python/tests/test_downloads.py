@@ -1,19 +1,18 @@
-"""Bodies that go into a file, and downloads that go on."""
+"""Bodies that go into a file."""
 
 from __future__ import annotations
 
 import os
 import pathlib
-import threading
 from pathlib import Path
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 import pytest
 
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
-from transfers import DRIP, PATTERN
+from transfers import DRIP, PATTERN, begun
 
 
 class InSomeFolder:
@@ -24,17 +23,6 @@ class InSomeFolder:
 
     def __fspath__(self) -> str:
         return str(self._path)
-
-
-def begun() -> tuple[threading.Event, Callable[[int, Optional[int]], None]]:
-    """An event, and a progress handler that sets it when the first bytes have come."""
-    moved = threading.Event()
-
-    def progress(count: int, _: Optional[int]) -> None:
-        if count > 0:
-            moved.set()
-
-    return moved, progress
 
 
 @pytest.mark.parametrize("kind", [str, Path, InSomeFolder])
@@ -96,62 +84,3 @@ def test_bad_destinations_are_named(nginx: ntapi.Client, tmp_path: Path) -> None
     with pytest.raises(TypeError, match=r"path|PathLike"):
         ntapi.download(5)  # type: ignore[arg-type]
     assert repr(ntapi.download("a b")) == '<ntapi.Arg download(to: "a b")>'
-
-
-def test_a_download_goes_on_where_it_was_broken_off(fault: ntapi.Client, tmp_path: Path) -> None:
-    path = tmp_path / "f"
-    broken = fault.perform("range", ntapi.url("cut", 40_000), ntapi.download(path))
-    data = broken.resume_data
-    assert data is not None
-    assert "\n" not in data
-    assert broken.request.resume_data is None or isinstance(broken.request.resume_data, str)
-    (part,) = tmp_path.iterdir()
-    assert part.stat().st_size == 40_000
-    seen: list[tuple[int, Any]] = []
-    with ntapi.Client() as other:
-        whole = other.send(
-            "",
-            ntapi.resume(data),
-            ntapi.header("X-Again", 1),
-            download_progress=lambda *now: seen.append(now),
-        )
-    assert (whole.status, whole.file, whole.resume_data) == (206, path, None)
-    assert os.listdir(tmp_path) == ["f"]
-    words = (place * 16 + 1 for place in range(25_000))
-    assert path.read_bytes() == b"".join(word.to_bytes(4, "big") for word in words)
-    assert seen[-1] == (100_000, 100_000)
-
-
-def test_resume_data_of_a_running_download(nginx: ntapi.Client, tmp_path: Path) -> None:
-    moved, progress = begun()
-    request = nginx.create_request(
-        f"slow/{PATTERN}", ntapi.download(tmp_path / "f"), download_progress=progress
-    )
-    assert request.resume_data is None
-    request.resume()
-    assert moved.wait(PATIENCE)
-    assert request.suspend()
-    assert request.resume_data is not None
-    request.cancel()
-    assert request.wait(PATIENCE)
-    assert request.response is not None
-    data = request.response.resume_data
-    assert data is not None
-    ntapi.discard_resume_data(data)
-    assert os.listdir(tmp_path) == []
-    ntapi.discard_resume_data(data)
-
-
-@pytest.mark.parametrize("wrong", ["", "{}", "nonsense", '{"ntapiResumeData": 99}', "a\0b"])
-def test_what_is_no_resume_data(fault: ntapi.Client, wrong: str) -> None:
-    error = fault.perform("", ntapi.resume(wrong)).error
-    assert error is not None
-    assert error.code is codes.INVALID_REQUEST
-    with pytest.raises(ValueError, match="is no resume data"):
-        ntapi.discard_resume_data(wrong)
-
-
-def test_no_resume_data(fault: ntapi.Client) -> None:
-    assert fault.send("echo", ntapi.resume(None)).resume_data is None
-    with pytest.raises(TypeError, match="resume data has to be a string, not bytes"):
-        ntapi.resume(b"{}")  # type: ignore[arg-type]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
 from typing import Any, Optional
+from uuid import uuid4
 
 import pytest
 
@@ -124,6 +127,62 @@ def test_effects(
     assert sessions.code(server, command, **{setting: value}) is code
 
 
+@pytest.mark.parametrize(
+    ("setting", "name", "server"),
+    [
+        ("request_timeout", "idle", "fault"),
+        ("resource_timeout", "total", "fault"),
+        ("attempt_timeout", "attempt", "fault"),
+        ("connect_timeout", "connect", "blackhole"),
+    ],
+)
+def test_the_clock_that_ran_out_is_named(
+    sessions: Sessions, setting: str, name: str, server: str
+) -> None:
+    with sessions.client(server, **{setting: 0.1}) as client:
+        error = client.perform("hold").error
+    assert error is not None
+    assert f"({name} timeout" in error.message
+
+
+def test_credentials(sessions: Sessions) -> None:
+    def status(**settings: Any) -> int:
+        with sessions.client("nginx", **settings) as client:
+            return client.perform("auth/small.json").status
+
+    assert status(user="user", password="pässword") == 200
+    assert status(user="user", password="password") == 401
+    assert status() == 401
+
+
+@pytest.mark.parametrize(
+    ("version", "protocol"),
+    [("1.0", "HTTP/1.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0"), (None, "HTTP/2.0")],
+)
+def test_http_version(sessions: Sessions, version: Optional[str], protocol: str) -> None:
+    # With connections of its own: that of another session would be used as it is.
+    own = {"http_version": version, "maximum_connections_per_host": 4}
+    with sessions.client("nginx_tls", **own) as client:
+        assert client.send("ping").headers["X-Protocol"] == protocol
+
+
+def test_cache_policy(sessions: Sessions) -> None:
+    """Sessions with one cache between them; how often the server has been asked then."""
+    cache = ntapi.Cache()
+    args = [ntapi.url("token", uuid4().hex), ntapi.url("h-Cache-Control", "max-age=100")]
+    for policy, count in [
+        ("protocol", 1),
+        ("protocol", 1),
+        ("reload_ignoring_cache", 2),
+        ("return_cached_else_load", 2),
+        ("return_cached_dont_load", 2),
+    ]:
+        with sessions.client("fault", cache_policy=policy, cache=cache) as client:
+            assert client.send("cached", args).json["count"] == count
+    only_cached = {"cache_policy": "return_cached_dont_load", "cache": cache}
+    assert sessions.code("fault", "cached", **only_cached) is codes.NOT_CACHED
+
+
 def test_limits_are_of_all_hosts_together(sessions: Sessions) -> None:
     with sessions.client("fault", maximum_connections=1, queue_timeout=0.1) as client:
         first = client.begin("hold")
@@ -151,6 +210,22 @@ def test_certificates(sessions: Sessions, servers: dict[str, str]) -> None:
     assert sessions.code("tls_client", "ok", **shown, client_key_password="unneeded") is None
     assert sessions.code("tls_client", "ok") is not None
     assert sessions.code("fault_tls", "ok", pinned_public_keys=[OTHER_PIN, servers["pin"]]) is None
+
+
+def test_a_client_key_with_a_password(
+    sessions: Sessions, servers: dict[str, str], tmp_path: Path
+) -> None:
+    key = str(tmp_path / "locked.key")
+    command = ["openssl", "pkcs8", "-topk8", "-in", servers["client_key"], "-out", key]
+    subprocess.run([*command, "-passout", "pass:0pen"], check=True)
+    shown = {"client_certificate": servers["client_cert"], "client_key": key}
+    assert sessions.code("tls_client", "ok", **shown, client_key_password="0pen") is None
+    for password in ("shut", None):
+        with sessions.client("tls_client", **shown, client_key_password=password) as client:
+            error = client.perform("ok").error
+        assert error is not None
+        assert error.code is codes.TLS
+        assert "clientKeyPassword" in error.message
 
 
 async def fetch(client: ntapi.AsyncClient) -> Any:

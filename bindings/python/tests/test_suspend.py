@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
+import threading
+from pathlib import Path
+from typing import Optional
+
 import pytest
 
 import ntapi
@@ -35,6 +41,40 @@ def test_a_suspended_request_moves_no_byte_and_goes_on(fault: ntapi.Client) -> N
     assert request.response.error is None
     assert len(pieces.content) == 2_000_000
     assert not request.suspend()
+
+
+def test_a_suspended_upload_sends_no_byte_and_goes_on(
+    weather: ntapi.Client, fault: ntapi.Client, tmp_path: Path
+) -> None:
+    content = random.Random(5).randbytes(6 << 20)
+    path = tmp_path / "body"
+    path.write_bytes(content)
+    moved = threading.Event()
+
+    def progress(count: int, _: Optional[int]) -> None:
+        if count > 0 and not moved.is_set() and request.suspend():
+            moved.set()
+
+    args = [
+        ntapi.url("rate", 12 << 20),
+        ntapi.file(path, "application/octet-stream"),
+        ntapi.timeout(0.8),
+        ntapi.upload_progress_thread(ntapi.BACKGROUND),
+    ]
+    request = weather.create_request("upload", args, upload_progress=progress)
+    request.resume()
+    assert moved.wait(PATIENCE)
+    # Until that has taken effect.
+    fault.send("late", ntapi.url("ms", 200))
+    before = request.bytes_sent
+    # Longer than the idle timeout.
+    fault.send("late", ntapi.url("ms", 1000))
+    assert request.is_running
+    assert request.bytes_sent == before < len(content)
+    request.resume()
+    assert request.wait(PATIENCE)
+    assert request.response is not None
+    assert request.response.json["sha256"] == hashlib.sha256(content).hexdigest()
 
 
 def test_a_suspended_request_is_cancelled(fault: ntapi.Client) -> None:

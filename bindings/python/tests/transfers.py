@@ -1,8 +1,9 @@
-"""What tests of transfers share: what to fetch, and a handler for it."""
+"""What tests of transfers share: what to fetch, and handlers for it."""
 
 from __future__ import annotations
 
 import threading
+from typing import Callable, Optional
 
 import ntapi
 from conftest import PATIENCE
@@ -12,6 +13,17 @@ PATTERN = "pattern-8M.bin"
 
 DRIP = [ntapi.url("size", 2_000_000), ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
 """A body of the fault server that takes a second."""
+
+
+def begun() -> tuple[threading.Event, Callable[[int, Optional[int]], None]]:
+    """An event, and a progress handler that sets it when the first bytes have come."""
+    moved = threading.Event()
+
+    def progress(count: int, _: Optional[int]) -> None:
+        if count > 0:
+            moved.set()
+
+    return moved, progress
 
 
 class Pieces:

@@ -96,7 +96,8 @@ final class BackgroundSession: Sendable {
         guard generation == Fork.generation else { return [] }
         let found = state.withLock { $0.isDetached ? [] : $0.found.values.map { ($0.record, $0.request) } }
         return found.sorted { BackgroundRecord.isBefore($0.0, $1.0) }.compactMap { record, request in
-            if let request { return request }
+            // One that was cancelled is let go of by a worker, a moment later.
+            if let request { return request.state == .suspended ? request : nil }
             let made = make(record)
             return state.withLock { state in
                 // Another thread may have been faster.

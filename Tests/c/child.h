@@ -1,0 +1,24 @@
+/* child.h - this program again, as another process, which is started by exec: a fork amid threads inherits their locks.
+ */
+#ifndef NTAPI_TEST_CHILD_H
+#define NTAPI_TEST_CHILD_H
+
+#include <sys/types.h>
+
+enum { CHILD_WORDS = 16 };
+
+/** Starts this program with those arguments, after its name, up to a NULL.
+ *  @param variables "NAME=value", before those of this process, up to a NULL; may be NULL.
+ *  @param output where to put a descriptor that reads its standard output; may be NULL. */
+pid_t start_child(const char *const *arguments, const char *const *variables, int *output);
+
+/** Waits for its end; its exit status, or 1000 and the signal that has ended it. */
+int end_of_child(pid_t child);
+
+/** Runs a child to its end, which is the result. */
+int run_child(const char *const *arguments, const char *const *variables);
+
+/** The next line that a child prints, without its end, in a buffer of the caller; empty when there are no more. */
+const char *line_of_child(int output, char line[static 128]);
+
+#endif

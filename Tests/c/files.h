@@ -1,0 +1,30 @@
+/* files.h - folders that a test has for itself, what is in them, and downloads into them. */
+#ifndef NTAPI_TEST_FILES_H
+#define NTAPI_TEST_FILES_H
+
+#include <stddef.h>
+
+#include "ntapi.h"
+
+/** A new folder. */
+void make_folder(char path[static 64]);
+
+/** How many entries a folder has. */
+int entries(const char *folder);
+
+/** Removes a folder and the file of that name; fails when something else is left there. */
+void remove_folder(const char *folder, const char *name);
+
+/** Removes a folder and whatever is in it. */
+void remove_all(const char *folder);
+
+/** The content of a file, with a NUL behind it; the caller frees it. */
+char *content(const char *folder, const char *name, size_t *length);
+
+/** Fails unless a file is the same as one that nginx serves. */
+void check_download(const char *folder, const char *name, const char *served);
+
+/** Args of a download into that file, with all handlers on a background worker. */
+ntapi_args *to_file(const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,22 @@
+/* session.h - clients with a configuration, and the settings of one. */
+#ifndef NTAPI_TEST_SESSION_H
+#define NTAPI_TEST_SESSION_H
+
+#include "ntapi.h"
+
+/** A client of one of the servers' table: no proxy of the environment, and it trusts the test CA. */
+ntapi_client *session_of(const char *name, ntapi_configuration *configuration);
+
+ntapi_configuration *ephemeral(void);
+
+void set_string(ntapi_configuration *configuration, const char *key, const char *value);
+void set_number(ntapi_configuration *configuration, const char *key, double value);
+void set_json(ntapi_configuration *configuration, const char *key, const char *text);
+
+/** Performs a command with that configuration, which is freed; the response is the caller's to free. */
+ntapi_response *response_with(ntapi_configuration *configuration, const char *name, const char *command);
+
+/** The same; the code of its error, or NULL. */
+const char *code_with(ntapi_configuration *configuration, const char *name, const char *command);
+
+#endif

@@ -1,0 +1,152 @@
+"""Downloads that go on: byte for byte what the server has, and never two versions in one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import ntapi
+from conftest import PATIENCE
+from ntapi import codes
+from transfers import PATTERN, begun
+
+SIZE = 100_000
+AGAIN = ntapi.header("X-Again", 1)
+"""Keeps the server from breaking the download off once more."""
+
+
+def version(number: int) -> bytes:
+    """What the scenario `range` has in a version."""
+    return b"".join((place * 16 + number).to_bytes(4, "big") for place in range(SIZE // 4))
+
+
+def broken_off(fault: ntapi.Client, how: str, path: Path, *args: ntapi.Arg) -> ntapi.Response:
+    """A download that breaks after 40,000 bytes."""
+    response = fault.perform(f"range/{how}", ntapi.url("cut", 40_000), *args, ntapi.download(path))
+    assert response.error is not None
+    assert response.error.code is codes.NETWORK
+    assert response.file is None
+    return response
+
+
+def test_a_download_goes_on_where_it_was_broken_off(fault: ntapi.Client, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    broken = broken_off(fault, "", path)
+    data = broken.resume_data
+    assert data is not None
+    assert "\n" not in data
+    assert broken.request.resume_data is None or isinstance(broken.request.resume_data, str)
+    (part,) = tmp_path.iterdir()
+    assert part.stat().st_size == 40_000
+    seen: list[tuple[int, Any]] = []
+    with ntapi.Client() as other:
+        whole = other.send(
+            "",
+            ntapi.resume(data),
+            AGAIN,
+            download_progress=lambda *now: seen.append(now),
+        )
+    assert (whole.status, whole.file, whole.resume_data) == (206, path, None)
+    assert os.listdir(tmp_path) == ["f"]
+    assert path.read_bytes() == version(1)
+    assert seen[-1] == (SIZE, SIZE)
+
+
+@pytest.mark.parametrize(
+    ("how", "part", "status"),
+    [
+        ("", 25_000, 206),
+        ("date", SIZE, 206),
+        ("ignored", SIZE, 200),
+        ("shifted", SIZE, 200),
+        ("other-total", SIZE, 200),
+        ("no-range", SIZE, 200),
+        ("encoded", SIZE, 200),
+    ],
+)
+def test_what_the_server_says_decides(
+    fault: ntapi.Client, tmp_path: Path, how: str, part: int, status: int
+) -> None:
+    path = tmp_path / "f"
+    broken = broken_off(fault, how, path, ntapi.url("part", part))
+    whole = fault.send("", ntapi.resume(broken.resume_data), AGAIN)
+    assert (whole.status, whole.resume_data) == (status, None)
+    assert path.read_bytes() == version(1)
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_changed_file_is_fetched_whole(fault: ntapi.Client, tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    changes = [ntapi.url("token", f"py-{uuid4()}"), ntapi.url("changes", 1)]
+    broken = broken_off(fault, "", path, *changes)
+    assert fault.send("", ntapi.resume(broken.resume_data), AGAIN).status == 200
+    assert path.read_bytes() == version(2)
+
+
+@pytest.mark.parametrize("how", ["weak", "fresh-date", "none", "no-ranges"])
+def test_what_cannot_be_trusted_is_not_kept(fault: ntapi.Client, tmp_path: Path, how: str) -> None:
+    assert broken_off(fault, how, tmp_path / "f").resume_data is None
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("extra", "status"), [(0, 416), (1, 200)])
+def test_nothing_is_missing(fault: ntapi.Client, tmp_path: Path, extra: int, status: int) -> None:
+    """All bytes had come, but not the end of the exchange; unless the file is shorter now."""
+    path = tmp_path / "f"
+    data: dict[str, Any] = json.loads(broken_off(fault, "", path).resume_data or "")
+    Path(data["temporaryFile"]).write_bytes(version(1) + bytes(extra))
+    data["offset"] = data["totalLength"] = SIZE + extra
+    whole = fault.send("", ntapi.resume(json.dumps(data)), AGAIN)
+    assert whole.status == status
+    assert path.read_bytes() == version(1)
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_an_error_keeps_what_is_there(fault: ntapi.Client, tmp_path: Path) -> None:
+    data = broken_off(fault, "error", tmp_path / "f").resume_data
+    refused = fault.perform("", ntapi.resume(data), AGAIN)
+    assert (refused.status, refused.resume_data) == (503, data)
+    assert len(os.listdir(tmp_path)) == 1
+    assert data is not None
+    ntapi.discard_resume_data(data)
+    assert os.listdir(tmp_path) == []
+
+
+def test_resume_data_of_a_running_download(nginx: ntapi.Client, tmp_path: Path) -> None:
+    moved, progress = begun()
+    request = nginx.create_request(
+        f"slow/{PATTERN}", ntapi.download(tmp_path / "f"), download_progress=progress
+    )
+    assert request.resume_data is None
+    request.resume()
+    assert moved.wait(PATIENCE)
+    assert request.suspend()
+    assert request.resume_data is not None
+    request.cancel()
+    assert request.wait(PATIENCE)
+    assert request.response is not None
+    data = request.response.resume_data
+    assert data is not None
+    ntapi.discard_resume_data(data)
+    assert os.listdir(tmp_path) == []
+    ntapi.discard_resume_data(data)
+
+
+@pytest.mark.parametrize("wrong", ["", "{}", "nonsense", '{"ntapiResumeData": 99}', "a\0b"])
+def test_what_is_no_resume_data(fault: ntapi.Client, wrong: str) -> None:
+    error = fault.perform("", ntapi.resume(wrong)).error
+    assert error is not None
+    assert error.code is codes.INVALID_REQUEST
+    with pytest.raises(ValueError, match="is no resume data"):
+        ntapi.discard_resume_data(wrong)
+
+
+def test_no_resume_data(fault: ntapi.Client) -> None:
+    assert fault.send("echo", ntapi.resume(None)).resume_data is None
+    with pytest.raises(TypeError, match="resume data has to be a string, not bytes"):
+        ntapi.resume(b"{}")  # type: ignore[arg-type]
