@@ -554,7 +554,7 @@ typedef enum ntapi_cache_policy {
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
-#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body as JSON */
+#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body, save an HTTP error's, as JSON */
 #define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
 #define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
     "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
@@ -683,6 +683,7 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
 /** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
+ *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay.
  *  @param args the list.
  *  @param name the name between the braces, copied.
  *  @param value the value, copied; NULL suppresses (an unfilled {name} is then an error).
@@ -1701,7 +1702,8 @@ typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, s
 typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char *message);
 /** Turns a service's own error fields into an error: returns a new error (the library takes it), or NULL for none.
  *  Runs on a background worker (in a perform on its thread) for every response that has JSON and no error of the
- * network. response: borrowed. A wrong handle is no error. */
+ * network. response: borrowed; ntapi_response_decode reads the JSON of an HTTP error, too, while this runs. A wrong
+ * handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
@@ -2712,7 +2714,8 @@ ntapi_status ntapi_resume_data_discard(const char *resume_data);
 
 /** The body as JSON.
  *  @param response the response.
- *  @returns the document, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA.
+ *  @returns the document, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA
+ * unless the status is an error.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
@@ -2755,6 +2758,15 @@ const char *ntapi_response_url(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_header(const ntapi_response *response, const char *name);
+
+/** The URL of a Link header (RFC 8288): that of the next page, say, for ntapi_args_base_url.
+ *  @param response the response.
+ *  @param relation such as "next", "prev", "last", in any case, borrowed for the call.
+ *  @returns the absolute URL, borrowed until the response is freed; NULL when there is none, or none that can be asked
+ * for.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_link(const ntapi_response *response, const char *relation);
 
 /** How many header lines the response has, repeats counted.
  *  @param response the response.

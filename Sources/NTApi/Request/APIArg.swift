@@ -127,6 +127,8 @@ extension APIArg {
     }
 
     /// Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or `..`.
+    ///
+    /// Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
     public static func path(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .path(name: name, value: $0) }
     }

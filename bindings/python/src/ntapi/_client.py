@@ -84,14 +84,17 @@ class BaseClient(Hooks, SessionEnd, TestDoubles):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        authenticator: Optional[Authenticator] = None,
+        rate_limiter: Optional[RateLimiter] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
-        are for tests, see `ntapi.testing`.
+        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
+        for tests, see `ntapi.testing`.
         """
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -127,6 +130,10 @@ class BaseClient(Hooks, SessionEnd, TestDoubles):
             self.args = args
         if log_flags is not None:
             self.log_flags = log_flags
+        if authenticator is not None:
+            self.authenticator = authenticator
+        if rate_limiter is not None:
+            self.rate_limiter = rate_limiter
         self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from typing import Any, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
+    from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
     from ._request import Request
+    from ._retry import RateLimiter
     from ._server_event import ServerSentEvent
     from ._service import Service
     from ._stream import Stream
@@ -49,20 +51,25 @@ class Client(BaseClient):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        authenticator: Optional[Authenticator] = None,
+        rate_limiter: Optional[RateLimiter] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
-        are for tests, see `ntapi.testing`.
+        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
+        for tests, see `ntapi.testing`.
         """
         super().__init__(
             base_url,
             configuration=configuration,
             args=args,
             log_flags=log_flags,
+            authenticator=authenticator,
+            rate_limiter=rate_limiter,
             clock=clock,
             stub=stub,
             recorder=recorder,

@@ -5,6 +5,7 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
+import enum
 import math
 import os
 
@@ -74,7 +75,7 @@ def _pair(kind: str, name: str, value: Optional[Scalar]) -> Arg:
     if type(name) is str and type(value) is str and name.isascii() and value.isascii():
         # The usual, which needs no check.
         return Arg(kind, (name, value))
-    return _arg(kind, _name(name, kind), _scalar(value))
+    return _arg(kind, _name(name, kind), _scalar(value, kind, name))
 
 
 def _name(name: str, kind: str) -> str:
@@ -100,24 +101,29 @@ def _place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
     return place
 
 
-def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
+def _scalar(value: Optional[Scalar], kind: str, name: str) -> Optional[Scalar]:
     """A number that JSON can carry to the core, which writes it; anything else as text."""
+    if isinstance(value, enum.Enum):
+        value = value.value
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else str(value)
     if isinstance(value, float):
         return value
-    raise TypeError(f"a string, number or boolean is expected, not {type(value).__name__}")
+    raise TypeError(
+        f"the {kind} arg {name!r} has to be a string, a number, a boolean or an enum of these, not "
+        + type_name(value)
+    )
 
 
-def _text(value: Optional[Scalar]) -> Optional[str]:
+def _text(value: Optional[Scalar], kind: str, name: str) -> Optional[str]:
     """The text of a value."""
     if type(value) is str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    scalar = _scalar(value)
+    scalar = _scalar(value, kind, name)
     return None if scalar is None else str(scalar)
 
 
@@ -150,7 +156,7 @@ def url_default(name: str, key: Optional[str] = None) -> Arg:
 
 def path(name: str, value: Optional[Scalar]) -> Arg:
     """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
-    `..`.
+    `..`. Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
     """
     return _pair("path", name, value)
 
@@ -266,12 +272,12 @@ def base_url(url: Optional[str]) -> Arg:
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return _pair("header", name, _text(value))
+    return _pair("header", name, _text(value, "header", name))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return _pair("add_header", name, _text(value))
+    return _pair("add_header", name, _text(value, "add_header", name))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
@@ -355,7 +361,9 @@ def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
     hooks can read.
     """
     _string(name, "the option")
-    return _arg("option", name) if value is _UNSET else _arg("option", name, _text(value))
+    if value is _UNSET:
+        return _arg("option", name)
+    return _arg("option", name, _text(value, "option", name or ""))
 
 
 def response_thread(place: Optional[PlaceLike]) -> Arg:
