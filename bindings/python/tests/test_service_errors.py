@@ -12,7 +12,6 @@ import pytest
 
 import ntapi
 from ntapi import codes
-from ntapi.testing import Stub
 
 T = TypeVar("T")
 
@@ -57,11 +56,6 @@ class ReadFile(TrackerService[str]):
 
     def make_response(self, response: ntapi.Response) -> str:
         return response.text
-
-
-@pytest.fixture
-def stub() -> Stub:
-    return Stub()
 
 
 @pytest.fixture
