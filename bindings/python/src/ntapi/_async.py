@@ -103,7 +103,8 @@ class AsyncClient(BaseClient):
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
-        is raised.
+        is raised, which for a download has what it can be gone on with as an attribute,
+        `resume_data`, if there is something.
         """
         if (
             upload_progress is None
@@ -165,8 +166,9 @@ class AsyncClient(BaseClient):
         request.resume()
         try:
             return await waiter
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as interrupt:
             if not request._outcome.is_done:
+                request._leave_resume_data(interrupt)
                 waiter = loop.create_future()
                 request.cancel()
                 await _uninterrupted(waiter)

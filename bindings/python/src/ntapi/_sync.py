@@ -88,7 +88,9 @@ class Client(BaseClient):
 
         Raises nothing for that.
 
-        Runs the calling thread's handlers meanwhile; other threads run too.
+        Runs the calling thread's handlers meanwhile; other threads run too. When Ctrl-C ends the
+        wait, the request is cancelled; the exception that a download leaves by has what it can be
+        gone on with as an attribute, `resume_data`, if there is something.
         """
         handlers = (upload_progress, download_progress, data_handler, decision_handler)
         has_none = all(handler is None for handler in handlers)
@@ -266,8 +268,9 @@ def _wait(request: Request, mailbox: Mailbox) -> Response:
     try:
         request.resume()
         mailbox.run_until(lambda: outcome.is_done)
-    except BaseException:
+    except BaseException as interrupt:
         # Ctrl-C, say. Nobody will look at the response.
+        request._leave_resume_data(interrupt)
         request.cancel()
         raise
     assert outcome.response is not None
