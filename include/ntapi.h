@@ -2977,6 +2977,20 @@ ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fiel
 ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out, size_t size,
                                      ntapi_error **error);
 
+/** Makes JSON of a struct, for ntapi_args_json say: what is written and read by one table is the same.
+ *  The paths make the objects and arrays that they lead through. A date is written in the first of its formats. What is
+ * optional is left out when there is nothing in the member: a pointer that is NULL, a double or date that is NaN.
+ *  @param fields the table, ended by NTAPI_FIELD_END; borrowed for the call.
+ *  @param from the struct, borrowed for the call; nothing is borrowed of it afterwards.
+ *  @param size its bytes, sizeof *from.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL. It is an "invalid request", whose
+ * message names the path and what cannot be written there (a NULL that is required, NaN, text that is not UTF-8, no
+ * URL), or the mistake in the table.
+ *  @returns the document, new; NULL on failure.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_t size, ntapi_error **error);
+
 /** Frees what a filled struct points to. The struct itself is the caller's.
  *  @param decoded takes; NULL does nothing.
  *  @threads any; from callbacks: yes.

@@ -186,6 +186,22 @@ extension APIArg {
         value.map { APIArg(.json($0)) } ?? APIArg(.suppressed)
     }
 
+    /// A value of a type of the program's own as the body, application/json; the default method becomes POST.
+    ///
+    /// What cannot be written is an error of the request; see ``JSON/init(encoding:options:)``.
+    ///
+    /// - Parameter options: how the service writes keys and dates, such as the `decoding` of a typed service.
+    public static func json(
+        encoding value: (some Encodable)?, options: DecodingOptions = DecodingOptions()
+    ) -> APIArg {
+        guard let value else { return APIArg(.suppressed) }
+        do throws(APIError) {
+            return APIArg(.json(try JSON(encoding: value, options: options)))
+        } catch {
+            return APIArg(.invalid("the json arg: \(error.message)"))
+        }
+    }
+
     /// A file as the body, streamed with constant memory; the default method becomes POST.
     ///
     /// - Parameters:

@@ -464,8 +464,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_get_storage": (c_int, (c_void_p,)),
     "ntapi_decision_store_in_memory": (c_int, (c_void_p,)),
     "ntapi_response_get_source": (c_int, (c_void_p,)),
+    "ntapi_json_encode": (c_void_p, (c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_response_link"
+LATEST = "ntapi_json_encode"
 """The function that was added last."""

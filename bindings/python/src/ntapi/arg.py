@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
+    from ._decoding_options import DecodingOptions
     from ._retry import RetryPolicy
 
 __all__ = [
@@ -210,16 +211,26 @@ def data(content: Union[BytesLike, str, None], content_type: Optional[str] = Non
     return _arg("data", _bytes(content), options=(content_type,))
 
 
-def json(value: Any) -> Arg:
+def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     """A value as the body, application/json; the default method becomes POST.
 
-    It is written now, not later.
+    It is what `json.dumps` takes, and in it, or as it, what `Response.decode` makes: dataclasses,
+    pydantic models, enums, dates, UUIDs and sets; a Decimal becomes a string. A member of a
+    dataclass that is None is left out, None in a dictionary is null. `options`, such as the
+    `decoding` of a service, say how keys and dates are written, these in the first of the formats.
+
+    It is written now, not later. Raises TypeError for what cannot be written, ValueError for NaN.
     """
     if value is None:
         return _arg("json", None)
     from json import dumps
 
-    return _arg("json", dumps(value, allow_nan=False, ensure_ascii=False))
+    def write(unusual: Any) -> Any:
+        from ._encoding import plain
+
+        return plain(unusual, options)
+
+    return _arg("json", dumps(value, allow_nan=False, ensure_ascii=False, default=write))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
