@@ -889,6 +889,15 @@ ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seco
  *  @since 0.1 */
 ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy);
 
+/** Lets the request go in its turn of this limiter, in the place of the client's: for a method that has a limit of its
+ * own.
+ *  @param args the list.
+ *  @param limiter the limiter, borrowed for the call, which args and requests keep; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
+
 /** Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it
  * twice. The same for all attempts; a new one for each request. Only where the method is not idempotent by itself.
  *  @param args the list.

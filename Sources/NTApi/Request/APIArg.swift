@@ -31,6 +31,7 @@ public struct APIArg: Sendable {
         case download(path: String)
         // Rare and large, too.
         indirect case retry(RetryPolicy)
+        case rateLimiter(RateLimiter)
         /// Nil has one made.
         case idempotencyKey(String?)
         // Rare and large, too.
@@ -287,6 +288,13 @@ extension APIArg {
     /// In the place of the client's default `retry`. What may not be sent twice is not, see ``RetryPolicy``.
     public static func retry(_ policy: RetryPolicy?) -> APIArg {
         policy.map { APIArg(.retry($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Lets the request go in its turn of this limiter, in the place of the client's: for a method that has a limit of its own.
+    ///
+    /// The same limiter for all requests that share the limit.
+    public static func rateLimiter(_ limiter: RateLimiter?) -> APIArg {
+        limiter.map { APIArg(.rateLimiter($0)) } ?? APIArg(.suppressed)
     }
 
     /// Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it twice.

@@ -205,7 +205,9 @@ def test_a_request_waits_for_its_turn(client: ntapi.Client, clock: ManualClock) 
     assert limiter.waiting == 0
     limiter.pause(1000)
     client.rate_limiter = None
-    assert client.send("echo").status == 200
+    assert client.send("echo", ntapi.rate_limiter(None)).status == 200
+    with pytest.raises(ntapi.ApiError, match="the rate limit of 1 request in 10 s"):
+        client.send("echo", ntapi.rate_limiter(limiter), ntapi.timeout(5, "total"))
 
 
 def test_limiter_and_authenticator_are_given_at_once() -> None:
@@ -236,6 +238,8 @@ def test_bad_limits(client: ntapi.Client) -> None:
     wrong: Any = 5
     with pytest.raises(TypeError, match="a RateLimiter or None"):
         client.rate_limiter = wrong
+    with pytest.raises(TypeError, match="a RateLimiter or None"):
+        ntapi.rate_limiter(wrong)
     client.set_default("rateLimit", {"requests": 0})
     with pytest.raises(ntapi.ApiError, match="the default rateLimit is"):
         client.send("echo")

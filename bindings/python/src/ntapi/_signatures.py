@@ -369,6 +369,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_decline": (c_int, (c_void_p,)),
     "ntapi_refresh_free": (None, (c_void_p,)),
+    "ntapi_args_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_retry": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_idempotency_key": (c_int, (c_void_p,)),
     "ntapi_args_idempotency_key_value": (c_int, (c_void_p, c_char_p)),
@@ -468,5 +469,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_json_encode"
+LATEST = "ntapi_args_rate_limiter"
 """The function that was added last."""

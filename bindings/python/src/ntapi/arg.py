@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
     from ._decoding_options import DecodingOptions
-    from ._retry import RetryPolicy
+    from ._retry import RateLimiter, RetryPolicy
 
 __all__ = [
     "Arg",
@@ -48,6 +48,7 @@ __all__ = [
     "multipart_file",
     "option",
     "path",
+    "rate_limiter",
     "response_thread",
     "resume",
     "retry",
@@ -339,6 +340,18 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
         if not isinstance(policy, RetryPolicy):
             raise TypeError(f"a RetryPolicy or a boolean is expected, not {type_name(policy)}")
     return _arg("retry", policy)
+
+
+def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
+    """Lets the request go in its turn of this limiter, in the place of the client's: for a method
+    that has a limit of its own.
+    """
+    if limiter is not None:
+        from ._retry import RateLimiter
+
+        if not isinstance(limiter, RateLimiter):
+            raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")
+    return _arg("rate_limiter", limiter)
 
 
 def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
