@@ -114,12 +114,7 @@ public func ntapi_rate_limiter_waiting(_ limiter: OpaquePointer!) -> Int { limit
 
 @_cdecl("ntapi_client_set_rate_limiter") @implementation
 public func ntapi_client_set_rate_limiter(_ client: OpaquePointer!, _ limiter: OpaquePointer!) -> ntapi_status {
-    let known = limiterOf(limiter)
-    guard limiter == nil || known != nil, let client = Handles.get(client, ClientBox.self)?.client else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    client.rateLimiter = known
-    return NTAPI_STATUS_OK
+    attach(client, limiter, RateLimiterBox.self) { $0.rateLimiter = $1?.limiter }
 }
 
 private func get(_ policy: OpaquePointer?) -> RetryPolicyBox? { Handles.get(policy, RetryPolicyBox.self) }

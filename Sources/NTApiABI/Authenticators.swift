@@ -102,12 +102,7 @@ public func ntapi_authenticator_set_mailbox(
 public func ntapi_client_set_authenticator(
     _ client: OpaquePointer!, _ authenticator: OpaquePointer!
 ) -> ntapi_status {
-    let box = get(authenticator)
-    guard authenticator == nil || box != nil, let client = Handles.get(client, ClientBox.self)?.client else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    client.authenticator = box?.authenticator
-    return NTAPI_STATUS_OK
+    attach(client, authenticator, AuthenticatorBox.self) { $0.authenticator = $1?.authenticator }
 }
 
 @_cdecl("ntapi_refresh_token") @implementation

@@ -67,9 +67,7 @@ public func ntapi_client_drain(_ client: OpaquePointer!, _ timeout: Double) -> I
 
 @_cdecl("ntapi_client_set_args") @implementation
 public func ntapi_client_set_args(_ client: OpaquePointer!, _ args: OpaquePointer!) -> ntapi_status {
-    let box = Handles.get(args, ArgsBox.self)
-    guard args == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(client) { $0.args = box?.args ?? [] }
+    attach(client, args, ArgsBox.self) { $0.args = $1?.args ?? [] }
 }
 
 @_cdecl("ntapi_client_set_log_flags") @implementation
@@ -79,9 +77,16 @@ public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) 
 
 @_cdecl("ntapi_client_set_hooks") @implementation
 public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
-    let box = Handles.get(hooks, HooksBox.self)
-    guard hooks == nil || box != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return with(client) { $0.setHooks(box) }
+    attach(client, hooks, HooksBox.self) { $0.setHooks($1) }
+}
+
+/// Gives a client what a handle stands for; with NULL it has none.
+func attach<Object: AnyObject>(
+    _ client: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, _ set: (CClient, Object?) -> Void
+) -> ntapi_status {
+    let object = Handles.get(handle, type)
+    guard handle == nil || object != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return with(client) { set($0, object) }
 }
 
 private func with(_ client: OpaquePointer?, _ body: (CClient) -> Void) -> ntapi_status {

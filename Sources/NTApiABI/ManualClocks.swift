@@ -12,12 +12,7 @@ public func ntapi_manual_clock_free(_ clock: OpaquePointer!) { Handles.free(cloc
 
 @_cdecl("ntapi_client_set_clock") @implementation
 public func ntapi_client_set_clock(_ client: OpaquePointer!, _ clock: OpaquePointer!) -> ntapi_status {
-    let known = get(clock)
-    guard clock == nil || known != nil, let client = Handles.get(client, ClientBox.self)?.client else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    client.clock = known
-    return NTAPI_STATUS_OK
+    attach(client, clock, ManualClock.self) { $0.clock = $1 }
 }
 
 @_cdecl("ntapi_manual_clock_advance") @implementation

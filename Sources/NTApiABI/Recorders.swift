@@ -18,12 +18,7 @@ public func ntapi_recorder_add_secret(_ recorder: OpaquePointer!, _ name: Unsafe
 
 @_cdecl("ntapi_client_set_recorder") @implementation
 public func ntapi_client_set_recorder(_ client: OpaquePointer!, _ recorder: OpaquePointer!) -> ntapi_status {
-    let known = get(recorder)
-    guard recorder == nil || known != nil, let client = Handles.get(client, ClientBox.self)?.client else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    client.recorder = known
-    return NTAPI_STATUS_OK
+    attach(client, recorder, Recorder.self) { $0.recorder = $1 }
 }
 
 @_cdecl("ntapi_recorder_count") @implementation

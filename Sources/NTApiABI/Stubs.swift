@@ -23,12 +23,7 @@ public func ntapi_stub_free(_ stub: OpaquePointer!) { Handles.free(stub, Stub.se
 
 @_cdecl("ntapi_client_set_stub") @implementation
 public func ntapi_client_set_stub(_ client: OpaquePointer!, _ stub: OpaquePointer!) -> ntapi_status {
-    let known = get(stub)
-    guard stub == nil || known != nil, let client = Handles.get(client, ClientBox.self)?.client else {
-        return NTAPI_STATUS_INVALID_ARGUMENT
-    }
-    client.stub = known
-    return NTAPI_STATUS_OK
+    attach(client, stub, Stub.self) { $0.stub = $1 }
 }
 
 @_cdecl("ntapi_stub_on") @implementation

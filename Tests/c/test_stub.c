@@ -125,9 +125,9 @@ static void answers_come_in_turn(void **state) {
 }
 
 struct asked {
+    witness seen; /* first, so that a pointer to this is one to it */
     pthread_t thread;
     int calls;
-    int destroys;
 };
 
 static bool is_meant(void *user_data, const ntapi_stub_request *request) {
@@ -148,18 +148,16 @@ static ntapi_stub_answer *echo(void *user_data, const ntapi_stub_request *reques
     return answer;
 }
 
-static void count_destroy(void *user_data) {
-    ((struct asked *)user_data)->destroys++;
-}
-
 static void functions_decide_and_answer(void **state) {
     struct test *test = *state;
-    struct asked matching = {0}, answering = {0};
+    struct asked matching = {.calls = 0}, answering = {.calls = 0};
+    witness_init(&matching.seen);
+    witness_init(&answering.seen);
     ntapi_stub_rule *rule = ntapi_stub_on(test->stub, "POST", "a");
-    check_ok(ntapi_stub_rule_match(rule, is_meant, &matching, count_destroy));
-    check_ok(ntapi_stub_rule_answer_with(rule, echo, &answering, count_destroy));
-    check_invalid(ntapi_stub_rule_match(rule, NULL, &matching, count_destroy));
-    assert_int_equal(matching.destroys, 1);
+    check_ok(ntapi_stub_rule_match(rule, is_meant, &matching, witness_destroy));
+    check_ok(ntapi_stub_rule_answer_with(rule, echo, &answering, witness_destroy));
+    check_invalid(ntapi_stub_rule_match(rule, NULL, &matching, witness_destroy));
+    assert_int_equal(matching.seen.destroys, 1);
     for (int i = 0; i < 2; i++) {
         ntapi_args *args = ntapi_args_create();
         check_ok(ntapi_args_data(args, i == 0 ? "meant" : "other", 5, "text/plain"));
@@ -175,12 +173,16 @@ static void functions_decide_and_answer(void **state) {
     assert_int_equal(answering.calls, 1);
     assert_false(pthread_equal(matching.thread, pthread_self()));
     ntapi_stub_rule_free(rule);
-    assert_int_equal(answering.destroys, 0);
+    assert_int_equal(answering.seen.destroys, 0);
     /* The last who knows of it lets go. */
     check_ok(ntapi_client_set_stub(test->client, NULL));
     assert_int_equal(ntapi_client_drain(test->client, PATIENCE), 0);
     ntapi_stub_free(test->stub);
     test->stub = NULL;
+    witness_wait(&matching.seen, 2);
+    witness_wait(&answering.seen, 1);
+    witness_free(&matching.seen);
+    witness_free(&answering.seen);
 }
 
 static void bodies_are_compared(void **state) {

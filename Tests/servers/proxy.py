@@ -68,6 +68,7 @@ class Handler(BaseHTTPRequestHandler):
             "target": self.path,
             "headers": self.headers.items(),
             "admitted": passes,
+            "port": self.client_address[1],
         }
         self.server.record.append(entry)
         if not passes:

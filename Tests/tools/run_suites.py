@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,15 @@ class Suite:
     name: str
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+
+
+# How Swift Testing, ctest, pytest and the scripts of Tests/docs mark what went wrong.
+FAILURE = re.compile(
+    r"✘|\*\*\*(Failed|Timeout|Exception)|^(FAILED|ERROR) |\berror: |^failed |WARNING: \w+Sanitizer"
+)
+
+# Of each suite; the end of the output is what one sees of a run elsewhere.
+MOST_FAILURES = 12
 
 
 def build_folder(sanitizer: str) -> Path:
@@ -109,19 +119,36 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
     ]
 
 
-def sanitizer_options(sanitizer: str) -> dict[str, str]:
-    """Makes a report of a sanitizer a failure, save what Tests/tools/*.supp explain."""
+def test_options(sanitizer: str) -> dict[str, str]:
+    """Lets few tests run at once, and makes a report of a sanitizer a failure, save what Tests/tools/*.supp explain."""
     suppressions = ROOT / "Tests/tools"
-    # All Swift tests at once, ten times slower on two cores, starve the clocks that some of them measure with.
+    # All Swift tests at once would starve those that wait for something with a limit.
     options = {"SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH": "8"}
     if sanitizer == "thread":
         options["TSAN_OPTIONS"] = f"die_after_fork=0 suppressions={suppressions}/tsan.supp"
     elif sanitizer == "address":
         # Leaks are looked for in the C suite: the Swift test runner itself leaks at exit.
         options["ASAN_OPTIONS"] = "detect_leaks=0"
-    else:
-        return {}
     return options
+
+
+def run(suite: Suite, environment: dict[str, str]) -> tuple[int, list[str]]:
+    """Runs a suite: what it prints goes on to the terminal, and the lines that name a failure are kept for the end."""
+    failures = []
+    with subprocess.Popen(
+        suite.command,
+        cwd=ROOT,
+        env=environment | suite.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout or []:
+            print(line, end="", flush=True)
+            if FAILURE.search(line):
+                failures.append(line.rstrip()[:300])
+    return process.returncode, failures
 
 
 def main() -> int:
@@ -131,25 +158,26 @@ def main() -> int:
     parser.add_argument("--only", choices=["stress"], default="", help="the long tests alone")
     parser.add_argument("--requests", type=int, default=0, help="of each stress test")
     options = parser.parse_args()
-    environment = os.environ | sanitizer_options(options.sanitize)
+    environment = os.environ | test_options(options.sanitize)
     if options.requests:
         environment["NTAPI_STRESS"] = str(options.requests)
     lines = []
-    failed = 0
+    failed: dict[str, list[str]] = {}
     for suite in suites(options.sanitize, options.only):
         print(f"\n--- {suite.name}", flush=True)
         begun = time.monotonic()
-        ended = subprocess.run(
-            suite.command, cwd=ROOT, env=environment | suite.environment, check=False
-        )
-        outcome = "passed" if ended.returncode == 0 else f"FAILED (status {ended.returncode})"
-        failed += ended.returncode != 0
+        status, failures = run(suite, environment)
+        if status:
+            failed[suite.name] = failures[-MOST_FAILURES:]
+        outcome = f"FAILED (status {status})" if status else "passed"
         lines.append(f"  {suite.name:<20} {time.monotonic() - begun:6.0f} s  {outcome}")
-        if ended.returncode != 0 and suite.name in ("configure", "build"):
+        if status and suite.name in ("configure", "build"):
             break
     print("\n=== summary", *lines, sep="\n")
-    print("all suites passed" if not failed else f"{failed} of {len(lines)} suites failed")
-    return min(failed, 1)
+    for name, failures in failed.items():
+        print(f"what failed in {name}:", *failures, sep="\n  ")
+    print(f"{len(failed)} of {len(lines)} suites failed" if failed else "all suites passed")
+    return min(len(failed), 1)
 
 
 if __name__ == "__main__":

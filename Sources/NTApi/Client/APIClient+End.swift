@@ -19,7 +19,7 @@ extension APIClient {
     var mayBegin: Bool {
         switch life.load(ordering: .acquiring) {
         case .open: return true
-        case .finishing: return authenticatorIfAny.map { Authenticator.refreshing === $0 } ?? false
+        case .finishing: return authenticator.map { Authenticator.refreshing === $0 } ?? false
         case .closed, .invalid: return false
         }
     }
@@ -61,7 +61,7 @@ extension APIClient {
 
     private func end() {
         cancelAll()
-        authenticatorIfAny?.clientIsClosed()
+        authenticator?.clientIsClosed()
         if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
         endIfIdle()
     }
@@ -92,7 +92,7 @@ extension APIClient {
     func lastRequestIsOver() {
         let runtime = Runtime.current
         background?.detach()
-        authenticatorIfAny?.clientIsClosed()
+        authenticator?.clientIsClosed()
         runtime.workers.run {
             self.cookies?.save()
             runtime.requests.tellEnd(of: self) {

@@ -135,7 +135,7 @@ extension APIClient {
     func pacing(
         _ retry: RetryPolicy?, _ limiter: RateLimiter? = nil, _ settings: ResolvedSettings
     ) throws(APIError) -> Pacing? {
-        let limiter = limiter ?? rateLimiterIfAny ?? settings.rateLimiter
+        let limiter = limiter ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
         return Pacing(retry ?? settings.retry, limiter)
     }

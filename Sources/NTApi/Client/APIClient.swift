@@ -14,11 +14,6 @@ open class APIClient: @unchecked Sendable {
     private struct State {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
-        var authenticator: Authenticator?
-        var rateLimiter: RateLimiter?
-        var clock: ManualClock?
-        var stub: Stub?
-        var recorder: Recorder?
         var answers: SessionAnswers?
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
@@ -45,12 +40,12 @@ open class APIClient: @unchecked Sendable {
     }
 
     private let ownHooks: Atomic<Int>
-    private let hasAuthenticator = Atomic<Bool>(false)
-    private let hasRateLimiter = Atomic<Bool>(false)
-    private let hasClock = Atomic<Bool>(false)
-    private let hasStub = Atomic<Bool>(false)
-    private let hasRecorder = Atomic<Bool>(false)
     private let ownDecisions = Atomic<Int>(0)
+    private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
+    private let ownRateLimiter = Attachment<RateLimiter>(sharing: .clients)
+    private let ownClock = Attachment<ManualClock>(sharing: .clients)
+    private let ownStub = Attachment<Stub>(sharing: .clients)
+    private let ownRecorder = Attachment<Recorder>(sharing: .clients)
     /// How far its end has come.
     let life = Atomic<Life>(.open)
 
@@ -158,13 +153,10 @@ open class APIClient: @unchecked Sendable {
 
     /// Gives the client's requests credentials that expire; nil, as at first, does not. For requests begun from now on.
     public var authenticator: Authenticator? {
-        get { state.withLock { $0.authenticator } }
+        get { ownAuthenticator.value }
         set {
-            // What is replaced may run the user's code as it goes, so it must outlive the lock.
-            let replaced = state.withLock { state in exchange(&state.authenticator, with: newValue) }
-            hasAuthenticator.store(newValue != nil, ordering: .releasing)
+            ownAuthenticator.set(newValue)
             if let clock { newValue?.clock = clock }
-            withExtendedLifetime(replaced) {}
         }
     }
 
@@ -172,47 +164,31 @@ open class APIClient: @unchecked Sendable {
     ///
     /// The client's authenticator goes by it, too.
     public var clock: ManualClock? {
-        get { hasClock.load(ordering: .acquiring) ? state.withLock { $0.clock } : nil }
+        get { ownClock.value }
         set {
-            let replaced = state.withLock { state in exchange(&state.clock, with: newValue) }
-            hasClock.store(newValue != nil, ordering: .releasing)
-            authenticatorIfAny?.clock = newValue
-            withExtendedLifetime(replaced) {}
+            ownClock.set(newValue)
+            authenticator?.clock = newValue
         }
     }
 
     /// What answers the client's requests in place of the network, in a test; nil, as at first, is the network. For requests
     /// begun from now on.
     public var stub: Stub? {
-        get { hasStub.load(ordering: .acquiring) ? state.withLock { $0.stub } : nil }
-        set {
-            let replaced = state.withLock { state in exchange(&state.stub, with: newValue) }
-            hasStub.store(newValue != nil, ordering: .releasing)
-            withExtendedLifetime(replaced) {}
-        }
+        get { ownStub.value }
+        set { ownStub.set(newValue) }
     }
 
     /// What records the client's exchanges; nil, as at first, is nobody. For requests begun from now on.
     public var recorder: Recorder? {
-        get { hasRecorder.load(ordering: .acquiring) ? state.withLock { $0.recorder } : nil }
-        set {
-            let replaced = state.withLock { state in exchange(&state.recorder, with: newValue) }
-            hasRecorder.store(newValue != nil, ordering: .releasing)
-            withExtendedLifetime(replaced) {}
-        }
+        get { ownRecorder.value }
+        set { ownRecorder.set(newValue) }
     }
 
     /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. For requests made from now on.
     public var rateLimiter: RateLimiter? {
-        get { state.withLock { $0.rateLimiter } }
-        set {
-            state.withLock { $0.rateLimiter = newValue }
-            hasRateLimiter.store(newValue != nil, ordering: .releasing)
-        }
+        get { ownRateLimiter.value }
+        set { ownRateLimiter.set(newValue) }
     }
-
-    /// The same, without a lock for those who have none.
-    var rateLimiterIfAny: RateLimiter? { hasRateLimiter.load(ordering: .acquiring) ? rateLimiter : nil }
 
     /// What challenges were answered with for the whole session.
     var answers: SessionAnswers {
@@ -223,9 +199,6 @@ open class APIClient: @unchecked Sendable {
             return made
         }
     }
-
-    /// The same, without a lock for those who have none.
-    var authenticatorIfAny: Authenticator? { hasAuthenticator.load(ordering: .acquiring) ? authenticator : nil }
 
     // MARK: Hooks
 

@@ -47,7 +47,7 @@ extension APIRequest {
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
         // While it waits for its credentials, its turn or another attempt the request is with nobody whom this could drive.
-        let isDirect = client.authenticatorIfAny == nil && pacing == nil
+        let isDirect = client.authenticator == nil && pacing == nil
         guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
             return .refused
         }

@@ -98,8 +98,10 @@ extension APIRequest {
 
     /// The request was cancelled: it waits no longer.
     func dismissTurn() {
-        guard let turn = shared.withLock({ $0.turn }), turn.wait.end(.ended) else { return }
+        guard let turn = shared.withLock({ $0.turn }) else { return }
+        // Whoever hears of the end finds that it waits no longer.
         turn.limiter.leave(turn.wait)
+        turn.wait.end(.ended)
     }
 
     private func turnIsOver() {
@@ -134,8 +136,9 @@ extension APIRequest {
             }
             return (turn.limiter, now.seconds(since: turn.begun))
         }
-        guard let late, wait.end(.fail(tooLate(late.limiter, seconds: late.seconds))) else { return }
+        guard let late else { return }
         late.limiter.leave(wait)
+        wait.end(.fail(tooLate(late.limiter, seconds: late.seconds)))
     }
 
     private func tooLate(_ limiter: RateLimiter, seconds: Double) -> APIError {

@@ -16,7 +16,7 @@ struct RequestCredentials: Sendable {
 extension APIRequest {
     /// As `beginExchange`, with credentials if the request is to have some.
     func beginFirstExchange(_ http: HTTPRequest) -> Bool {
-        guard let authenticator = client.authenticatorIfAny else { return beginExchange(http) }
+        guard let authenticator = client.authenticator else { return beginExchange(http) }
         let settings = authenticator.settings
         guard authenticator.isMeant(for: http, options, client.settings.baseURL?.text, settings) else {
             return beginExchange(http)

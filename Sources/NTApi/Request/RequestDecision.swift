@@ -216,10 +216,8 @@ extension APIRequest {
         }
         watch(decision)
         let client = client
-        // One that was answered meanwhile, by a cancel or the clock, is nobody's question any more: the response may be there.
         let run: @Sendable () -> Void = {
-            guard !decision.isAnswered else { return }
-            Delivery.run(self) { if let handler { handler(decision) } else { client.decide(decision) } }
+            self.callDecisionHandler(decision) { if let handler { handler(decision) } else { client.decide(decision) } }
         }
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
@@ -231,6 +229,13 @@ extension APIRequest {
         }
         guard handler != nil else { return deliveries.add(Job { run() }) }
         decisionDestination.send(Job(run, orphaned: runOrphaned), deliveries)
+    }
+
+    /// Unless it was answered meanwhile, by a cancel or the clock. The response waits until the handler has returned.
+    private func callDecisionHandler(_ decision: RequestDecision, _ handler: () -> Void) {
+        guard shared.withLock({ $0.machine.decisionBegins() }) else { return }
+        if !decision.isAnswered { Delivery.run(self, handler) }
+        if shared.withLock({ $0.machine.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 
     /// Answers for the program when the time of the request is over. While it is suspended no time passes: `resume` calls this

@@ -144,6 +144,8 @@ struct RequestMachine: Sendable {
     private var awaitsData = false
     private var lanes = Lanes()
     private var isHeld = false
+    /// How many handlers of decisions run.
+    private var deciding = 0
     private var data = DataLane()
 
     mutating func resume() -> ResumeAction {
@@ -266,6 +268,21 @@ struct RequestMachine: Sendable {
         return deliverIfFree()
     }
 
+    /// A handler of a decision is to be called.
+    ///
+    /// - Returns: false when nobody wants to know any more.
+    mutating func decisionBegins() -> Bool {
+        guard phase == .running, !isCancelled else { return false }
+        deciding += 1
+        return true
+    }
+
+    /// The handler has returned, whether it has answered or not.
+    mutating func decisionReturned() -> ProgressAction {
+        deciding -= 1
+        return deliverIfFree()
+    }
+
     /// The response waits, whatever else is through, until `releaseDelivery`: the outcome is written to disk first.
     mutating func holdDelivery() { isHeld = true }
 
@@ -282,7 +299,7 @@ struct RequestMachine: Sendable {
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !isHeld, !lanes.isBusy, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, deciding == 0, !lanes.isBusy, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

@@ -9,12 +9,15 @@ final class OwnConnections: Sendable {
     let isOfOne: Bool
     // One mutex for all, because a forked child goes on using it.
     private let slot: Lock<(generation: Int, thread: NetworkThread)?>
+    /// The same client's as somebody else, whom a challenge was answered with.
+    private let others: Lock<[ConnectionIdentity: OwnConnections]>
 
     init(_ identity: ConnectionIdentity, maximum: Int?, isOfOne: Bool = true) {
         self.identity = identity
         self.maximum = maximum
         self.isOfOne = isOfOne
         slot = Lock(nil, sharing: .clients)
+        others = Lock([:], sharing: .clients)
     }
 
     /// The thread, started when it is asked for. It ends with this object, and so do its connections.
@@ -27,6 +30,17 @@ final class OwnConnections: Sendable {
             // The parent's thread does not exist in a forked child: to free it would be to touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited.thread) }
             slot = (generation, made)
+            return made
+        }
+    }
+
+    /// Those that the same requests open as somebody else: with the same limit, if this has one.
+    func opened(as other: ConnectionIdentity) -> OwnConnections {
+        guard isOfOne else { return .of(other) }
+        return others.withLock { others in
+            if let known = others[other] { return known }
+            let made = OwnConnections(other, maximum: maximum)
+            others[other] = made
             return made
         }
     }

@@ -43,7 +43,9 @@ extension TransferSettings {
         identity.proxy = credential
         identity.proxyURL = url
         self.session = SessionSettings(identity: identity, credential: self.session?.credential)
-        context = SessionContext(connections: .of(identity), cookies: context?.cookies, cache: context?.cache)
+        context = SessionContext(
+            connections: context?.connections?.opened(as: identity) ?? .of(identity), cookies: context?.cookies,
+            cache: context?.cache)
     }
 
     /// Only this certificate, in PEM, will do.

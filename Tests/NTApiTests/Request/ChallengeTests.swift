@@ -224,6 +224,23 @@ import Testing
         #expect(wrong.asked.count == RequestChallenges.maximumFailures + 1)
     }
 
+    /// The connections that are opened for the proxy's user are counted as the client's others.
+    @Test func aProxyAsksAClientThatLimitsItsConnections() async throws {
+        let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
+        let client = try Client.asking("fault") { $0.use(user: words[0], password: words[1], forSession: true) }
+        client.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
+        client.defaults["maximumConnections"] = 1
+        let word = "limited-\(UInt64.random(in: 0 ... .max))"
+        let responses = Log<APIResponse>()
+        for _ in 0..<8 {
+            client.begin("echo", args: [.url("word", word), .responseThread(.background)]) { responses.append($0) }
+        }
+        #expect(await responses.first(8).allSatisfy { $0.error == nil })
+        let log = try await TestClient(at: TestServers.url("proxy_auth")).send("__log").json?.array ?? []
+        let admitted = log.filter { $0["target"]?.string?.hasSuffix(word) == true && $0["admitted"]?.bool == true }
+        #expect(admitted.count == 8 && Set(admitted.map { $0["port"]?.int }).count == 1)
+    }
+
     @Test(arguments: ["fault", "fault_tls"]) func aCallerThatWaits(_ server: String) async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
         let client = try Client.asking(server) { $0.use(user: words[0], password: words[1]) }

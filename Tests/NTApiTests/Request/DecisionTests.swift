@@ -155,6 +155,65 @@ import Testing
         #expect(try await others.element(0).error?.code == .cancelled)
     }
 
+    /// Neither the decision nor the body that is still read lets the other's request end.
+    @Test func anUploadThatIsAnsweredWithNothingWaitsForBoth() async throws {
+        for decidesFirst in [true, false] {
+            let kept = Log<RequestDecision>()
+            let goOn = Signal()
+            let isRead = Log<Bool>()
+            let upload = BodyStream { buffer in
+                guard isRead.count > 0 else {
+                    isRead.append(false)
+                    return 1
+                }
+                isRead.append(true)
+                goOn.block()
+                return 0
+            }
+            let client = try TestClient.of("fault")
+            let (_, responses) = begin(
+                client, "early-answer",
+                [.stream(upload, contentType: nil), .url("body", ""), .option(.ignoreHTTPErrors)],
+                .response
+            ) { kept.append($0) }
+            let decision = try await kept.element(0)
+            _ = try await isRead.element(1)
+            if decidesFirst { decision.proceed() } else { goOn.set() }
+            for _ in 0..<5 { #expect(await client.response("echo").error == nil) }
+            #expect(responses.count == 0)
+            if decidesFirst { goOn.set() } else { decision.proceed() }
+            #expect(try await responses.element(0).status == 413)
+        }
+    }
+
+    /// A handler that goes on after its request has ended is still the only one that runs.
+    @Test func theResponseWaitsForTheHandlerOfADecision() async throws {
+        final class Asked: TestClient, @unchecked Sendable {
+            // Safe to share: set before the first request.
+            var judge: @Sendable (RequestDecision) -> Void = { _ in }
+            override func decide(_ decision: RequestDecision) { judge(decision) }
+        }
+        let other = try TestClient.of("fault")
+        for cancels in [false, true] {
+            let client = try Asked.of("fault")
+            let isOver = Signal()
+            client.decisionKinds = .redirect
+            client.judge = { decision in
+                if cancels { decision.cancel() } else { decision.proceed() }
+                // By the time that others have come and gone a worker has dealt with the answer.
+                for _ in 0..<5 { #expect(other.perform("echo").error == nil) }
+                isOver.set()
+            }
+            let wasOver = Log<Bool>()
+            let request = client.begin("redirect/echo", args: [.responseThread(.background)]) { response in
+                wasOver.append(isOver.isSet)
+                #expect((response.error?.code == .cancelled) == cancels)
+            }
+            #expect(try await wasOver.element(0))
+            withExtendedLifetime(request) {}
+        }
+    }
+
     @Test func aResponseBecomesADownload() async throws {
         let path = "\(try TestServers.url("tmp"))/decided.bin"
         let response = try await ask(.of("nginx"), "pattern-8M.bin", [], .response) { decision in

@@ -1,5 +1,17 @@
 import CCurl
 
+/// The end of an exchange that waits for callers.
+struct HeldEnd {
+    let exchange: Exchange
+    var result: ExchangeResult
+    /// Whether the caller's body stream is still being read.
+    var isRead: Bool
+    /// Whether it has yet to be decided where the body, which is empty, goes.
+    var isUndecided: Bool
+
+    var mayBeTold: Bool { !isRead && !isUndecided }
+}
+
 // Exchanges that stand still for a while: the caller suspended them, is slower than the network, or has to decide first.
 extension EngineLoop {
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
@@ -28,11 +40,21 @@ extension EngineLoop {
         case (.hold(let holds), .new): exchange.firstHolds.formUnion(holds)
         case (.release(let holds), .new): exchange.firstHolds.subtract(holds)
         case (.route(let route), .ended):
-            guard var (_, result) = undecided.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-            if case .refused(let error) = route { result.error = error }
-            report(result, of: exchange)
+            changeHeldEnd(of: exchange) { end in
+                end.isUndecided = false
+                if case .refused(let error) = route, end.result.error == nil { end.result.error = error }
+            }
         default: break
         }
+    }
+
+    /// Tells of an end when nobody is waited for any more.
+    func changeHeldEnd(of exchange: Exchange, _ change: (inout HeldEnd) -> Void) {
+        let key = ObjectIdentifier(exchange)
+        guard var end = overButHeld[key] else { return }
+        change(&end)
+        overButHeld[key] = end.mayBeTold ? nil : end
+        if end.mayBeTold { report(end.result, of: exchange) }
     }
 
     /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.

@@ -22,10 +22,8 @@ final class EngineLoop {
     let current = LoopTurn()
     @exclusivity(unchecked) private var handles = HandlePool()
     @exclusivity(unchecked) private var transferCount = 0
-    /// Over, but the caller's body stream is still being read.
-    @exclusivity(unchecked) private var held: [ObjectIdentifier: (transfer: CurlTransfer, result: ExchangeResult)] = [:]
-    /// Over, but it is not yet decided where the body, which is empty, goes.
-    @exclusivity(unchecked) var undecided: [ObjectIdentifier: (exchange: Exchange, result: ExchangeResult)] = [:]
+    /// Over, but not to be told of yet.
+    @exclusivity(unchecked) var overButHeld: [ObjectIdentifier: HeldEnd] = [:]
     @exclusivity(unchecked) var hosts: HostQueue<CurlTransfer>
     @exclusivity(unchecked) var timers = IndexedHeap<MonotonicTime, LoopTimer>()
     @exclusivity(unchecked) private var suspects = SuspectConnections()
@@ -57,7 +55,7 @@ final class EngineLoop {
     var deliveries: DeliveryBatch { current.deliveries }
 
     /// Whether no exchange is left in it.
-    var isEmpty: Bool { isOnlyHeld && held.isEmpty && undecided.isEmpty }
+    var isEmpty: Bool { isOnlyHeld && overButHeld.isEmpty }
 
     /// Whether what is left in it only waits for callers: whose body streams are being read, or who are to decide.
     var isOnlyHeld: Bool { transferCount == 0 }
@@ -109,10 +107,8 @@ final class EngineLoop {
 
     /// Ends what is left, and gives back all that the system and libcurl lent. The last call.
     func close() {
-        for (_, entry) in held { report(entry.result, of: entry.transfer.exchange) }
-        held = [:]
-        for (_, entry) in undecided { report(entry.result, of: entry.exchange) }
-        undecided = [:]
+        for (_, end) in overButHeld { report(end.result, of: end.exchange) }
+        overButHeld = [:]
         handles.removeAll()
         multi.close()
     }
@@ -131,9 +127,7 @@ final class EngineLoop {
             case .change(let exchange, let change): self.change(exchange, change)
             case .resumeUpload(let exchange):
                 if let transfer = exchange.transfer as? CurlTransfer { applyHolds(to: transfer) }
-            case .uploadIdle(let exchange):
-                guard let entry = held.removeValue(forKey: ObjectIdentifier(exchange)) else { continue }
-                report(entry.result, of: exchange)
+            case .uploadIdle(let exchange): changeHeldEnd(of: exchange) { $0.isRead = false }
             case .timer(let timer) where isStopping: deliveries.add(Job(timer.job))
             case .timer(let timer):
                 if !timer.isCancelled { timer.token = timers.insert(.job(timer), key: timer.moment) }
@@ -268,13 +262,10 @@ final class EngineLoop {
         transferCount -= 1
         exchange.transfer = nil
         exchange.phase = .ended
-        if let source = transfer.source as? StreamSource, source.close() {
-            held[ObjectIdentifier(exchange)] = (transfer, result)
-        } else if transfer.holds.contains(.decision), result.error == nil {
-            undecided[ObjectIdentifier(exchange)] = (exchange, result)
-        } else {
-            report(result, of: exchange)
-        }
+        let end = HeldEnd(
+            exchange: exchange, result: result, isRead: (transfer.source as? StreamSource)?.close() ?? false,
+            isUndecided: transfer.holds.contains(.decision) && result.error == nil)
+        if end.mayBeTold { report(result, of: exchange) } else { overButHeld[ObjectIdentifier(exchange)] = end }
     }
 
     func report(_ result: ExchangeResult, of exchange: Exchange) {

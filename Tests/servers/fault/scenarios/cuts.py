@@ -53,7 +53,7 @@ async def close_delimited(exchange: Exchange) -> None:
 
 @scenario("early-answer", reads_body=False)
 async def early_answer(exchange: Exchange) -> None:
-    """413 before the request's body is read, then close: the upload is cut off."""
-    await exchange.respond('{"error":"too large"}', 413, keep=False)
+    """413 with ?body= before the request's body is read, then close: the upload is cut off."""
+    await exchange.respond(exchange.text("body", '{"error":"too large"}'), 413, keep=False)
     exchange.link.writer.write_eof()
     await exchange.hold()

@@ -87,8 +87,6 @@ async def events(exchange: Exchange) -> None:
         return await end(exchange)
     if ending == "mid":
         await exchange.send(chunk(b"id: 77\ndata: never wh"))
-    # What was sent has to be on its way, which a reset would stop.
-    await asyncio.sleep(0.02)
     exchange.reset()
 
 
@@ -102,7 +100,6 @@ async def lines(exchange: Exchange) -> None:
         line = b"{bad\n" if number == exchange.number("bad", 0) else b'{"n":%d}\n' % number
         if number == count and exchange.text("end") == "mid":
             await exchange.send(chunk(line[:4]))
-            await asyncio.sleep(0.02)
             exchange.reset()
         await exchange.send(chunk(line))
     if exchange.number("hold", 0):
