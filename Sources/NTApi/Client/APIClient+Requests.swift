@@ -127,15 +127,15 @@ extension APIClient {
         if http.url != checked.url { _ = try URLParts(http.url) }
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
-        let pacing = try pacing(applied.retry, applied.rateLimiter, settings)
+        let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         return BuiltRequest(
             http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
     }
 
     func pacing(
-        _ retry: RetryPolicy?, _ limiter: RateLimiter? = nil, _ settings: ResolvedSettings
+        _ retry: RetryPolicy?, _ settings: ResolvedSettings, own: RateLimiter? = nil
     ) throws(APIError) -> Pacing? {
-        let limiter = limiter ?? rateLimiter ?? settings.rateLimiter
+        let limiter = own ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
         return Pacing(retry ?? settings.retry, limiter)
     }
