@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import io
 import math
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -299,7 +299,20 @@ class Size(enum.IntEnum):
     LARGE = 3
 
 
-def test_enum_is_sent_as_its_value():
+def test_date_is_sent_in_utc() -> None:
+    moment = datetime(2026, 12, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    for value, text in (
+        (moment, "2026-12-01T00:00:00Z"),
+        (moment.replace(tzinfo=None), "2026-12-01T02:00:00Z"),
+        (moment.date(), "2026-12-01"),
+    ):
+        assert ntapi.url("since", value).values == ("since", text)
+        assert ntapi.header("X-Since", value).values == ("X-Since", text)
+    with pytest.raises(TypeError, match="a time cannot be written"):
+        ntapi.url("at", moment.time())  # type: ignore[arg-type]
+
+
+def test_enum_is_sent_as_its_value() -> None:
     stub = Stub()
     stub.on(
         "GET", "7/high?state=open&size=3", where=lambda request: request.headers["x"] == "high"

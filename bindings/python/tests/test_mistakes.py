@@ -87,8 +87,8 @@ def test_bytes_are_bytes(content: Any) -> None:
     [
         (
             lambda: ntapi.url("since", []),
-            "the url arg 'since' has to be a string, a number, a boolean or an enum of these, not "
-            "list",
+            "the url arg 'since' has to be a string, a number, a boolean, a date or an enum of "
+            "these, not list",
         ),
         (lambda: ntapi.Client("http://a").call(NoCommand()), "NoCommand has to say its command"),
         (

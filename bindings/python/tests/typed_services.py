@@ -96,13 +96,13 @@ def read_day(value: Any) -> Optional[datetime]:
     return None
 
 
-def blocking(client: ntapi.Client, response: ntapi.Response) -> None:
+def blocking(client: ntapi.Client, response: ntapi.Response, day: datetime) -> None:
     assert_type(client.call(FindCities("London")), list[City])
     assert_type(client.call(Accounts(), ntapi.timeout(5)).items[0]["name"], str)
     assert_type(client.call(MaybeAccount()), Optional[Account])
     client.call(Forget())
     assert_type(client.call(Size("a")), int)
-    client.call(Touch("a"), ntapi.url("state", State.OPEN))
+    client.call(Touch("a"), ntapi.url("state", State.OPEN), ntapi.url("day", day))
     assert_type(response.decode(City), City)
     assert_type(response.decode(list[City], "list"), list[City])
     assert_type(response.decode(Page[City]), Page[City])

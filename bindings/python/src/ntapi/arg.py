@@ -113,9 +113,14 @@ def _scalar(value: Optional[Scalar], kind: str, name: str) -> Optional[Scalar]:
         return value if -(2**63) <= value < 2**63 else str(value)
     if isinstance(value, float):
         return value
+    if hasattr(value, "isoformat"):
+        from ._encoding import plain
+
+        # As the core writes its own dates.
+        return str(plain(value, None))
     raise TypeError(
-        f"the {kind} arg {name!r} has to be a string, a number, a boolean or an enum of these, not "
-        + type_name(value)
+        f"the {kind} arg {name!r} has to be a string, a number, a boolean, a date or an enum of "
+        f"these, not {type_name(value)}"
     )
 
 
