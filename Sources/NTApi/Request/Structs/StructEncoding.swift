@@ -77,7 +77,9 @@ struct StructEncoding {
             let count = (source + countOffset).loadUnaligned(as: Int.self)
             let start = load(UnsafeRawPointer?.self)
             guard count != 0 else { return }
-            guard count > 0, let start else { throw JSONEncoding.invalid(count, path, "there is no array of \(UInt(bitPattern: count)) elements") }
+            guard count > 0, !count.multipliedReportingOverflow(by: size).overflow, let start else {
+                throw JSONEncoding.invalid(count, path, "there is no array of \(UInt(bitPattern: count)) elements")
+            }
             for index in 0..<count {
                 let place = start + index * size
                 try write(element, size, place, of: place, to: tree.append(), path + [JSONPathKey.index(index)])
