@@ -149,7 +149,7 @@ def files() -> list[Workload]:
         "aiohttp_session": 1,
         "requests_session": 1,
     }
-    to_file = {"libcurl_files": 3}
+    to_file = {"libcurl_files": 3, "ntapi_files": 3}
     upload = {"libcurl_files": 3, "ntapi_files": 3}
     big = {"warmup": "1"}
     return [

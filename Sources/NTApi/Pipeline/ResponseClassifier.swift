@@ -28,7 +28,8 @@ struct ResponseClassifier {
 
     /// - Parameter refusal: why a redirect was not followed.
     func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
-        var content = ResponseContent(journey: journey, result: result, request.now)
+        var content = ResponseContent(journey, request.now)
+        content.take(result)
         if let error = result.error {
             content.error = error
             content.error?.httpStatus = result.head?.status

@@ -149,9 +149,9 @@ extension APIRequest {
 
 extension APIRequest.Shared {
     /// When the request is over. While it is suspended no time passes for it.
-    func deadline(_ now: MonotonicTime) -> MonotonicTime {
+    func deadline(_ now: @autoclosure () -> MonotonicTime) -> MonotonicTime {
         guard machine.isSuspended else { return journey.deadline }
-        return journey.deadline.advanced(bySeconds: now.seconds(since: suspendedAt))
+        return journey.deadline.advanced(bySeconds: now().seconds(since: suspendedAt))
     }
 
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.

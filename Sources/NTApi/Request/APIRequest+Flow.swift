@@ -58,7 +58,7 @@ extension APIRequest: ExchangeObserver {
             }
             let exchange = Exchange(
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
-                deadline: stub == nil ? clock.onSystemClock(shared.deadline(clock.now)) : shared.deadline(clock.now),
+                deadline: deadline(shared),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
                 quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)
@@ -70,6 +70,13 @@ extension APIRequest: ExchangeObserver {
         guard let begun else { return false }
         begun.transport.begin(begun.exchange)
         return true
+    }
+
+    /// By which the exchange has to be over: on the network's clock, where it goes there.
+    private func deadline(_ shared: Shared) -> MonotonicTime {
+        guard let manualClock else { return shared.deadline(.now()) }
+        let deadline = shared.deadline(manualClock.now)
+        return stub == nil ? manualClock.onSystemClock(deadline) : deadline
     }
 
     private func transport(for http: HTTPRequest) -> any Transport {
@@ -135,10 +142,7 @@ extension APIRequest: ExchangeObserver {
             shared.machine.exchangeEnded()
             shared.journey.queued += result.metrics.queued
             shared.setCounts(result.metrics)
-            var content = ResponseContent(journey: shared.journey, result: result, now)
-            content.json = answer.json
-            content.lacksLastTransaction = true
-            shared.content = ResponseContent.Box(content)
+            shared.content = ResponseContent.Box(shared.journey, result, answer.json, now)
             return shared.machine.ended(successfully: true)
         }
         guard let action else { return false }
@@ -272,7 +276,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     func journeyEnd(error: APIError) -> ResponseContent {
-        ResponseContent(journey: shared.withLock { $0.journey }, error: error, now)
+        ResponseContent(shared.withLock { $0.journey }, error: error, now)
     }
 
     func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
@@ -285,7 +289,7 @@ extension APIRequest: ExchangeObserver {
             // What has its file in place, or has left one to go on from, would leave that behind unknown.
             if shared.machine.isCancelled, content.error != .cancelled, content.file == nil {
                 let resumeData = content.resumeData
-                content = ResponseContent(journey: shared.journey, error: .cancelled, now)
+                content = ResponseContent(shared.journey, error: .cancelled, now)
                 content.resumeData = resumeData
             }
             if let background {

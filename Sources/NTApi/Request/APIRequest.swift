@@ -141,7 +141,7 @@ public final class APIRequest: Sendable {
     let decisionDestination: Destination
     let logFlags: LogFlags
     let runtime: Runtime
-    private let manualClock: ManualClock?
+    let manualClock: ManualClock?
     let stub: Stub?
     private let recorder: Recorder?
     let generation = Fork.generation
@@ -164,8 +164,8 @@ public final class APIRequest: Sendable {
         recorder = client.recorder
         logFlags = client.logFlags
         responseDestination = Destination(threads.response)
-        uploadProgressDestination = Destination(threads.uploadProgress)
-        downloadProgressDestination = Destination(threads.downloadProgress)
+        uploadProgressDestination = threads.isAllMain ? responseDestination : Destination(threads.uploadProgress)
+        downloadProgressDestination = threads.isAllMain ? responseDestination : Destination(threads.downloadProgress)
         dataDestination = threads.data.map { Destination($0) } ?? responseDestination
         decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
     }
@@ -268,21 +268,21 @@ public final class APIRequest: Sendable {
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setHandler(_ handler: ResponseHandler?) -> Bool {
-        configure { $0.response = handler }
+        configure { exchange(&$0.response, with: handler) }
     }
 
     /// Sets the handler for the progress of the upload.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setUploadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { $0.uploadProgress = handler }
+        configure { exchange(&$0.uploadProgress, with: handler) }
     }
 
     /// Sets the handler for the progress of the download.
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setDownloadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { $0.downloadProgress = handler }
+        configure { exchange(&$0.downloadProgress, with: handler) }
     }
 
     /// Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
@@ -322,13 +322,13 @@ public final class APIRequest: Sendable {
 
     @discardableResult func setBodyHandler(_ handler: BodyHandler?, _ format: BodyFormat) -> Bool {
         configure {
-            $0.body = handler
             $0.format = handler == nil ? .bytes : format
             $0.announcesHead = handler?.isReader == true
+            return exchange(&$0.body, with: handler)
         }
     }
 
-    func setInterpreter(_ interpreter: Interpreter?) { _ = configure { $0.interpreter = interpreter } }
+    func setInterpreter(_ interpreter: Interpreter?) { configure { exchange(&$0.interpreter, with: interpreter) } }
 
     /// Says what the pieces of the body are that are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {
@@ -346,8 +346,8 @@ public final class APIRequest: Sendable {
         for kinds: RequestDecision.Kinds = .all, _ handler: DecisionHandler?
     ) -> Bool {
         configure {
-            $0.decision = handler
             $0.decisionKinds = handler == nil ? [] : kinds
+            return exchange(&$0.decision, with: handler)
         }
     }
 
@@ -363,8 +363,8 @@ public final class APIRequest: Sendable {
         guard destinations.allSatisfy({ !kinds.contains($0.0) || $0.1.isMailbox }) else { return .noMailbox }
         let done = configure {
             $0.eventKinds = kinds
-            $0.makeEvent = makeEvent
             if kinds.contains(.decision) { $0.decisionKinds = .all }
+            return exchange(&$0.makeEvent, with: makeEvent)
         }
         return done ? nil : .tooLate
     }
@@ -372,14 +372,11 @@ public final class APIRequest: Sendable {
     /// Says which decisions are delivered as events.
     package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }
 
-    private func configure(_ change: (inout Handlers) -> Void) -> Bool {
+    /// - Parameter change: returns what it has replaced: that may run the user's code as it goes, so it must outlive the lock.
+    @discardableResult private func configure<Replaced>(_ change: (inout Handlers) -> Replaced) -> Bool {
         guard generation == Fork.generation else { return false }
-        // What is replaced may run the user's code as it goes, so it must outlive the lock.
-        let replaced = shared.withLock { shared -> Handlers? in
-            guard shared.machine.phase == .suspended else { return nil }
-            let old = shared.handlers
-            change(&shared.handlers)
-            return old
+        let replaced = shared.withLock { shared in
+            shared.machine.phase == .suspended ? Optional(change(&shared.handlers)) : nil
         }
         return replaced != nil
     }

@@ -183,6 +183,8 @@ struct HandlerThreads: Sendable {
     private(set) var data: CallbackThread?
     /// Nil is where the response handler runs.
     private(set) var decision: CallbackThread?
+    /// Whether all run on the main thread, because no arg says otherwise.
+    private(set) var isAllMain = true
 
     init(_ args: [APIArg]) {
         for index in args.indices {
@@ -191,6 +193,7 @@ struct HandlerThreads: Sendable {
     }
 
     private mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {
+        isAllMain = false
         if kinds.contains(.response) { response = thread }
         if kinds.contains(.uploadProgress) { uploadProgress = thread }
         if kinds.contains(.downloadProgress) { downloadProgress = thread }

@@ -25,26 +25,20 @@ struct ResponseContent: Sendable {
         let content: ResponseContent
 
         init(_ content: ResponseContent) { self.content = content }
-    }
 
-    /// A request that never got an answer.
-    init(journey: RequestJourney, error: APIError, _ now: MonotonicTime) {
-        self.init(journey, now)
-        self.error = error
-    }
-
-    init(journey: RequestJourney, result: ExchangeResult, _ now: MonotonicTime) {
-        self.init(journey, now)
-        if let head = result.head {
-            status = head.status
-            headers = head.headers
-            metrics.httpVersion = head.httpVersion
+        /// Of a plain answer: its only exchange is told of by the rest.
+        init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
+            var content = ResponseContent(journey, now)
+            content.take(result)
+            content.json = json
+            content.lacksLastTransaction = true
+            self.content = content
         }
-        body = result.body
-        metrics.add(result.metrics)
     }
 
-    private init(_ journey: RequestJourney, _ now: MonotonicTime) {
+    /// - Parameter error: of a request that never got an answer.
+    init(_ journey: RequestJourney, error: APIError? = nil, _ now: MonotonicTime) {
+        self.error = error
         startTime = journey.startTime
         elapsed = now.seconds(since: journey.started)
         endTime = startTime + elapsed
@@ -53,5 +47,16 @@ struct ResponseContent: Sendable {
         metrics.queued = journey.queued
         metrics.redirects = journey.redirects
         metrics.retries = journey.retries
+    }
+
+    /// Takes what the last exchange brought.
+    mutating func take(_ result: ExchangeResult) {
+        if let head = result.head {
+            status = head.status
+            headers = head.headers
+            metrics.httpVersion = head.httpVersion
+        }
+        body = result.body
+        metrics.add(result.metrics)
     }
 }

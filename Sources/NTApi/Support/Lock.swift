@@ -22,19 +22,21 @@ package struct Lock<State>: @unchecked Sendable {
     /// In `storage`, or shared with other locks.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    /// - Parameter survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
-    ///   forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
-    ///   other lock is taken under it, and it lives as long as the process.
-    package init(_ state: State, survivesFork: Bool = false) {
-        storage = Storage.create(minimumCapacity: 1) { _ in state }
+    /// - Parameters:
+    ///   - state: made in its place, once.
+    ///   - survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
+    ///     forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
+    ///     other lock is taken under it, and it lives as long as the process.
+    package init(_ state: @autoclosure () -> State, survivesFork: Bool = false) {
+        storage = Storage.create(minimumCapacity: 1) { _ in state() }
         mutex = storage.withUnsafeMutablePointerToElements { $0 }
         pthread_mutex_init(mutex, nil)
         if survivesFork { ForkSafeLocks.register(mutex) }
     }
 
     /// One mutex for many objects that a forked child goes on using, as they come and go.
-    package init(_ state: State, sharing shared: SharedMutex) {
-        storage = ManagedBuffer<State, pthread_mutex_t>.create(minimumCapacity: 0) { _ in state }
+    package init(_ state: @autoclosure () -> State, sharing shared: SharedMutex) {
+        storage = ManagedBuffer<State, pthread_mutex_t>.create(minimumCapacity: 0) { _ in state() }
         mutex = shared.mutex
     }
 

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Makes the head of the final response out of header lines. A pure value: lines in, head out.
 ///
 /// Interim (1xx) responses are counted and dropped, and so are trailers. All of them together are bounded: a server that
@@ -60,18 +66,22 @@ struct HeaderAssembler {
     private mutating func appendField(_ line: UnsafeRawBufferPointer) {
         guard current != nil else { return }
         let text = Self.trimmed(line)
-        if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") { return continueLast(text) }
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")) else { return }
-        let name = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])).count
+        if Self.isSpace(line[0]) { return continueLast(text) }
+        guard let start = text.baseAddress, let found = memchr(start, Int32(UInt8(ascii: ":")), text.count) else {
+            return
+        }
+        var name = UnsafeRawPointer(found) - start
+        var value = name + 1
+        while name > 0, Self.isSpace(text[name - 1]) { name -= 1 }
         guard name > 0 else { return }
-        let value = text.count - Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])).count
+        while value < text.count, Self.isSpace(text[value]) { value += 1 }
         if bytes.isEmpty {
             // As much as most heads need.
             bytes.reserveCapacity(1024)
             lines.reserveCapacity(16)
         }
-        let start = keep(text)
-        lines.append(.init(name: start..<(start + UInt32(name)), value: (start + UInt32(value))..<end))
+        let kept = keep(text)
+        lines.append(.init(name: kept..<(kept + UInt32(name)), value: (kept + UInt32(value))..<end))
     }
 
     /// Obsolete line folding (RFC 9112, 5.2): the line continues the value before it, which is the last of the bytes.
@@ -126,8 +136,9 @@ struct HeaderAssembler {
         return UnsafeRawBufferPointer(rebasing: line[..<end])
     }
 
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
     private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var start = 0
         var end = text.count
         while start < end, isSpace(text[start]) { start += 1 }
@@ -149,14 +160,19 @@ extension ResponseHead {
         var length: AnnouncedLength = .unknown
         headers.forEachValue(of: "content-length") { value in
             // One line can be a list of equal numbers, which some proxies make of two lines (RFC 9110, 8.6).
-            for text in value.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
-                guard let number = Self.number(text), length == .unknown || length == .bytes(number) else {
+            var rest = value[...]
+            while true {
+                let comma = rest.firstIndex(of: UInt8(ascii: ","))
+                guard let number = Self.number(rest[..<(comma ?? rest.endIndex)]),
+                    length == .unknown || length == .bytes(number)
+                else {
                     length = .invalid
                     return false
                 }
                 length = .bytes(number)
+                guard let comma else { return true }
+                rest = rest[(comma + 1)...]
             }
-            return true
         }
         return length
     }

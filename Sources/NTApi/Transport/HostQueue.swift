@@ -51,6 +51,8 @@ struct HostQueue<Element> {
     }
 
     private var hosts: [Key: Host] = [:]
+    /// The one among them that nobody talks to since a moment ago: kept for requests that follow one upon the other.
+    private var unused: Host?
     /// Hosts at which something changed, so that an exchange may be ready.
     private var candidates: [Host] = []
     private let changes = Changes()
@@ -69,8 +71,8 @@ struct HostQueue<Element> {
 
     /// How many exchanges wait or run.
     var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
-    /// How many servers are remembered, once for each limit.
-    var hostCount: Int { hosts.count }
+    /// How many servers are remembered, once for each limit, save one that nobody talks to.
+    var hostCount: Int { hosts.count - (unused == nil ? 0 : 1) }
 
     /// Lets an exchange wait for its turn.
     ///
@@ -86,6 +88,10 @@ struct HostQueue<Element> {
         let host: Host
         if let known = hosts[key] {
             host = known
+            if known === unused {
+                unused = nil
+                known.connections = HostConnections(maximumAge: connectionAge)
+            }
         } else {
             host = Host(key, changes, connectionAge: connectionAge)
             hosts[key] = host
@@ -191,9 +197,11 @@ struct HostQueue<Element> {
         host.inUse = needed
     }
 
-    /// Nothing is kept of a host that nobody talks to: a crawler sees millions.
+    /// Nothing is kept of hosts that nobody talks to, save of the last one: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
-        if host.running == 0, host.waiting.isEmpty { hosts[host.key] = nil }
+        guard host.running == 0, host.waiting.isEmpty, host !== unused else { return }
+        if let unused { hosts[unused.key] = nil }
+        unused = host
     }
 }
 

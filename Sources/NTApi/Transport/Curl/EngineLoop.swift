@@ -262,10 +262,11 @@ final class EngineLoop {
         transferCount -= 1
         exchange.transfer = nil
         exchange.phase = .ended
-        let end = HeldEnd(
-            exchange: exchange, result: result, isRead: (transfer.source as? StreamSource)?.close() ?? false,
-            isUndecided: transfer.holds.contains(.decision) && result.error == nil)
-        if end.mayBeTold { report(result, of: exchange) } else { overButHeld[ObjectIdentifier(exchange)] = end }
+        let isRead = (transfer.source as? StreamSource)?.close() ?? false
+        let isUndecided = transfer.holds.contains(.decision) && result.error == nil
+        guard isRead || isUndecided else { return report(result, of: exchange) }
+        overButHeld[ObjectIdentifier(exchange)] = HeldEnd(
+            exchange: exchange, result: result, isRead: isRead, isUndecided: isUndecided)
     }
 
     func report(_ result: ExchangeResult, of exchange: Exchange) {
