@@ -60,7 +60,7 @@ struct ResponseClassifier {
 
     /// The response as those see it who say what its error is.
     private func judged(_ content: ResponseContent) -> APIResponse {
-        APIResponse(request: request, ResponseContent.Box(content), isJudged: true)
+        APIResponse(request: request, ResponseContent.Box(content, isJudged: true))
     }
 
     private func httpError(_ content: ResponseContent) -> APIError {

@@ -3,13 +3,10 @@ public struct APIResponse: Sendable {
     /// The request it answers.
     public let request: APIRequest
     private let box: ResponseContent.Box
-    /// Whether a hook decides what the error is: then it may decode the JSON of one.
-    private let isJudged: Bool
 
-    init(request: APIRequest, _ box: ResponseContent.Box, isJudged: Bool = false) {
+    init(request: APIRequest, _ box: ResponseContent.Box) {
         self.request = request
         self.box = box
-        self.isJudged = isJudged
     }
 
     var content: ResponseContent { box.content }
@@ -95,7 +92,7 @@ extension APIResponse {
 
     /// Makes something of the JSON. What is said of it says whose it is, too.
     func reading<Value>(_ body: (JSON) throws(APIError) -> Value) throws(APIError) -> Value {
-        if let error, !isJudged { throw error }
+        if let error, !box.isJudged { throw error }
         guard let json else {
             throw APIError(
                 domain: .json, code: .unexpectedJSON, message: "the body of \(request.summary) has no JSON",

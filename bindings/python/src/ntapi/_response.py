@@ -96,12 +96,12 @@ class Response:
         return self._error
 
     def _set_error(self, error: Optional[ApiError]) -> None:
+        before, self._error = self._error, error
         if error is not None:
-            if error.retry_after is None and self._error is not None:
-                error.retry_after = self._error.retry_after
             error.response = self
             error.http_status = error.http_status or self.status or None
-        self._error = error
+            if error.retry_after is None and before is not None:
+                error.retry_after = before.retry_after
 
     def raise_for_error(self) -> Response:
         """Raises the error, if there is one; else returns the response itself."""
