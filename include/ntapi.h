@@ -554,7 +554,7 @@ typedef enum ntapi_cache_policy {
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
-#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body as JSON */
+#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body, save an HTTP error's, as JSON */
 #define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
 #define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
     "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
@@ -683,6 +683,7 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
 /** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
+ *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay.
  *  @param args the list.
  *  @param name the name between the braces, copied.
  *  @param value the value, copied; NULL suppresses (an unfilled {name} is then an error).
@@ -887,6 +888,15 @@ ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seco
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy);
+
+/** Lets the request go in its turn of this limiter, in the place of the client's: for a method that has a limit of its
+ * own.
+ *  @param args the list.
+ *  @param limiter the limiter, borrowed for the call, which args and requests keep; NULL suppresses.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
 
 /** Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it
  * twice. The same for all attempts; a new one for each request. Only where the method is not idempotent by itself.
@@ -1701,7 +1711,8 @@ typedef ntapi_json *(*ntapi_parse_json_fn)(void *user_data, const void *bytes, s
 typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char *message);
 /** Turns a service's own error fields into an error: returns a new error (the library takes it), or NULL for none.
  *  Runs on a background worker (in a perform on its thread) for every response that has JSON and no error of the
- * network. response: borrowed. A wrong handle is no error. */
+ * network. response: borrowed; ntapi_response_decode reads the JSON of an HTTP error, too, while this runs. A wrong
+ * handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
@@ -2712,7 +2723,8 @@ ntapi_status ntapi_resume_data_discard(const char *resume_data);
 
 /** The body as JSON.
  *  @param response the response.
- *  @returns the document, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA.
+ *  @returns the document, borrowed until the response is freed; NULL without JSON, and with NTAPI_OPTION_RAW_DATA
+ * unless the status is an error.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
@@ -2755,6 +2767,15 @@ const char *ntapi_response_url(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_header(const ntapi_response *response, const char *name);
+
+/** The URL of a Link header (RFC 8288): that of the next page, say, for ntapi_args_base_url.
+ *  @param response the response.
+ *  @param relation such as "next", "prev", "last", in any case, borrowed for the call.
+ *  @returns the absolute URL, borrowed until the response is freed; NULL when there is none, or none that can be asked
+ * for.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_link(const ntapi_response *response, const char *relation);
 
 /** How many header lines the response has, repeats counted.
  *  @param response the response.
@@ -2964,6 +2985,20 @@ ntapi_decoded *ntapi_json_decode(const ntapi_json *json, const ntapi_field *fiel
  *  @since 0.1 */
 ntapi_decoded *ntapi_response_decode(const ntapi_response *response, const ntapi_field *fields, void *out, size_t size,
                                      ntapi_error **error);
+
+/** Makes JSON of a struct, for ntapi_args_json say: what is written and read by one table is the same.
+ *  The paths make the objects and arrays that they lead through. A date is written in the first of its formats. What is
+ * optional is left out when there is nothing in the member: a pointer that is NULL, a double or date that is NaN.
+ *  @param fields the table, ended by NTAPI_FIELD_END; borrowed for the call.
+ *  @param from the struct, borrowed for the call; nothing is borrowed of it afterwards.
+ *  @param size its bytes, sizeof *from.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL. It is an "invalid request", whose
+ * message names the path and what cannot be written there (a NULL that is required, NaN, text that is not UTF-8, no
+ * URL), or the mistake in the table.
+ *  @returns the document, new; NULL on failure.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_t size, ntapi_error **error);
 
 /** Frees what a filled struct points to. The struct itself is the caller's.
  *  @param decoded takes; NULL does nothing.

@@ -73,6 +73,11 @@ public func ntapi_args_retry(_ args: OpaquePointer!, _ policy: OpaquePointer!) -
     append(args) { policy == nil ? .retry(nil) : get(policy).map { .retry($0.policy) } }
 }
 
+@_cdecl("ntapi_args_rate_limiter") @implementation
+public func ntapi_args_rate_limiter(_ args: OpaquePointer!, _ limiter: OpaquePointer!) -> ntapi_status {
+    append(args) { limiter == nil ? .rateLimiter(nil) : limiterOf(limiter).map { .rateLimiter($0) } }
+}
+
 @_cdecl("ntapi_args_idempotency_key") @implementation
 public func ntapi_args_idempotency_key(_ args: OpaquePointer!) -> ntapi_status { append(args) { .idempotencyKey() } }
 

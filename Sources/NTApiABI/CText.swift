@@ -66,6 +66,7 @@ enum LentText: Hashable {
         url, prefixText, file
     case resumeData, noBytes
     case header(String)
+    case link(String)
     case certificate(Int)
     case headerName(Int)
     case headerValue(Int)

@@ -32,6 +32,24 @@ public func ntapi_response_decode(
     }
 }
 
+@_cdecl("ntapi_json_encode") @implementation
+public func ntapi_json_encode(
+    _ fields: UnsafePointer<ntapi_field>!, _ from: UnsafeRawPointer!, _ size: Int,
+    _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> OpaquePointer! {
+    do throws(APIError) {
+        guard let fields, let from, size > 0 else {
+            throw .invalidArgument("fields or from is NULL, or the struct has no size")
+        }
+        let tables = FieldTables()
+        defer { tables.takeApart() }
+        return Handles.make(JSONBox(try JSON(encoding: try tables.table(fields, size: size), from: from)))
+    } catch let problem {
+        error?.pointee = problem.handle
+        return nil
+    }
+}
+
 @_cdecl("ntapi_decoded_free") @implementation
 public func ntapi_decoded_free(_ decoded: OpaquePointer!) { Handles.free(decoded, DecodedBox.self) }
 

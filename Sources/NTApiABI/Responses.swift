@@ -160,6 +160,14 @@ public func ntapi_response_header(
     return box.text(.header(name)) { box.response.headers[name] }
 }
 
+@_cdecl("ntapi_response_link") @implementation
+public func ntapi_response_link(
+    _ response: OpaquePointer!, _ relation: UnsafePointer<CChar>!
+) -> UnsafePointer<CChar>! {
+    guard let box = box(response), let relation = String(c: relation) else { return nil }
+    return box.text(.link(relation)) { box.response.link(relation) }
+}
+
 @_cdecl("ntapi_response_header_count") @implementation
 public func ntapi_response_header_count(_ response: OpaquePointer!) -> Int {
     box(response)?.response.headers.count ?? 0

@@ -216,7 +216,15 @@ static void waits_for_its_turn(void **state) {
     check_ok(ntapi_rate_limiter_pause(limiter, 20));
     check_ok(ntapi_client_set_rate_limiter(client, NULL));
     ntapi_response_free(perform(client, "echo", NULL));
+    /* One request may wait for it all the same; its args keep it. */
+    args = ntapi_args_create();
+    check_ok(ntapi_args_rate_limiter(args, limiter));
+    check_ok(ntapi_args_rate_limiter(args, NULL));
+    check_invalid(ntapi_args_rate_limiter(args, (ntapi_rate_limiter *)client));
     ntapi_rate_limiter_free(limiter);
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 5));
+    response = perform(client, "echo", args);
+    check_error(response, NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_TIMEOUT);
     assert_int_equal(ntapi_rate_limiter_waiting(limiter), 0);
 }
 

@@ -352,6 +352,73 @@ static void responses_are_decoded(void **state) {
     ntapi_client_free(client);
 }
 
+struct field_error {
+    const char *field;
+    const char *code;
+};
+
+struct field_errors {
+    struct field_error *list;
+    size_t count;
+};
+
+static const ntapi_field field_error_fields[] = {
+    NTAPI_FIELD_STRING(struct field_error, field, "field", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_STRING(struct field_error, code, "code", NTAPI_FIELD_REQUIRED),
+    NTAPI_FIELD_END,
+};
+
+static const ntapi_field field_errors_fields[] = {
+    NTAPI_FIELD_ARRAY(struct field_errors, list, count, "errors", NTAPI_FIELD_REQUIRED, field_error_fields),
+    NTAPI_FIELD_END,
+};
+
+static ntapi_error *map_field_errors(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    struct field_errors errors = {0};
+    ntapi_decoded *decoded = ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL);
+    ntapi_error *error = errors.count == 1
+                             ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, errors.list[0].code, errors.list[0].field)
+                             : NULL;
+    ntapi_decoded_free(decoded);
+    return error;
+}
+
+/* The error of a response is what the hook judges: there it may read the JSON that came with a 422, of raw data too. */
+static void the_hook_decodes_the_json_of_an_http_error(void **state) {
+    (void)state;
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, NULL, "issues");
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(422);
+    const char *text = "{\"errors\":[{\"field\":\"title\",\"code\":\"missing\"}]}";
+    check_ok(ntapi_stub_answer_data(answer, text, strlen(text), "application/json"));
+    check_ok(ntapi_stub_rule_answer(rule, answer));
+    ntapi_stub_answer_free(answer);
+    ntapi_stub_rule_free(rule);
+    ntapi_client *client = ntapi_client_create(NULL, "https://tracker.example");
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
+    check_ok(ntapi_hooks_set_map_service_error(hooks, map_field_errors));
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+
+    for (int is_raw = 0; is_raw < 2; is_raw++) {
+        ntapi_args *args = ntapi_args_create();
+        if (is_raw)
+            check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+        ntapi_response *response = perform(client, "issues", args);
+        const ntapi_error *error = ntapi_response_error(response);
+        assert_ptr_equal(ntapi_error_code(error), ntapi_code_register("missing"));
+        assert_string_equal(ntapi_error_message(error), "title");
+        assert_int_equal(ntapi_error_http_status(error), 422);
+        struct field_errors errors = {0};
+        assert_null(ntapi_response_decode(response, field_errors_fields, &errors, sizeof errors, NULL));
+        ntapi_response_free(response);
+    }
+    ntapi_client_free(client);
+    ntapi_stub_free(stub);
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: %s dates.json\n", argv[0]);
@@ -369,6 +436,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(mistakes_in_a_table_are_told),
         cmocka_unit_test(longer_fields_are_read),
         cmocka_unit_test(responses_are_decoded),
+        cmocka_unit_test(the_hook_decodes_the_json_of_an_http_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -175,6 +175,27 @@ static void bodies_are_decompressed(void **state) {
     ntapi_response_free(response);
 }
 
+static void links_lead_to_other_pages(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "Link", "</ok?page=2>; rel=\"next\", <http://a.example/>; rel=last"));
+    ntapi_response *response = perform(client, "headers", args);
+    char url[128];
+    snprintf(url, sizeof url, "%s/ok?page=2", server("fault"));
+    assert_string_equal(ntapi_response_link(response, "next"), url);
+    assert_ptr_equal(ntapi_response_link(response, "next"), ntapi_response_link(response, "next"));
+    assert_string_equal(ntapi_response_link(response, "LAST"), "http://a.example/");
+    assert_null(ntapi_response_link(response, "prev"));
+    assert_null(ntapi_response_link(response, NULL));
+
+    args = ntapi_args_create();
+    check_ok(ntapi_args_base_url(args, ntapi_response_link(response, "next")));
+    ntapi_response *next = perform(client, "", args);
+    assert_true(ntapi_json_bool(ntapi_response_json(next), "ok", false));
+    ntapi_response_free(next);
+    ntapi_response_free(response);
+}
+
 static void a_retained_response_outlives_everything(void **state) {
     (void)state;
     ntapi_client *fresh = client_of("fault");
@@ -198,6 +219,7 @@ int main(void) {
         cmocka_unit_test(bytes_may_be_anything),          cmocka_unit_test(an_empty_body_is_not_null),
         cmocka_unit_test(redirects_change_the_url),       cmocka_unit_test(metrics_make_sense),
         cmocka_unit_test(bodies_are_decompressed),        cmocka_unit_test(a_retained_response_outlives_everything),
+        cmocka_unit_test(links_lead_to_other_pages),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
 }

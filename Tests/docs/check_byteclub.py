@@ -14,10 +14,10 @@ import re
 import secrets
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from pathlib import Path
 
+from checks import run_checks
 from terminal import PATIENCE, Terminal
 from weather_server import server
 
@@ -263,18 +263,8 @@ CHECKS = [
 
 def main() -> int:
     """A line for each check; 0 when all is well."""
-    failed = 0
-    with server("storage") as url, tempfile.TemporaryDirectory() as home:
-        for check in CHECKS:
-            folder = Path(home) / check.__name__
-            folder.mkdir()
-            try:
-                check(Checks(sys.argv[1:], url, folder))
-                print(f"passed  {check.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                print(f"FAILED  {check.__name__}: {error}", flush=True)
-    return 1 if failed else 0
+    with server("storage") as url:
+        return run_checks(CHECKS, lambda folder: Checks(sys.argv[1:], url, folder))
 
 
 if __name__ == "__main__":

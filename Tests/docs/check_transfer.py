@@ -15,11 +15,11 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from pathlib import Path
 
+from checks import run_checks
 from terminal import PATIENCE, Terminal
 from weather_server import weather_server
 
@@ -208,18 +208,8 @@ def commands(words: list[str]) -> list[list[str]]:
 def main() -> int:
     """A line for each check; 0 when all is well."""
     command, *others = commands(sys.argv[1:])
-    failed = 0
-    with weather_server() as url, tempfile.TemporaryDirectory() as home:
-        for check in CHECKS:
-            folder = Path(home) / check.__name__
-            folder.mkdir()
-            try:
-                check(Checks(command, others, url, folder))
-                print(f"passed  {check.__name__}", flush=True)
-            except (AssertionError, OSError, ValueError, subprocess.TimeoutExpired) as error:
-                failed += 1
-                print(f"FAILED  {check.__name__}: {error}", flush=True)
-    return 1 if failed else 0
+    with weather_server() as url:
+        return run_checks(CHECKS, lambda folder: Checks(command, others, url, folder))
 
 
 if __name__ == "__main__":

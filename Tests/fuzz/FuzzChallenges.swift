@@ -1,4 +1,4 @@
-// Fuzzes the reader of WWW-Authenticate and Proxy-Authenticate: what a hostile server asks for. Finds traps and memory errors.
+// Fuzzes the readers of WWW-Authenticate, Proxy-Authenticate and Link: what a hostile server sends. Finds traps and memory errors.
 //
 // Build and run, from the root of the package:
 //
@@ -29,6 +29,9 @@ public func fuzzChallenges(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt
         precondition(again?.scheme == challenge.scheme, text)
         if challenge.token68 == nil { precondition(again?.parameters == challenge.parameters, text) }
     }
+    let links = WebLink.parse(lines)
+    precondition(links.count <= lines.count * 64)
+    precondition(links.allSatisfy { link in !link.target.utf8.contains(UInt8(ascii: ">")) })
     _ = AuthenticationChallenge.best(of: lines)
     return 0
 }

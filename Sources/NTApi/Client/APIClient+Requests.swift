@@ -127,13 +127,15 @@ extension APIClient {
         if http.url != checked.url { _ = try URLParts(http.url) }
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
-        let pacing = try pacing(applied.retry, settings)
+        let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         return BuiltRequest(
             http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
     }
 
-    func pacing(_ retry: RetryPolicy?, _ settings: ResolvedSettings) throws(APIError) -> Pacing? {
-        let limiter = rateLimiter ?? settings.rateLimiter
+    func pacing(
+        _ retry: RetryPolicy?, _ settings: ResolvedSettings, own: RateLimiter? = nil
+    ) throws(APIError) -> Pacing? {
+        let limiter = own ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
         return Pacing(retry ?? settings.retry, limiter)
     }

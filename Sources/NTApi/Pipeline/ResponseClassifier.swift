@@ -39,24 +39,28 @@ struct ResponseClassifier {
         if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
             content.error = refusal ?? httpError(content)
         }
-        if (try? options.isOn(.rawData)) != true, content.body.count > 0 {
+        // An HTTP error has its words in JSON, also where the answer would have been a text or a picture.
+        if content.error != nil || (try? options.isOn(.rawData)) != true, content.body.count > 0 {
             parse(&content)
         }
         // The service's own words say more than the status does.
-        if content.json != nil,
-            let error = request.client.mapServiceError(APIResponse(request: request, ResponseContent.Box(content)))
-        {
+        if content.json != nil, let error = request.client.mapServiceError(judged(content)) {
             content.error = error
         }
         // What knows the call has the last word.
         if let interpret = request.shared.withLock({ $0.handlers.interpreter }) {
-            content.error = interpret(APIResponse(request: request, ResponseContent.Box(content)))
+            content.error = interpret(judged(content))
         }
         if content.error?.httpStatus == nil { content.error?.httpStatus = content.status }
         if content.error != nil, content.error?.retryAfter == nil {
             content.error?.retryAfter = result.head?.retryAfter(now: request.clock.calendarSeconds)
         }
         return content
+    }
+
+    /// The response as those see it who say what its error is.
+    private func judged(_ content: ResponseContent) -> APIResponse {
+        APIResponse(request: request, ResponseContent.Box(content, isJudged: true))
     }
 
     private func httpError(_ content: ResponseContent) -> APIError {

@@ -28,6 +28,7 @@ extension APIArg: CustomStringConvertible {
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
         case .download(let path): "download(to: \(quoted(path)))"
         case .retry(let policy): "retry(\(policy))"
+        case .rateLimiter(let limiter): "rateLimiter(\(limiter))"
         case .idempotencyKey(let key): "idempotencyKey(\(key.map(quoted) ?? ""))"
         case .resume(let data): "resume(\(quoted(data.destination)))"
         case .invalid(let message): "invalid(\(message))"

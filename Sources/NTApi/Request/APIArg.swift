@@ -31,6 +31,7 @@ public struct APIArg: Sendable {
         case download(path: String)
         // Rare and large, too.
         indirect case retry(RetryPolicy)
+        case rateLimiter(RateLimiter)
         /// Nil has one made.
         case idempotencyKey(String?)
         // Rare and large, too.
@@ -127,6 +128,8 @@ extension APIArg {
     }
 
     /// Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or `..`.
+    ///
+    /// Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
     public static func path(_ name: String, _ value: (any APIArgValue)?) -> APIArg {
         text(value, of: name) { .path(name: name, value: $0) }
     }
@@ -182,6 +185,22 @@ extension APIArg {
     /// A JSON value as the body, application/json; the default method becomes POST. JSON null is `JSON.null`, not nil.
     public static func json(_ value: JSON?) -> APIArg {
         value.map { APIArg(.json($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// A value of a type of the program's own as the body, application/json; the default method becomes POST.
+    ///
+    /// What cannot be written is an error of the request; see ``JSON/init(encoding:options:)``.
+    ///
+    /// - Parameter options: how the service writes keys and dates, such as the `decoding` of a typed service.
+    public static func json(
+        encoding value: (some Encodable)?, options: DecodingOptions = DecodingOptions()
+    ) -> APIArg {
+        guard let value else { return APIArg(.suppressed) }
+        do throws(APIError) {
+            return APIArg(.json(try JSON(encoding: value, options: options)))
+        } catch {
+            return APIArg(.invalid("the json arg: \(error.message)"))
+        }
     }
 
     /// A file as the body, streamed with constant memory; the default method becomes POST.
@@ -269,6 +288,13 @@ extension APIArg {
     /// In the place of the client's default `retry`. What may not be sent twice is not, see ``RetryPolicy``.
     public static func retry(_ policy: RetryPolicy?) -> APIArg {
         policy.map { APIArg(.retry($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Lets the request go in its turn of this limiter, in the place of the client's: for a method that has a limit of its own.
+    ///
+    /// The same limiter for all requests that share the limit.
+    public static func rateLimiter(_ limiter: RateLimiter?) -> APIArg {
+        limiter.map { APIArg(.rateLimiter($0)) } ?? APIArg(.suppressed)
     }
 
     /// Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it twice.

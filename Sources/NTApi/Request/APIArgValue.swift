@@ -16,6 +16,11 @@ extension Bool: APIArgValue {
     public var argText: String? { self ? "true" : "false" }
 }
 
+/// An enum of strings or numbers that says it is one, `enum State: String, APIArgValue`, is sent as its raw value.
+extension APIArgValue where Self: RawRepresentable, RawValue: APIArgValue {
+    public var argText: String? { rawValue.argText }
+}
+
 extension APIArgValue where Self: BinaryInteger {
     public var argText: String? { String(self) }
 }

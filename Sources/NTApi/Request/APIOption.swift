@@ -6,7 +6,7 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 
     public init(stringLiteral name: String) { self.name = name }
 
-    /// Do not parse the body as JSON.
+    /// Do not parse the body as JSON. That of an HTTP error is parsed all the same, for the service's own words.
     public static let rawData = APIOption("raw_data")
     /// Statuses from 300 up are no errors.
     public static let ignoreHTTPErrors = APIOption("ignore_http_errors")

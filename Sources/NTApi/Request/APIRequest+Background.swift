@@ -46,7 +46,7 @@ extension APIRequest {
             content.resumeData = found.resumable
             if case .download(let destination, _, _) = found.work, outcome.error == nil { content.file = destination }
         }
-        let isRaw = (try? options.isOn(.rawData)) == true
+        let isRaw = content.error == nil && (try? options.isOn(.rawData)) == true
         if content.body.count > 0, !isRaw, let parsed = try? client.parseJSON(ResponseData(bytes: content.body)) {
             content.json = parsed.json
             content.prefixText = parsed.prefixText

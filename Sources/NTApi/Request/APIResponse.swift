@@ -32,7 +32,7 @@ public struct APIResponse: Sendable {
     /// The body as text; bytes that are not UTF-8 are replaced.
     public var text: String { String(decoding: content.body.buffer, as: UTF8.self) }
 
-    /// The body as JSON; nil without, and with the option `rawData`.
+    /// The body as JSON; nil without, and with the option `rawData` unless the status is an error.
     public var json: JSON? { content.json }
 
     /// The text that came before the JSON: a PHP warning, say.
@@ -45,6 +45,14 @@ public struct APIResponse: Sendable {
 
     /// The URL that answered, after redirects; "" when the request could not be built.
     public var url: String { content.url }
+
+    /// The URL of a `Link` header (RFC 8288), absolute: `link("next")` is that of the next page, for the arg `baseURL`.
+    ///
+    /// - Parameter relation: such as `next`, `prev`, `last`; letter case has no meaning.
+    /// - Returns: nil when there is none, or none that can be asked for.
+    public func link(_ relation: String) -> String? {
+        WebLink.target(of: relation, in: headers.all("Link")).flatMap { try? URLParts($0, relativeTo: url).text }
+    }
 
     /// Seconds since 1970-01-01 00:00 UTC.
     public var startTime: Double { content.startTime }
@@ -72,6 +80,9 @@ public struct APIResponse: Sendable {
 extension APIResponse {
     /// Makes a value of a type of the program's own from the JSON; see ``JSON/decode(_:at:options:)``.
     ///
+    /// In `mapServiceError`, where the response's error is what is being judged, it reads the JSON of the error: a list of what
+    /// is wrong with the fields, say.
+    ///
     /// - Throws: the response's error, if it has one; `unexpected JSON` when there is no JSON, or it is not as the type expects.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
@@ -81,7 +92,7 @@ extension APIResponse {
 
     /// Makes something of the JSON. What is said of it says whose it is, too.
     func reading<Value>(_ body: (JSON) throws(APIError) -> Value) throws(APIError) -> Value {
-        if let error { throw error }
+        if let error, !box.isJudged { throw error }
         guard let json else {
             throw APIError(
                 domain: .json, code: .unexpectedJSON, message: "the body of \(request.summary) has no JSON",

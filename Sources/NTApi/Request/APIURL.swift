@@ -26,6 +26,13 @@ extension APIURL: Decodable {
     }
 }
 
+extension APIURL: Encodable {
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
+}
+
 extension APIURL: APIArgValue {
     public var argText: String? { text }
 }

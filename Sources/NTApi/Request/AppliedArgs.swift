@@ -38,6 +38,8 @@ struct AppliedArgs {
     private(set) var download: String?
     private(set) var resumeData: ResumeData?
     private(set) var retry: RetryPolicy?
+    /// In the place of the client's.
+    private(set) var rateLimiter: RateLimiter?
     /// Whether the request is to be given a key, if it needs one.
     private(set) var makesIdempotencyKey = false
     private(set) var secrets = MarkedSecrets()
@@ -89,6 +91,7 @@ struct AppliedArgs {
         case .retry(let policy):
             if let problem = policy.problem { throw .invalidRequest("the retry policy: \(problem)") }
             retry = policy
+        case .rateLimiter(let limiter): rateLimiter = limiter
         case .idempotencyKey(let key): try setIdempotencyKey(key)
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)

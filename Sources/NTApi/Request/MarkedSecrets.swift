@@ -16,7 +16,12 @@ struct MarkedSecrets: Sendable {
         switch kind {
         case .url(let name, _): names.insert(name)
         case .baseURL(let url): names.formUnion(Secrets.queryNames(of: url))
-        case .path(_, let value): pathValues.insert(PercentEncoding.component(value))
+        case .path(_, let value):
+            pathValues.insert(PercentEncoding.component(value))
+            // What `{name*}` makes of it.
+            if value.contains("/") {
+                pathValues.formUnion(value.split(separator: "/").map { PercentEncoding.component(String($0)) })
+            }
         case .form(let name, _):
             names.insert(name)
             isInBody = true

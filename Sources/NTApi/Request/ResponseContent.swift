@@ -23,8 +23,13 @@ struct ResponseContent: Sendable {
     /// Shares what stands and does not change any more.
     final class Box: Sendable {
         let content: ResponseContent
+        /// Whether a hook is asked what the error is: there the JSON of one may be decoded.
+        let isJudged: Bool
 
-        init(_ content: ResponseContent) { self.content = content }
+        init(_ content: ResponseContent, isJudged: Bool = false) {
+            self.content = content
+            self.isJudged = isJudged
+        }
 
         /// Of a plain answer: its only exchange is told of by the rest.
         init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
@@ -33,6 +38,7 @@ struct ResponseContent: Sendable {
             content.json = json
             content.lacksLastTransaction = true
             self.content = content
+            isJudged = false
         }
     }
 

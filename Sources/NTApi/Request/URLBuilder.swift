@@ -80,15 +80,24 @@ enum URLBuilder {
             guard let close = rest[open...].firstIndex(of: "}") else {
                 throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has a { without a }")
             }
-            let name = String(rest[rest.index(after: open)..<close])
+            let inside = rest[rest.index(after: open)..<close]
+            let hasSegments = inside.hasSuffix("*")
+            let name = String(hasSegments ? inside.dropLast() : inside)
             guard let value = path.last(where: { $0.name == name })?.value else {
-                throw .invalidRequest("nothing fills {\(name)} in the command: add a path arg named \(quoted(name))")
+                throw .invalidRequest("nothing fills {\(inside)} in the command: add a path arg named \(quoted(name))")
             }
-            filled += segment(value)
+            filled += hasSegments ? segments(value, after: filled) : segment(value)
             rest = rest[rest.index(after: close)...]
         }
         filled += PercentEncoding.path(String(rest))
         return filled
+    }
+
+    // What `{name*}` stands for: slashes stay slashes. The one at the beginning may be there in the command already.
+    private static func segments(_ value: String, after filled: String) -> String {
+        let value = filled.hasSuffix("/") && value.hasPrefix("/") ? value.dropFirst() : value[...]
+        return value.split(separator: "/", omittingEmptySubsequences: false).map { segment(String($0)) }.joined(
+            separator: "/")
     }
 
     // "." and ".." are made of unreserved characters, and yet would be steps in the path.

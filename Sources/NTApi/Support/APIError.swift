@@ -28,10 +28,18 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var isRetryable: Bool
     /// The seconds after which the server asks to come again (Retry-After), counted from its answer; nil when it did not say.
     public var retryAfter: Double?
+    /// What else the service said, as a type of the program's own: a list of what is wrong with the fields, say.
+    ///
+    /// Put there by the hook `mapServiceError`: `error.details as? [FieldError]`. Errors compare without it.
+    public var details: (any Sendable)? {
+        get { box.value?.details }
+        set { box.value = newValue.map(DetailsBox.Content.init) }
+    }
+    private var box = DetailsBox()
 
     public init(
         domain: Domain = .service, code: ErrorCode, message: String? = nil, httpStatus: Int? = nil,
-        transportCode: Int? = nil, isRetryable: Bool = false
+        transportCode: Int? = nil, isRetryable: Bool = false, details: (any Sendable)? = nil
     ) {
         self.domain = domain
         self.code = code
@@ -39,9 +47,23 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
         self.httpStatus = httpStatus
         self.transportCode = transportCode
         self.isRetryable = isRetryable
+        if let details { self.details = details }
     }
 
     public var description: String { message == code.name ? code.name : "\(code.name): \(message)" }
+}
+
+/// The details of an error: a pointer, as most errors have none. Values of any type cannot be compared: all count as equal.
+private struct DetailsBox: Sendable, Equatable {
+    final class Content: Sendable {
+        let details: any Sendable
+
+        init(_ details: any Sendable) { self.details = details }
+    }
+
+    var value: Content?
+
+    static func == (_: DetailsBox, _: DetailsBox) -> Bool { true }
 }
 
 extension APIError {

@@ -199,6 +199,33 @@ import Testing
         #expect(try read(one, "1") == nil)
     }
 
+    @Test func whatAnswersFromMemoryIsUsedOnDiskToo() throws {
+        let one = try cache(disk: 100_000)
+        for number in 0..<5 { one.store(response(String(repeating: "x", count: 9000)), try key("\(number)"), .disk) }
+        one.save()
+        func use(_ name: String) throws -> Bool {
+            _ = shell("touch -d '1 hour ago' \(folder)/*")
+            #expect(one.variants(try key(name)).count == 1)
+            one.save()
+            return shell("find \(folder) -name '*.json' -mmin -30").count > 0
+        }
+        // Not each time, which would cost more than it helps.
+        #expect(try !use("0"))
+        time.advance(61)
+        #expect(try use("0"))
+        #expect(try !use("0"))
+        #expect(try use("1"))
+        time.advance(61)
+        #expect(try use("0"))
+        let other = try cache(0, disk: 100_000)
+        for number in 5..<13 {
+            other.store(response(String(repeating: "x", count: 9000)), try key("\(number)"), .disk)
+            other.save()
+        }
+        #expect(try read(other, "0") != nil)
+        #expect(try read(other, "1") == nil)
+    }
+
     @Test func forgetting() throws {
         let one = try cache()
         for name in ["a", "b"] { one.store(response(name), try key(name), .disk) }

@@ -57,6 +57,20 @@ import Testing
         #expect(await ended.first(5).count == 5)
     }
 
+    @Test func aRequestMayHaveALimiterOfItsOwn() async throws {
+        let (usual, own) = (RateLimiter(requests: 1, seconds: 10), RateLimiter(requests: 1, seconds: 100))
+        let client = try client(usual)
+        let ended = Log<APIResponse>()
+        _ = begin(client, 0..<1, ended) + begin(client, 1..<3, ended, [.rateLimiter(own), .rateLimiter(nil)])
+        #expect(Set(numbers(await ended.first(2))) == [0, 1])
+        #expect(usual.waitingCount == 0 && own.waitingCount == 1)
+        #expect(await clock.waitForSleepers())
+        clock.advance(by: 100)
+        #expect(await ended.first(3).count == 3)
+        let refused = await client.response("echo", args: [.rateLimiter(RateLimiter(requests: 0))])
+        #expect(refused.error?.code == .invalidRequest)
+    }
+
     @Test func thePriorityGoesFirst() async throws {
         let limiter = RateLimiter(requests: 1)
         let client = try client(limiter)

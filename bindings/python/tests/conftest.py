@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from ntapi.testing import ManualClock, Stub
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PATIENCE = 20.0
@@ -64,6 +65,18 @@ def nginx(servers: dict[str, str]) -> Iterator[ntapi.Client]:
 def pattern(servers: dict[str, str]) -> bytes:
     """What nginx has as pattern-8M.bin."""
     return (Path(servers["nginx_root"]) / "pattern-8M.bin").read_bytes()
+
+
+@pytest.fixture
+def stub() -> Stub:
+    """Answers from memory."""
+    return Stub()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Time that stands still."""
+    return ManualClock()
 
 
 @pytest.fixture(autouse=True)

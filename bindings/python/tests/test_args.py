@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import io
 import math
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import ntapi
 from ntapi import codes
+from ntapi.testing import Stub
 
 
 def echo(client: ntapi.Client, *args: ntapi.Args, command: str = "echo") -> Any:
@@ -283,3 +285,43 @@ def test_arg_is_a_value() -> None:
     assert "London" in repr(ntapi.url("q", "London"))
     with pytest.raises(AttributeError):
         ntapi.url("q", "x").kind = "form"  # type: ignore[misc]
+
+
+class State(enum.Enum):
+    OPEN = "open"
+
+
+class Level(str, enum.Enum):
+    HIGH = "high"
+
+
+class Size(enum.IntEnum):
+    LARGE = 3
+
+
+def test_date_is_sent_in_utc() -> None:
+    moment = datetime(2026, 12, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    for value, text in (
+        (moment, "2026-12-01T00:00:00Z"),
+        (moment.replace(tzinfo=None), "2026-12-01T02:00:00Z"),
+        (moment.date(), "2026-12-01"),
+    ):
+        assert ntapi.url("since", value).values == ("since", text)
+        assert ntapi.header("X-Since", value).values == ("X-Since", text)
+    with pytest.raises(TypeError, match="a time cannot be written"):
+        ntapi.url("at", moment.time())  # type: ignore[arg-type]
+
+
+def test_enum_is_sent_as_its_value() -> None:
+    stub = Stub()
+    stub.on(
+        "GET", "7/high?state=open&size=3", where=lambda request: request.headers["x"] == "high"
+    ).answer()
+    with ntapi.Client("https://api.example", stub=stub) as client:
+        client.send(
+            "7/{level}",
+            ntapi.path("level", Level.HIGH),
+            ntapi.url("state", State.OPEN),
+            ntapi.url("size", Size.LARGE),
+            ntapi.header("X", Level.HIGH),
+        )

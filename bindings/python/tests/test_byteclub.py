@@ -28,16 +28,6 @@ def club_module() -> Iterator[Any]:
 
 
 @pytest.fixture
-def stub() -> Stub:
-    return Stub()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def club(club_module: Any, stub: Stub, clock: ManualClock) -> Iterator[Any]:
     credentials = club_module.Credentials("key", "a&b", "token", "c d")
     club = club_module.ByteClub("http://api.test", credentials)

@@ -11,6 +11,15 @@ import pytest
 import ntapi
 
 
+class NoCommand(ntapi.Service[None]):
+    pass
+
+
+class OddCommand(ntapi.Service[None]):
+    def command(self) -> str:
+        return "x"
+
+
 async def async_handler(_: ntapi.Response) -> None: ...
 
 
@@ -76,6 +85,24 @@ def test_bytes_are_bytes(content: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (
+            lambda: ntapi.url("since", []),
+            "the url arg 'since' has to be a string, a number, a boolean, a date or an enum of "
+            "these, not list",
+        ),
+        (lambda: ntapi.Client("http://a").call(NoCommand()), "NoCommand has to say its command"),
+        (
+            lambda: ntapi.Client("http://a").call(OddCommand()),
+            "the command of OddCommand has to be a string or a property that is one, not method",
+        ),
+        (
+            lambda: ntapi.Client("http://a", authenticator="t"),
+            "an Authenticator or None is expected, not 't'",
+        ),
+        (
+            lambda: ntapi.Client("http://a", rate_limiter=5),
+            "a RateLimiter or None is expected, not 5",
+        ),
         (lambda: ntapi.Client(5), "base_url has to be a string, not int"),
         (lambda: ntapi.Client("http://a", args=5), "an arg is expected, not 5"),
         (lambda: ntapi.defaults.set(5, 1), "the name of a default has to be a string, not int"),

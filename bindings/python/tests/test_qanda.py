@@ -20,16 +20,6 @@ from stack_exchange import THROTTLED, UNAVAILABLE, StackExchange
 
 
 @pytest.fixture
-def stub() -> Stub:
-    return Stub()
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def stack(stub: Stub, clock: ManualClock) -> Iterator[StackExchange]:
     url, quiet = "https://api.example.com", ntapi.LogFlags.NONE
     with StackExchange(url, stub=stub, clock=clock, log_flags=quiet) as stack:

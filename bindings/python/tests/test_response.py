@@ -169,3 +169,17 @@ def test_responses_without_errors_are_freed_at_once(fault: ntapi.Client) -> None
         assert reference() is None
     finally:
         gc.enable()
+
+
+def test_links(fault: ntapi.Client) -> None:
+    link = '</ok?page=2>; rel="next", <http://a.example/>; rel="last"'
+    response = fault.send("headers", ntapi.url("Link", link))
+    following = response.link("next")
+    assert following is not None
+    assert following.endswith("/ok?page=2")
+    assert following.startswith("http://127.0.0.1")
+    assert response.link("LAST") == "http://a.example/"
+    assert response.link("prev") is None
+    assert fault.send("", ntapi.base_url(following)).json["ok"]
+    with pytest.raises(TypeError, match="the relation has to be a string"):
+        response.link(5)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
@@ -150,3 +151,53 @@ def test_no_resume_data(fault: ntapi.Client) -> None:
     assert fault.send("echo", ntapi.resume(None)).resume_data is None
     with pytest.raises(TypeError, match="resume data has to be a string, not bytes"):
         ntapi.resume(b"{}")  # type: ignore[arg-type]
+
+
+def test_ctrl_c_leaves_what_to_go_on_with(nginx: ntapi.Client, tmp_path: Path) -> None:
+    def interrupt(count: int, _: Any) -> None:
+        if count > 0:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "f"
+    for perform in (nginx.perform, nginx.send):
+        with pytest.raises(KeyboardInterrupt) as caught:
+            perform(f"slow/{PATTERN}", ntapi.download(path), download_progress=interrupt)
+        assert nginx.drain(PATIENCE) == 0
+        data = caught.value.resume_data  # type: ignore[attr-defined]
+        (part,) = tmp_path.iterdir()
+        ntapi.discard_resume_data(data)
+        assert not part.exists()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        nginx.perform(PATTERN, download_progress=interrupt)
+    assert not hasattr(caught.value, "resume_data")
+
+
+def test_a_cancelled_task_leaves_what_to_go_on_with(
+    servers: dict[str, str], pattern: bytes, tmp_path: Path
+) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["nginx"]) as client:
+            moved = asyncio.Event()
+
+            async def download() -> str:
+                try:
+                    await client.send(
+                        f"slow/{PATTERN}",
+                        ntapi.download(tmp_path / "f"),
+                        download_progress=lambda count, _: count and moved.set(),
+                    )
+                except asyncio.CancelledError as stop:
+                    data: str = stop.resume_data  # type: ignore[attr-defined]
+                    return data
+                raise AssertionError("it was to be cancelled")
+
+            task = asyncio.create_task(download())
+            await moved.wait()
+            task.cancel()
+            data = await task
+            response = await client.send("", ntapi.resume(data))
+            assert response.status == 206
+            assert response.file is not None
+            assert response.file.read_bytes() == pattern
+
+    asyncio.run(main())

@@ -13,7 +13,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
-from ntapi.testing import ManualClock
+from ntapi.testing import ManualClock, Stub
 
 
 @pytest.fixture
@@ -205,7 +205,28 @@ def test_a_request_waits_for_its_turn(client: ntapi.Client, clock: ManualClock) 
     assert limiter.waiting == 0
     limiter.pause(1000)
     client.rate_limiter = None
-    assert client.send("echo").status == 200
+    assert client.send("echo", ntapi.rate_limiter(None)).status == 200
+    with pytest.raises(ntapi.ApiError, match="the rate limit of 1 request in 10 s"):
+        client.send("echo", ntapi.rate_limiter(limiter), ntapi.timeout(5, "total"))
+
+
+def test_limiter_and_authenticator_are_given_at_once() -> None:
+    stub = Stub()
+    stub.on(
+        "GET", "echo", where=lambda request: request.headers["Authorization"] == "Bearer t"
+    ).answer(503).answer()
+    limiter = ntapi.RateLimiter(1000)
+    authenticator = ntapi.Authenticator(lambda _: None, token="t")
+    with ntapi.Client(
+        "http://a",
+        args=ntapi.retry(AT_ONCE),
+        authenticator=authenticator,
+        rate_limiter=limiter,
+        stub=stub,
+    ) as client:
+        assert client.authenticator is authenticator
+        assert client.rate_limiter is limiter
+        assert client.send("echo").metrics.retries == 1
 
 
 def test_bad_limits(client: ntapi.Client) -> None:
@@ -217,6 +238,8 @@ def test_bad_limits(client: ntapi.Client) -> None:
     wrong: Any = 5
     with pytest.raises(TypeError, match="a RateLimiter or None"):
         client.rate_limiter = wrong
+    with pytest.raises(TypeError, match="a RateLimiter or None"):
+        ntapi.rate_limiter(wrong)
     client.set_default("rateLimit", {"requests": 0})
     with pytest.raises(ntapi.ApiError, match="the default rateLimit is"):
         client.send("echo")

@@ -18,11 +18,6 @@ URL = "http://api.test/v1"
 
 
 @pytest.fixture
-def stub() -> Stub:
-    return Stub()
-
-
-@pytest.fixture
 def client(stub: Stub) -> Iterator[ntapi.Client]:
     with ntapi.Client(URL, stub=stub) as client:
         yield client

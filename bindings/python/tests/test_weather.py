@@ -19,11 +19,6 @@ from weather import INTERNAL_ERROR, NOT_FOUND, City, OpenWeather
 
 
 @pytest.fixture
-def stub() -> Stub:
-    return Stub()
-
-
-@pytest.fixture
 def weather(stub: Stub) -> Iterator[OpenWeather]:
     quiet = ntapi.LogFlags.NONE
     with OpenWeather("https://api.example.com", stub=stub, log_flags=quiet) as weather:

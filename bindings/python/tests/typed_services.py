@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Generic, Optional, TypedDict, TypeVar, Union
@@ -69,20 +70,39 @@ class Forget(ntapi.Service[None]):
 
 
 class Size(ntapi.Service[int]):
+    """Computes its command as it is asked for, and another one when it is made."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    def command(self) -> str:
+        return f"files/{self.name}"
+
     def make_response(self, response: ntapi.Response) -> int:
         return len(response.data)
+
+
+class Touch(ntapi.Service[None]):
+    def __init__(self, name: str) -> None:
+        self.command = f"files/{name}"
+
+
+class State(enum.Enum):
+    OPEN = "open"
 
 
 def read_day(value: Any) -> Optional[datetime]:
     return None
 
 
-def blocking(client: ntapi.Client, response: ntapi.Response) -> None:
+def blocking(client: ntapi.Client, response: ntapi.Response, day: datetime) -> None:
     assert_type(client.call(FindCities("London")), list[City])
     assert_type(client.call(Accounts(), ntapi.timeout(5)).items[0]["name"], str)
     assert_type(client.call(MaybeAccount()), Optional[Account])
     client.call(Forget())
-    assert_type(client.call(Size()), int)
+    assert_type(client.call(Size("a")), int)
+    client.call(Touch("a"), ntapi.url("state", State.OPEN), ntapi.url("day", day))
     assert_type(response.decode(City), City)
     assert_type(response.decode(list[City], "list"), list[City])
     assert_type(response.decode(Page[City]), Page[City])

@@ -21,6 +21,22 @@ enum HTTPDate {
         }
     }
 
+    /// Writes a date in the form that is to be sent: `Sun, 06 Nov 1994 08:49:37 GMT`; nil outside of the years 0 to 9999.
+    static func text(_ seconds: Double) -> String? {
+        guard let whole = Int64(exactly: seconds.rounded(.down)), let civil = CivilTime(secondsSince1970: whole) else {
+            return nil
+        }
+        func padded(_ number: Int, _ digits: Int = 2) -> String {
+            let text = String(number)
+            return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+        }
+        let days = (whole - (whole % 86_400 + 86_400) % 86_400) / 86_400
+        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][Int((days % 7 + 7) % 7)]
+        let month = String(decoding: months[civil.month - 1], as: UTF8.self)
+        let time = "\(padded(civil.hour)):\(padded(civil.minute)):\(padded(civil.second))"
+        return "\(weekday), \(padded(civil.day)) \(month) \(padded(civil.year, 4)) \(time) GMT"
+    }
+
     private static func seconds(day: [UInt8], month: [UInt8], year: Int?, time: [UInt8]) -> Int64? {
         let clock = time.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { number(Array($0)) }
         guard let year, let month = months.firstIndex(of: month), let day = number(day), clock.count == 3,

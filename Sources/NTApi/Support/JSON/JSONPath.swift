@@ -35,6 +35,8 @@ struct JSONPath: Sendable, Hashable {
 }
 
 extension JSONPath: CustomStringConvertible {
+    init(steps: [Step]) { self.steps = steps }
+
     init(keys: [any CodingKey]) {
         steps = keys.map { key in key.intValue.map { .index($0) } ?? .key(key.stringValue) }
     }

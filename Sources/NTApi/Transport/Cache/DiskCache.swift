@@ -1,6 +1,6 @@
 /// Responses on disk. What is stored is written by a worker, soon; until then it is read from here.
 final class DiskCache: Sendable {
-    /// What is to be done about a URL.
+    /// What is to be done about a URL; when there is nothing, it was used.
     private struct Change {
         /// Whether what is on disk goes.
         var removes = false
@@ -94,6 +94,9 @@ final class DiskCache: Sendable {
 
     func remove(_ key: CacheKey) { change(key) { $0 = Change(removes: true) } }
 
+    /// What is kept for the URL answered from memory.
+    func use(_ key: CacheKey) { change(key) { _ in } }
+
     private func change(_ key: CacheKey, _ body: (inout Change) -> Void) {
         guard isMine else { return }
         let isFirst = state.withLock { state in
@@ -185,6 +188,7 @@ final class DiskCache: Sendable {
 
     private func write(_ change: Change, _ key: CacheKey) throws(SystemError) {
         let digest = key.digest
+        if change.variants.isEmpty, !change.removes { return folder.touch(CacheFileName.record(digest)) }
         let old = folder.record(digest)?.variants ?? []
         var variants = change.removes ? [] : old
         guard !change.variants.isEmpty else {

@@ -104,7 +104,13 @@ public final class HTTPCache: Sendable {
     var isOnDisk: Bool { disk != nil }
 
     /// The responses for a URL that are in memory.
-    func variants(_ key: CacheKey) -> [CachedResponse] { state.withLock { $0.memory.variants(key) } }
+    func variants(_ key: CacheKey) -> [CachedResponse] {
+        guard let disk else { return state.withLock { $0.memory.variants(key) } }
+        let now = clock()
+        let (variants, owesUse) = state.withLock { ($0.memory.variants(key), $0.memory.owesUse(of: key, now: now)) }
+        if owesUse { disk.use(key) }
+        return variants
+    }
 
     /// The response on disk that `select` chooses, with its body. Waits for the disk.
     func read(_ key: CacheKey, _ select: ([CachedResponse]) -> CachedResponse?) -> CachedResponse? {

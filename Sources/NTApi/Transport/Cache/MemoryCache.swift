@@ -4,6 +4,8 @@ struct MemoryCache {
         var variants: [CachedResponse]
         var size: Int
         var token: IndexedHeap<UInt64, CacheKey>.Token
+        /// When the disk was told of a use; seconds since 1970.
+        var told: Double
     }
 
     private var entries: [CacheKey: Entry] = [:]
@@ -27,6 +29,19 @@ struct MemoryCache {
         return entry.variants
     }
 
+    /// How long the disk hears nothing of a response that is used again and again, in seconds.
+    static let untold = 60.0
+
+    /// Whether the disk is to be told that a response is used, which then is done.
+    ///
+    /// What is hot is read from here. On disk it would look as if nobody wanted it, and go before what nobody wants.
+    mutating func owesUse(of key: CacheKey, now: Double) -> Bool {
+        guard let entry = entries[key], abs(now - entry.told) >= Self.untold, entry.variants.contains(where: \.isOnDisk)
+        else { return false }
+        entries[key]?.told = now
+        return true
+    }
+
     /// - Returns: what had to go for it, and so outlives the lock of the caller.
     mutating func put(_ response: CachedResponse, _ key: CacheKey) -> [CachedResponse] {
         var variants = entries[key]?.variants ?? []
@@ -45,7 +60,8 @@ struct MemoryCache {
     private mutating func insert(_ variants: [CachedResponse], _ key: CacheKey) {
         clock += 1
         let size = variants.reduce(0) { $0 + $1.size }
-        entries[key] = Entry(variants: variants, size: size, token: uses.insert(key, key: clock))
+        let told = variants.map(\.responseTime).max() ?? 0
+        entries[key] = Entry(variants: variants, size: size, token: uses.insert(key, key: clock), told: told)
         usage += size
     }
 

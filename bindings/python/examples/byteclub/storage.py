@@ -64,20 +64,20 @@ class AccountInfo(ntapi.Service[Account]):
 
 
 class StorageService(ntapi.Service[T]):
-    """What the calls about a path have in common: it goes into the command, a segment at a time."""
+    """What the calls about a path have in common: it goes into the command, with all its
+    segments.
+    """
 
     decoding = ntapi.DecodingOptions(dates=storage_date)
     call: str
     path: str
 
-    def __post_init__(self) -> None:
-        self.segments = [segment for segment in self.path.split("/") if segment]
-        places = [f"{{{number}}}" for number in range(len(self.segments))]
-        self.command = "/".join(["1", self.call, "dropbox", *places])
+    @property
+    def command(self) -> str:
+        return f"1/{self.call}/dropbox/{{path*}}"
 
     def parameters(self) -> ntapi.Args:
-        segments = [ntapi.path(str(number), text) for number, text in enumerate(self.segments)]
-        return [*segments, self.options()]
+        return [ntapi.path("path", self.path), self.options()]
 
     def options(self) -> ntapi.Args:
         return []

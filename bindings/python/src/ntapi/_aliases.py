@@ -5,6 +5,8 @@ gets them when it does, for typing takes longer to import than all of this packa
 from __future__ import annotations
 
 import concurrent.futures
+import datetime
+import enum
 import os
 from collections.abc import Iterable
 from typing import IO, Callable, Literal, Optional, Union
@@ -30,7 +32,7 @@ ProgressHandler = Callable[[int, Optional[int]], object]
 DataHandler = Callable[[bytes], object]
 DecisionHandler = Callable[[Decision], object]
 
-Scalar = Union[str, int, float, bool]
+Scalar = Union[str, int, float, bool, enum.Enum, datetime.date]
 Path = Union[str, "os.PathLike[str]"]
 BytesLike = Union[bytes, bytearray, memoryview]
 ClockName = Literal["idle", "connect", "queue", "attempt", "total"]

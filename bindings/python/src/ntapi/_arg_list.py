@@ -163,6 +163,10 @@ def _append_json(pointer: int, _: list[int], text: str) -> int:
         lib.ntapi_json_free(value)
 
 
+def _append_rate_limiter(pointer: int, _: list[int], limiter: Any) -> int:
+    return int(lib.ntapi_args_rate_limiter(pointer, limiter._handle.pointer))
+
+
 def _append_stream(
     pointer: int, tokens: list[int], source: Any, length: int, content_type: str | None
 ) -> int:
@@ -193,6 +197,7 @@ _DIRECT: dict[str, Callable[..., int]] = {
     "multipart_data": _append_multipart_data,
     "multipart_named_data": _append_multipart_named_data,
     "json": _append_json,
+    "rate_limiter": _append_rate_limiter,
     "stream": _append_stream,
 }
 

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
+    from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._protocols import Place
     from ._recorder import Recorder
+    from ._retry import RateLimiter
     from ._server_event import ServerSentEvent
     from ._service import Service, ServiceCall
     from ._stream import AsyncStream
@@ -65,20 +67,25 @@ class AsyncClient(BaseClient):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        authenticator: Optional[Authenticator] = None,
+        rate_limiter: Optional[RateLimiter] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
-        are for tests, see `ntapi.testing`.
+        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
+        for tests, see `ntapi.testing`.
         """
         super().__init__(
             base_url,
             configuration=configuration,
             args=args,
             log_flags=log_flags,
+            authenticator=authenticator,
+            rate_limiter=rate_limiter,
             clock=clock,
             stub=stub,
             recorder=recorder,
@@ -96,7 +103,8 @@ class AsyncClient(BaseClient):
         """Performs a request; the response's `error` says what went wrong. Raises nothing for that.
 
         When the task is cancelled, the request is cancelled too, and has ended when CancelledError
-        is raised.
+        is raised, which for a download has what it can be gone on with as an attribute,
+        `resume_data`, if there is something.
         """
         if (
             upload_progress is None
@@ -158,8 +166,9 @@ class AsyncClient(BaseClient):
         request.resume()
         try:
             return await waiter
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as interrupt:
             if not request._outcome.is_done:
+                request._leave_resume_data(interrupt)
                 waiter = loop.create_future()
                 request.cancel()
                 await _uninterrupted(waiter)

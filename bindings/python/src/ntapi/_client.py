@@ -6,7 +6,8 @@ from . import _hooks, _registry, _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import append_args
 from ._authenticator import Authenticator
-from ._building import build, restore
+from ._background_session import BackgroundSession
+from ._building import build
 from ._checks import check_handler, check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
@@ -14,7 +15,6 @@ from ._delivery import Delivery
 from ._doubles import TestDoubles
 from ._ending import SessionEnd
 from ._enums import LogFlags, SessionKind, Status
-from ._errors import ApiError, take_error
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
@@ -71,7 +71,7 @@ def _scope(owner: type, instance: Any) -> Any:
     return lib.ntapi_client_defaults(instance._handle.pointer)
 
 
-class BaseClient(Hooks, SessionEnd, TestDoubles):
+class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     """A base URL, log flags, defaults and args, for requests. Made to be subclassed."""
 
     set_default = SetDefaultMethod(_scope)
@@ -84,14 +84,17 @@ class BaseClient(Hooks, SessionEnd, TestDoubles):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        authenticator: Optional[Authenticator] = None,
+        rate_limiter: Optional[RateLimiter] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
-        are for tests, see `ntapi.testing`.
+        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
+        for tests, see `ntapi.testing`.
         """
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -127,6 +130,10 @@ class BaseClient(Hooks, SessionEnd, TestDoubles):
             self.args = args
         if log_flags is not None:
             self.log_flags = log_flags
+        if authenticator is not None:
+            self.authenticator = authenticator
+        if rate_limiter is not None:
+            self.rate_limiter = rate_limiter
         self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:
@@ -319,61 +326,6 @@ class BaseClient(Hooks, SessionEnd, TestDoubles):
         )
         request.resume()
         return request
-
-    @property
-    def background_error(self) -> Optional[ApiError]:
-        """Why the background session cannot be used: another process has it open, which is named.
-
-        None when it can, and for other clients. Every request fails with this error.
-        """
-        pointer = lib.ntapi_client_background_error(self._handle.pointer)
-        return take_error(pointer, "") if pointer else None
-
-    def restored_requests(
-        self,
-        args: Args = (),
-        handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-    ) -> list[Request]:
-        """The transfers of the background session that a process before this one left, and that
-        were not resumed yet.
-
-        Those of higher priority first, and of the same the older ones. Each is suspended, and has
-        the identifier and the description that it was made with. A download goes on where it was.
-        An upload is sent again from its beginning when its method is idempotent; otherwise it ends
-        with a network error which says that its result is ambiguous. One that has ended, but whose
-        handler had not returned, is not sent again: its handler gets what was recorded. The args
-        say where handlers run; others have no effect.
-        """
-        return restore(
-            self,
-            args,
-            usual_place=self._usual_place(handler is not None),
-            handler=handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-        )
-
-    def resume_restored_requests(
-        self,
-        args: Args = (),
-        handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-    ) -> int:
-        """Resumes all `restored_requests`, in order, with one handler; returns how many there are.
-
-        The response's `request` says which it is.
-        """
-        requests = self.restored_requests(
-            args, handler, upload_progress=upload_progress, download_progress=download_progress
-        )
-        for request in requests:
-            request.resume()
-        return len(requests)
 
     def _usual_place(self, has_handler: bool) -> Place:
         """Where handlers run when no arg says."""

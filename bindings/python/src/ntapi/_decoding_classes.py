@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 
 from ._decoding_objects import Field, nothing, object_decoder
 from ._decoding_options import Key, Keys, Step
-from ._forms import hints_of, name_of, take_apart, unsupported, words_around
+from ._forms import hints_of, name_of, spelled, take_apart, unsupported, words_around
 from ._generics import inherited, substitute
 
 Decode = Callable[[Any], Any]
@@ -96,7 +96,7 @@ class ClassReader:
         hint = substitute(hint, self._variables)
         form, is_optional, key = take_apart(hint)
         key = alias or key
-        steps: tuple[Step, ...] = (self._spelled(name),) if key is None else key.steps
+        steps: tuple[Step, ...] = (spelled(name, self._keys),) if key is None else key.steps
         where = f"{self._class.__name__}.{name}"
         if isinstance(steps[0], int):
             raise TypeError(f"{where}: a path in an object begins with a key")
@@ -107,12 +107,6 @@ class ClassReader:
         except TypeError as error:
             raise TypeError(f"{where}: {error}") from None
         return Field(name, steps, decode, name_of([form]), form, fallback)
-
-    def _spelled(self, name: str) -> str:
-        if self._keys is Keys.AS_DECLARED:
-            return name
-        first, *rest = name.split("_")
-        return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def _constant(value: Any) -> Callable[[], Any]:

@@ -8,7 +8,7 @@ import types
 import typing
 from typing import Any, Optional, Union
 
-from ._decoding_options import Key
+from ._decoding_options import Key, Keys
 
 UNIONS = {Union, getattr(types, "UnionType", Union)}
 ARRAYS = {
@@ -106,3 +106,11 @@ def unsupported(form: Any) -> TypeError:
         "a NamedTuple, a pydantic model, an Enum, str, int, float, bool, Decimal, datetime, date, "
         "URL, UUID, or lists, tuples, sets, dicts and unions of them"
     )
+
+
+def spelled(name: str, keys: Keys) -> str:
+    """The key of a field that says no other."""
+    if keys is Keys.AS_DECLARED:
+        return name
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)

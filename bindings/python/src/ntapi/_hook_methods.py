@@ -124,7 +124,9 @@ class Hooks:
         hooks = self._overridden
         if not hooks and interpret is None:
             return
-        if parses and answered(response) and response.data:
+        # What an HTTP error says is wanted also where the answer itself is not.
+        wants_json = parses or ("parse_json" in hooks and response.error is not None)
+        if wants_json and answered(response) and response.data:
             response._parse_with(self.parse_json)
         if "map_service_error" in hooks and response.has_json and answered(response):
             error = mapped_error(self.map_service_error, response)
@@ -142,6 +144,7 @@ def mapped_error(
     hook: Callable[[Response], Optional[ApiError]], response: Response
 ) -> Optional[ApiError]:
     """What a map service error hook says of a response, raised or returned."""
+    response._is_judged = True
     try:
         error: object = hook(response)
         refuse_coroutine(error)
@@ -155,6 +158,8 @@ def mapped_error(
         failure = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
         failure.__cause__ = raised
         return failure
+    finally:
+        response._is_judged = False
 
 
 def answered(response: Response) -> bool:

@@ -215,6 +215,12 @@ class Request:
             text = lib.ntapi_request_resume_data(self._pointer)
         return None if text is None else text.decode()
 
+    def _leave_resume_data(self, interrupt: BaseException) -> None:
+        """Gives an exception that ends a wait what the download can be gone on with."""
+        data = self.resume_data
+        if data is not None:
+            interrupt.resume_data = data  # type: ignore[attr-defined]
+
     @property
     def curl_command(self) -> Optional[str]:
         """The request as a curl command line that can be pasted into a shell, secrets redacted."""

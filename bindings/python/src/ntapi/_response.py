@@ -42,6 +42,7 @@ class Response:
         "_error",
         "_facts",
         "_headers",
+        "_is_judged",
         "_metrics",
         "_parsed",
         "_pointer",
@@ -61,6 +62,7 @@ class Response:
         self._facts = facts
         self._request = request
         self._parsed: Any = _UNSET
+        self._is_judged = False
         self._error = None
         if facts[-5]:
             self._set_error(read_error(facts[-5]))
@@ -94,10 +96,12 @@ class Response:
         return self._error
 
     def _set_error(self, error: Optional[ApiError]) -> None:
-        self._error = error
+        before, self._error = self._error, error
         if error is not None:
             error.response = self
             error.http_status = error.http_status or self.status or None
+            if error.retry_after is None and before is not None:
+                error.retry_after = before.retry_after
 
     def raise_for_error(self) -> Response:
         """Raises the error, if there is one; else returns the response itself."""
@@ -165,7 +169,7 @@ class Response:
     @property
     def json(self) -> Any:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
-        option "raw_data".
+        option "raw_data" unless the status is an error.
 
         What is JSON is the core's decision. Integers of any size are exact.
         """
@@ -194,11 +198,15 @@ class Response:
         `path` says where in the JSON it is. Raises the response's error, if it has one, and
         "unexpected JSON", an ApiError which names the path, what was expected there and what was
         found. Raises TypeError for a type that cannot be made of JSON.
+
+        In `map_service_error`, where that error is what is being judged, it reads the JSON of the
+        error: a list of what is wrong with the fields, say.
         """
         from ._decoding import decode_at
         from ._decoding_options import DecodingOptions
 
-        self.raise_for_error()
+        if not self._is_judged:
+            self.raise_for_error()
         if not self.has_json:
             text = f"the body of {self._summary()} has no JSON"
             raise ApiError(
@@ -256,6 +264,16 @@ class Response:
         name = lib.ntapi_response_header_name(self._pointer, index)
         value = lib.ntapi_response_header_value(self._pointer, index)
         return name.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+
+    def link(self, relation: str) -> Optional[str]:
+        """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the
+        next page, for the arg `base_url`.
+
+        The relation is "next", "prev", "last" or the like; letter case has no meaning.
+        """
+        check_string(relation, "the relation")
+        text = lib.ntapi_response_link(self._pointer, relation.encode())
+        return None if text is None else text.decode()
 
     @property
     def status(self) -> int:

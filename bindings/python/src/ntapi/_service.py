@@ -45,8 +45,11 @@ class Service(Generic[T]):
     common goes into a class of their own.
     """
 
-    command: str = ""
-    """The path below the client's base URL; may contain `{name}` for path args."""
+    if not TYPE_CHECKING:
+        # Undeclared for type checkers: a class may give it as an attribute or compute it, as a
+        # property or in __init__.
+        command = None
+        """The path below the client's base URL; may contain `{name}` for path args."""
     method: Optional[str] = None
     """The method; None leaves it to the args."""
     response_path: str = ""
@@ -107,6 +110,20 @@ class Service(Generic[T]):
                 decoder(form, cls.decoding)
 
 
+def _command(service: Any) -> str:
+    command = service.command
+    if command is None:
+        raise TypeError(
+            f'{type(service).__name__} has to say its command: command = "users/{{id}}"'
+        )
+    if not isinstance(command, str):
+        raise TypeError(
+            f"the command of {type(service).__name__} has to be a string or a property that is "
+            f"one, not {type(command).__name__}"
+        )
+    return command
+
+
 class CallResult(Generic[T]):
     """What a call came to: the response object, or the error."""
 
@@ -141,7 +158,7 @@ class ServiceCall(Generic[T]):
         if not isinstance(service, Service):
             raise TypeError(f"a Service is expected, not {service!r}")
         service._check()
-        self.command = service.command
+        self.command = _command(service)
         method = Arg("method", (service.method,), is_suppressed=service.method is None)
         self.args: tuple[Args, ...] = (method, service.parameters(), *args)
         self.service = service

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from ._aliases import Args
 
+_LONG = frozenset({"stream", "download", "resume"})
+"""Kinds of args that keep something for whoever waits: a source, a file to go on with."""
 _TEXTS = 256
 _texts: dict[str, bytes] = {}
 """Commands as C wants them: most programs have a few, and use them again and again."""
@@ -41,7 +43,7 @@ def short_args(args: tuple[Args, ...]) -> Optional[list[Arg]]:
         return []
     flat = flatten(args)
     for arg in flat:
-        if arg.kind == "stream":
+        if arg.kind in _LONG:
             return None
     return flat
 

@@ -369,6 +369,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_refresh_decline": (c_int, (c_void_p,)),
     "ntapi_refresh_free": (None, (c_void_p,)),
+    "ntapi_args_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_retry": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_idempotency_key": (c_int, (c_void_p,)),
     "ntapi_args_idempotency_key_value": (c_int, (c_void_p, c_char_p)),
@@ -464,7 +465,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_get_storage": (c_int, (c_void_p,)),
     "ntapi_decision_store_in_memory": (c_int, (c_void_p,)),
     "ntapi_response_get_source": (c_int, (c_void_p,)),
+    "ntapi_json_encode": (c_void_p, (c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
+    "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_response_get_source"
+LATEST = "ntapi_args_rate_limiter"
 """The function that was added last."""

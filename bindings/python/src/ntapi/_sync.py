@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from typing import Any, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
+    from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
     from ._request import Request
+    from ._retry import RateLimiter
     from ._server_event import ServerSentEvent
     from ._service import Service
     from ._stream import Stream
@@ -49,20 +51,25 @@ class Client(BaseClient):
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
+        authenticator: Optional[Authenticator] = None,
+        rate_limiter: Optional[RateLimiter] = None,
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
-        A `configuration`, which is copied, makes it a session. `clock`, `stub` and `recorder`
-        are for tests, see `ntapi.testing`.
+        A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
+        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
+        for tests, see `ntapi.testing`.
         """
         super().__init__(
             base_url,
             configuration=configuration,
             args=args,
             log_flags=log_flags,
+            authenticator=authenticator,
+            rate_limiter=rate_limiter,
             clock=clock,
             stub=stub,
             recorder=recorder,
@@ -81,7 +88,9 @@ class Client(BaseClient):
 
         Raises nothing for that.
 
-        Runs the calling thread's handlers meanwhile; other threads run too.
+        Runs the calling thread's handlers meanwhile; other threads run too. When Ctrl-C ends the
+        wait, the request is cancelled; the exception that a download leaves by has what it can be
+        gone on with as an attribute, `resume_data`, if there is something.
         """
         handlers = (upload_progress, download_progress, data_handler, decision_handler)
         has_none = all(handler is None for handler in handlers)
@@ -259,8 +268,9 @@ def _wait(request: Request, mailbox: Mailbox) -> Response:
     try:
         request.resume()
         mailbox.run_until(lambda: outcome.is_done)
-    except BaseException:
+    except BaseException as interrupt:
         # Ctrl-C, say. Nobody will look at the response.
+        request._leave_resume_data(interrupt)
         request.cancel()
         raise
     assert outcome.response is not None

@@ -6,12 +6,20 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 from __future__ import annotations
 
 import math
-import os
 
 from ._arg import Arg
-from ._checks import check_string, check_text, type_name
+from ._arg_values import (
+    arg_of,
+    bytes_of,
+    checked_name,
+    checked_place,
+    checked_string,
+    file_path,
+    pair_of,
+    text_of,
+)
+from ._checks import check_string, type_name
 from ._enums import CachePolicy, Clock
-from ._places import check_place
 from ._streams import Source
 
 TYPE_CHECKING = False
@@ -20,7 +28,8 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
-    from ._retry import RetryPolicy
+    from ._decoding_options import DecodingOptions
+    from ._retry import RateLimiter, RetryPolicy
 
 __all__ = [
     "Arg",
@@ -46,6 +55,7 @@ __all__ = [
     "multipart_file",
     "option",
     "path",
+    "rate_limiter",
     "response_thread",
     "resume",
     "retry",
@@ -59,105 +69,32 @@ __all__ = [
 _UNSET: Any = object()
 
 
-def _arg(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
-    """An arg that is suppressed when one of the needed values is None."""
-    for value in needed + options:
-        if isinstance(value, str):
-            check_text(
-                value, f"the {kind} arg {needed[0]!r}" if len(needed) > 1 else f"the {kind} arg"
-            )
-    return Arg(kind, needed + options, False, any(value is None for value in needed))
-
-
-def _pair(kind: str, name: str, value: Optional[Scalar]) -> Arg:
-    """An arg of a name and a value."""
-    if type(name) is str and type(value) is str and name.isascii() and value.isascii():
-        # The usual, which needs no check.
-        return Arg(kind, (name, value))
-    return _arg(kind, _name(name, kind), _scalar(value))
-
-
-def _name(name: str, kind: str) -> str:
-    """The name in an arg, which has to be a string."""
-    check_string(name, f"the name of a {kind} arg")
-    return name
-
-
-def _string(value: Optional[str], what: str) -> Optional[str]:
-    """A value that has to be a string."""
-    if value is not None:
-        check_string(value, what)
-    return value
-
-
-def _file_path(path: Optional[Path]) -> Optional[str]:
-    return None if path is None else _string(os.fspath(path), "a file's path")
-
-
-def _place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
-    if place is not None:
-        check_place(place)
-    return place
-
-
-def _scalar(value: Optional[Scalar]) -> Optional[Scalar]:
-    """A number that JSON can carry to the core, which writes it; anything else as text."""
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else str(value)
-    if isinstance(value, float):
-        return value
-    raise TypeError(f"a string, number or boolean is expected, not {type(value).__name__}")
-
-
-def _text(value: Optional[Scalar]) -> Optional[str]:
-    """The text of a value."""
-    if type(value) is str:
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    scalar = _scalar(value)
-    return None if scalar is None else str(scalar)
-
-
-def _bytes(content: Union[BytesLike, str, None]) -> Optional[bytes]:
-    """Bytes that nobody changes any more; text as UTF-8."""
-    if content is None or isinstance(content, bytes):
-        return content
-    if isinstance(content, str):
-        check_text(content, "the text")
-        return content.encode()
-    if isinstance(content, (bytearray, memoryview)):
-        return bytes(content)
-    # bytes(5) would be five zeros.
-    raise TypeError(f"bytes or a string are expected, not {type_name(content)}")
-
-
 def url(name: str, value: Optional[Scalar]) -> Arg:
     """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
     if isinstance(value, float) and not math.isfinite(value):
-        return _arg("url_double", _name(name, "url"), value)
-    return _pair("url", name, value)
+        return arg_of("url_double", checked_name(name, "url"), value)
+    return pair_of("url", name, value)
 
 
 def url_default(name: str, key: Optional[str] = None) -> Arg:
     """A query pair whose value is a default of the client, looked up when the request is made; none
     without one. `key` is the default's name, the same as the pair's unless given.
     """
-    return _arg("url_default", _name(name, "url_default"), _name(key or name, "url_default"))
+    return arg_of(
+        "url_default", checked_name(name, "url_default"), checked_name(key or name, "url_default")
+    )
 
 
 def path(name: str, value: Optional[Scalar]) -> Arg:
     """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
-    `..`.
+    `..`. Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
     """
-    return _pair("path", name, value)
+    return pair_of("path", name, value)
 
 
 def form(name: str, value: Optional[Scalar]) -> Arg:
     """An application/x-www-form-urlencoded pair; the default method becomes POST."""
-    return _pair("form", name, value)
+    return pair_of("form", name, value)
 
 
 def multipart(
@@ -173,14 +110,14 @@ def multipart(
 
     Bytes are sent as the file `filename`, by default `NAME.EXTENSION`, by default `NAME.bin`.
     """
-    _name(name, "multipart")
+    checked_name(name, "multipart")
     is_field = isinstance(content, str) and extension is None
     if is_field and filename is None and content_type is None:
-        return _arg("multipart", name, content)
+        return arg_of("multipart", name, content)
     if filename is None and content_type is None:
-        return _arg("multipart_data", name, _bytes(content), options=(extension,))
+        return arg_of("multipart_data", name, bytes_of(content), options=(extension,))
     filename = filename or f"{name}.{extension or 'bin'}"
-    return _arg("multipart_named_data", name, _bytes(content), options=(filename, content_type))
+    return arg_of("multipart_named_data", name, bytes_of(content), options=(filename, content_type))
 
 
 def multipart_file(
@@ -193,32 +130,42 @@ def multipart_file(
     """A file as a multipart part, streamed from disk; `filename` is by default the path's last
     component.
     """
-    name = _name(name, "multipart_file")
-    return _arg("multipart_file", name, _file_path(path), options=(filename, content_type))
+    name = checked_name(name, "multipart_file")
+    return arg_of("multipart_file", name, file_path(path), options=(filename, content_type))
 
 
 def data(content: Union[BytesLike, str, None], content_type: Optional[str] = None) -> Arg:
     """The body, untouched; application/octet-stream unless said otherwise; the default method
     becomes POST.
     """
-    return _arg("data", _bytes(content), options=(content_type,))
+    return arg_of("data", bytes_of(content), options=(content_type,))
 
 
-def json(value: Any) -> Arg:
+def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     """A value as the body, application/json; the default method becomes POST.
 
-    It is written now, not later.
+    It is what `json.dumps` takes, and in it, or as it, what `Response.decode` makes: dataclasses,
+    pydantic models, enums, dates, UUIDs and sets; a Decimal becomes a string. A member of a
+    dataclass that is None is left out, None in a dictionary is null. `options`, such as the
+    `decoding` of a service, say how keys and dates are written, these in the first of the formats.
+
+    It is written now, not later. Raises TypeError for what cannot be written, ValueError for NaN.
     """
     if value is None:
-        return _arg("json", None)
+        return arg_of("json", None)
     from json import dumps
 
-    return _arg("json", dumps(value, allow_nan=False, ensure_ascii=False))
+    def write(unusual: Any) -> Any:
+        from ._encoding import plain
+
+        return plain(unusual, options)
+
+    return arg_of("json", dumps(value, allow_nan=False, ensure_ascii=False, default=write))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
     """A file as the body, streamed with constant memory; the default method becomes POST."""
-    return _arg("file", _file_path(path), options=(content_type,))
+    return arg_of("file", file_path(path), options=(content_type,))
 
 
 def stream(
@@ -235,7 +182,7 @@ def stream(
     chunked.
     """
     source = None if content is None else Source(content)
-    return _arg("stream", source, options=(-1 if length is None else length, content_type))
+    return arg_of("stream", source, options=(-1 if length is None else length, content_type))
 
 
 def download(path: Optional[Path]) -> Arg:
@@ -245,7 +192,7 @@ def download(path: Optional[Path]) -> Arg:
     The file appears under its name when it is whole, in the place of one that was there; until then
     the data is in a temporary file beside it. The body of an error stays in the response.
     """
-    return _arg("download", _file_path(path))
+    return arg_of("download", file_path(path))
 
 
 def resume(resume_data: Optional[str]) -> Arg:
@@ -256,27 +203,29 @@ def resume(resume_data: Optional[str]) -> Arg:
     the first time; headers and credentials are to be given again. The server's copy is asked for by
     its validator: if it has changed, the download starts over.
     """
-    return _arg("resume", _string(resume_data, "resume data"))
+    return arg_of("resume", checked_string(resume_data, "resume data"))
 
 
 def base_url(url: Optional[str]) -> Arg:
     """Replaces the whole URL before the query, command included, for this request."""
-    return _arg("base_url", _string(url, "the base URL"))
+    return arg_of("base_url", checked_string(url, "the base URL"))
 
 
 def header(name: str, value: Optional[Scalar]) -> Arg:
     """Sets a header; the last one of a name wins."""
-    return _pair("header", name, _text(value))
+    return pair_of("header", name, text_of(value, "header", name))
 
 
 def add_header(name: str, value: Optional[Scalar]) -> Arg:
     """Appends one more header of a name beside those already there."""
-    return _pair("add_header", name, _text(value))
+    return pair_of("add_header", name, text_of(value, "add_header", name))
 
 
 def basic_auth(user: Optional[str], password: Optional[str]) -> Arg:
     """Sets the Authorization header to HTTP Basic credentials."""
-    return _arg("basic_auth", _string(user, "the user"), _string(password, "the password"))
+    return arg_of(
+        "basic_auth", checked_string(user, "the user"), checked_string(password, "the password")
+    )
 
 
 def digest_auth(user: Optional[str], password: Optional[str]) -> Arg:
@@ -285,12 +234,14 @@ def digest_auth(user: Optional[str], password: Optional[str]) -> Arg:
     Each request is sent twice: without credentials and without its body, to be given a nonce, and
     then with both. In the place of an Authorization header, whichever comes last.
     """
-    return _arg("digest_auth", _string(user, "the user"), _string(password, "the password"))
+    return arg_of(
+        "digest_auth", checked_string(user, "the user"), checked_string(password, "the password")
+    )
 
 
 def bearer(token: Optional[str]) -> Arg:
     """Sets the Authorization header to a bearer token."""
-    return _arg("bearer", _string(token, "the token"))
+    return arg_of("bearer", checked_string(token, "the token"))
 
 
 def timeout(
@@ -307,7 +258,7 @@ def timeout(
             raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
         seconds = seconds.total_seconds()
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
-    return _arg("timeout", chosen, None if seconds is None else float(seconds))
+    return arg_of("timeout", chosen, None if seconds is None else float(seconds))
 
 
 def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
@@ -321,7 +272,19 @@ def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
 
         if not isinstance(policy, RetryPolicy):
             raise TypeError(f"a RetryPolicy or a boolean is expected, not {type_name(policy)}")
-    return _arg("retry", policy)
+    return arg_of("retry", policy)
+
+
+def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
+    """Lets the request go in its turn of this limiter, in the place of the client's: for a method
+    that has a limit of its own.
+    """
+    if limiter is not None:
+        from ._retry import RateLimiter
+
+        if not isinstance(limiter, RateLimiter):
+            raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")
+    return arg_of("rate_limiter", limiter)
 
 
 def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
@@ -332,13 +295,13 @@ def idempotency_key(key: Optional[str] = _UNSET) -> Arg:
     where the method is not idempotent by itself.
     """
     if key is _UNSET:
-        return _arg("idempotency_key")
-    return _arg("idempotency_key", _string(key, "the idempotency key"))
+        return arg_of("idempotency_key")
+    return arg_of("idempotency_key", checked_string(key, "the idempotency key"))
 
 
 def method(name: Optional[str]) -> Arg:
     """Overrides the detected method."""
-    return _arg("method", _string(name, "the method"))
+    return arg_of("method", checked_string(name, "the method"))
 
 
 def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
@@ -347,42 +310,44 @@ def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
         chosen = policy
     else:
         chosen = _member(CachePolicy, policy)
-    return _arg("cache_policy", None if chosen is None else chosen.name.lower())
+    return arg_of("cache_policy", None if chosen is None else chosen.name.lower())
 
 
 def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
     """Sets an option: "raw_data", "ignore_http_errors" and the like, or a name of your own, which
     hooks can read.
     """
-    _string(name, "the option")
-    return _arg("option", name) if value is _UNSET else _arg("option", name, _text(value))
+    checked_string(name, "the option")
+    if value is _UNSET:
+        return arg_of("option", name)
+    return arg_of("option", name, text_of(value, "option", name or ""))
 
 
 def response_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the response handler runs: a `Thread`, a `Mailbox`, an executor or a function that
     takes a job.
     """
-    return _arg("response_thread", _place(place))
+    return arg_of("response_thread", checked_place(place))
 
 
 def upload_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the upload progress handler runs."""
-    return _arg("upload_progress_thread", _place(place))
+    return arg_of("upload_progress_thread", checked_place(place))
 
 
 def download_progress_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the download progress handler runs."""
-    return _arg("download_progress_thread", _place(place))
+    return arg_of("download_progress_thread", checked_place(place))
 
 
 def data_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the data handler runs; where the response handler does, unless said."""
-    return _arg("data_thread", _place(place))
+    return arg_of("data_thread", checked_place(place))
 
 
 def decision_thread(place: Optional[PlaceLike]) -> Arg:
     """Says where the decision handler runs; where the response handler does, unless said."""
-    return _arg("decision_thread", _place(place))
+    return arg_of("decision_thread", checked_place(place))
 
 
 def _member(members: Any, name: str) -> Any:

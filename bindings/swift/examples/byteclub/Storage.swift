@@ -42,7 +42,7 @@ struct AccountInfo: APIService {
     var decoding: DecodingOptions { DecodingOptions(keys: .paths) }
 }
 
-/// What the calls about a path have in common: it goes into the command, a segment at a time.
+/// What the calls about a path have in common: it goes into the command, with all its segments.
 protocol StorageService: APIService {
     var call: String { get }
     var path: String { get }
@@ -50,10 +50,8 @@ protocol StorageService: APIService {
 }
 
 extension StorageService {
-    private var segments: [String] { path.split(separator: "/").map(String.init) }
-
-    var command: String { (["1", call, "dropbox"] + segments.indices.map { "{\($0)}" }).joined(separator: "/") }
-    var parameters: [APIArg] { zip(segments.indices, segments).map { .path("\($0)", $1) } + options }
+    var command: String { "1/\(call)/dropbox/{path*}" }
+    var parameters: [APIArg] { [.path("path", path)] + options }
     var options: [APIArg] { [] }
     var decoding: DecodingOptions { .storage }
 }

@@ -98,10 +98,7 @@ extension JSONDecoding {
     }
 
     private func spelled(_ key: String) -> String {
-        guard keys == .snakeCase else { return key }
-        return key.withBytes { bytes in
-            JSONKeySpelling.withSnakeCase(UnsafeRawBufferPointer(bytes)) { String(decoding: $0, as: UTF8.self) }
-        }
+        keys == .snakeCase ? JSONKeySpelling.snakeCase(key) : key
     }
 }
 

@@ -19,6 +19,13 @@ enum JSONKeySpelling {
         }
     }
 
+    /// The key in snake_case.
+    static func snakeCase(_ key: String) -> String {
+        key.withBytes { bytes in
+            withSnakeCase(UnsafeRawBufferPointer(bytes)) { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
     /// A capital does behind a small letter or a digit, and when it is the last of several, before a small letter.
     private static func beginsWord(_ key: UnsafeRawBufferPointer, _ index: Int) -> Bool {
         guard isCapital(key[index]), key[index - 1] != UInt8(ascii: "_") else { return false }

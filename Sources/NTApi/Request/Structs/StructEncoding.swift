@@ -1,0 +1,113 @@
+/// Makes JSON of structs of C: the other way of `StructDecoding`, by the same tables.
+struct StructEncoding {
+    /// - Parameter source: a struct of the table's size.
+    static func encode(_ table: JSONFieldTable, from source: UnsafeRawPointer) throws(APIError) -> JSON {
+        let tree = JSONTree()
+        let encoder = StructEncoding()
+        do {
+            try encoder.write(source, table, to: tree, [])
+        } catch {
+            throw encoder.encoding.apiError(error)
+        }
+        return tree.json
+    }
+
+    private let encoding = JSONEncoding(options: DecodingOptions(keys: .paths))
+
+    private func write(
+        _ source: UnsafeRawPointer, _ table: JSONFieldTable, to tree: JSONTree, _ path: [any CodingKey]
+    ) throws {
+        guard path.count < JSONDecoding.depthLimit else {
+            throw JSONEncoding.invalid(table, [], "it nests deeper than \(JSONDecoding.depthLimit) levels")
+        }
+        for field in table.fields {
+            let member = source + field.offset
+            if field.isOptional, isMissing(field, member) { continue }
+            let key = JSONPathKey.key(field.path)
+            let place = field.path.isEmpty ? tree : try encoding.place(key, .paths, in: tree, path)
+            try write(field.kind, field.size, member, of: source, to: place, field.path.isEmpty ? path : path + [key])
+        }
+        tree.makeObject()
+    }
+
+    /// Whether an optional member has nothing in it: a pointer that leads nowhere, a number that is none.
+    private func isMissing(_ field: JSONField, _ member: UnsafeRawPointer) -> Bool {
+        switch field.kind {
+        case .string, .url, .array: member.loadUnaligned(as: UnsafeRawPointer?.self) == nil
+        case .double, .date: number(field.size, member).isNaN
+        default: false
+        }
+    }
+
+    private func write(
+        _ kind: JSONField.Kind, _ size: Int, _ member: UnsafeRawPointer, of source: UnsafeRawPointer, to tree: JSONTree,
+        _ path: [any CodingKey]
+    ) throws {
+        func load<Value: BitwiseCopyable>(_ type: Value.Type) -> Value { member.loadUnaligned(as: type) }
+        switch (kind, size) {
+        // Any bit is true: a byte of C may be something else than 0 and 1.
+        case (.bool, _): tree.set(JSON(load(UInt8.self) != 0))
+        case (.int, 1): tree.set(JSON(load(Int8.self)))
+        case (.int, 2): tree.set(JSON(load(Int16.self)))
+        case (.int, 4): tree.set(JSON(load(Int32.self)))
+        case (.int, _): tree.set(JSON(load(Int64.self)))
+        case (.uint, 1): tree.set(JSON(load(UInt8.self)))
+        case (.uint, 2): tree.set(JSON(load(UInt16.self)))
+        case (.uint, 4): tree.set(JSON(load(UInt32.self)))
+        case (.uint, _): try encoding.write(load(UInt64.self), to: tree, path)
+        case (.double, _): try encoding.write(number(size, member), to: tree, path)
+        case (.string, _): tree.set(JSON(try text(member, path)))
+        case (.url, _):
+            let url = try text(member, path)
+            do throws(APIError) {
+                _ = try URLParts(url)
+            } catch {
+                throw JSONEncoding.invalid(url, path, "URL expected: \(error.message)")
+            }
+            tree.set(JSON(url))
+        case (.date(let formats), _):
+            let date = APIDate(secondsSince1970: load(Double.self))
+            guard let written = JSONEncoding.write(date, as: formats.first ?? .iso8601) else {
+                throw JSONEncoding.invalid(date, path, "\(date.secondsSince1970) is no date")
+            }
+            tree.set(written)
+        case (.object(let table), _): try write(member, table, to: tree, path)
+        case (.array(let element, let size, let countOffset), _):
+            tree.makeArray()
+            let count = (source + countOffset).loadUnaligned(as: Int.self)
+            let start = load(UnsafeRawPointer?.self)
+            guard count != 0 else { return }
+            guard count > 0, !count.multipliedReportingOverflow(by: size).overflow, let start else {
+                throw JSONEncoding.invalid(count, path, "there is no array of \(UInt(bitPattern: count)) elements")
+            }
+            for index in 0..<count {
+                let place = start + index * size
+                try write(element, size, place, of: place, to: tree.append(), path + [JSONPathKey.index(index)])
+            }
+        }
+    }
+
+    private func number(_ size: Int, _ member: UnsafeRawPointer) -> Double {
+        guard size == 4 else { return member.loadUnaligned(as: Double.self) }
+        let value = member.loadUnaligned(as: Float.self)
+        // Of the digits that read back the same: 0.1, and not 0.10000000149011612.
+        return value.isFinite ? Double(value.description) ?? Double(value) : Double(value)
+    }
+
+    private func text(_ member: UnsafeRawPointer, _ path: [any CodingKey]) throws -> String {
+        guard let start = member.loadUnaligned(as: UnsafePointer<CChar>?.self) else {
+            throw JSONEncoding.invalid("", path, "NULL is no string: make the field optional, and it is left out")
+        }
+        guard let text = String(validatingCString: start) else {
+            throw JSONEncoding.invalid("", path, "it is not UTF-8")
+        }
+        return text
+    }
+}
+
+extension JSON {
+    /// - Parameter source: a struct of the table's size.
+    package init(encoding table: JSONFieldTable, from source: UnsafeRawPointer) throws(APIError) {
+        self = try StructEncoding.encode(table, from: source)
+    }
+}

@@ -1,0 +1,171 @@
+"""Values of the program's own types as JSON, and back."""
+
+from __future__ import annotations
+
+import enum
+import json
+import uuid
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Annotated, Any, Optional
+
+import pytest
+
+import ntapi
+from decoding import MOMENT
+from ntapi.testing import Stub
+
+FORMATS = ntapi.DateFormat
+
+
+class State(enum.Enum):
+    OPEN = "open"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+@dataclass
+class Label:
+    name: str
+
+
+@dataclass
+class Issue:
+    title: str
+    state: Optional[State] = State.OPEN
+    due_on: Optional[datetime] = None
+    city: Annotated[Optional[str], ntapi.Key("address.city")] = None
+    street: Optional[str] = field(default=None, metadata={"json": "address.street"})
+    first: Annotated[Optional[int], ntapi.Key("items[0].size")] = None
+    second: Annotated[Optional[int], ntapi.Key("items[1].size")] = None
+    labels: list[Label] = field(default_factory=list)
+    seen: Annotated[Optional[list[Annotated[datetime, FORMATS.SECONDS]]], ntapi.Key("seen")] = None
+    page: Optional[ntapi.URL] = None
+
+
+def body(value: Any, options: Optional[ntapi.DecodingOptions] = None) -> Any:
+    """What a server is sent."""
+    stub = Stub()
+    stub.on("POST", "issues").answer()
+    with ntapi.Client("https://a.example", stub=stub) as client:
+        client.send("issues", ntapi.json(value, options))
+    (request,) = stub.requests
+    assert request.headers["content-type"] == "application/json"
+    return json.loads(request.body)
+
+
+def test_what_is_written_is_read_again() -> None:
+    issue = Issue(
+        "a",
+        due_on=MOMENT,
+        city="Oslo",
+        street="x",
+        first=1,
+        second=2,
+        labels=[Label("é")],
+        seen=[MOMENT],
+        page=ntapi.URL("https://a.example/"),
+    )
+    written = body(issue)
+    assert written == {
+        "title": "a",
+        "state": "open",
+        "due_on": "2013-11-20T10:00:00Z",
+        "address": {"city": "Oslo", "street": "x"},
+        "items": [{"size": 1}, {"size": 2}],
+        "labels": [{"name": "é"}],
+        "seen": [1384941600],
+        "page": "https://a.example/",
+    }
+    assert ntapi.decode(Issue, written) == issue
+
+
+def test_none_is_left_out_of_a_dataclass_alone() -> None:
+    assert body(Issue("a", state=None)) == {"title": "a", "labels": []}
+    assert body({"issue": Issue("a", state=None), "milestone": None}) == {
+        "issue": {"title": "a", "labels": []},
+        "milestone": None,
+    }
+
+
+def test_keys_in_camel_case() -> None:
+    options = ntapi.DecodingOptions(keys=ntapi.Keys.CAMEL_CASE, dates=FORMATS.MILLISECONDS)
+    written = body(Issue("a", state=None, due_on=MOMENT, city="Oslo"), options)
+    assert written["dueOn"] == 1384941600000
+    assert written["address"] == {"city": "Oslo"}
+    assert body({"due_on": 1}, options) == {"due_on": 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (State.OPEN, "open"),
+        (Level.HIGH, 3),
+        (Decimal("19.90"), "19.90"),
+        (uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"),
+        (date(2013, 11, 20), "2013-11-20"),
+        ({5}, [5]),
+        (datetime(2013, 11, 20, 10), "2013-11-20T10:00:00Z"),
+        (MOMENT.astimezone(timezone(timedelta(hours=2))), "2013-11-20T10:00:00Z"),
+        (MOMENT.replace(microsecond=500000), "2013-11-20T10:00:00.5Z"),
+    ],
+)
+def test_types(value: Any, expected: Any) -> None:
+    assert body([value]) == [expected]
+    assert body(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (FORMATS.SECONDS, 1384941600),
+        (FORMATS.MILLISECONDS, 1384941600000),
+        (FORMATS.HTTP, "Wed, 20 Nov 2013 10:00:00 GMT"),
+    ],
+)
+def test_dates_are_written_in_the_first_format(form: ntapi.DateFormat, expected: Any) -> None:
+    options = ntapi.DecodingOptions(dates=[form, FORMATS.ISO8601])
+    assert body(MOMENT, options) == expected
+    assert ntapi.decode(datetime, expected, options=options) == MOMENT
+
+
+def test_models_of_pydantic() -> None:
+    pydantic = pytest.importorskip("pydantic")
+
+    class Model(pydantic.BaseModel):  # type: ignore[name-defined, misc]
+        size: int = pydantic.Field(alias="theSize")
+        at: Optional[datetime] = None
+
+    assert body([Model(theSize=1, at=MOMENT)]) == [{"theSize": 1, "at": "2013-11-20T10:00:00Z"}]
+
+
+@dataclass
+class Clash:
+    city: str = "Oslo"
+    name: Annotated[str, ntapi.Key("city.name")] = "x"
+
+
+@dataclass
+class Gap:
+    last: Annotated[int, ntapi.Key("list[2]")] = 1
+
+
+def test_what_cannot_be_written_is_named() -> None:
+    def days(_: Any) -> Optional[datetime]:
+        return None
+
+    reading = ntapi.DecodingOptions(dates=days)
+    for value, options, message in [
+        ({"a": timedelta(1)}, None, "a timedelta cannot be written as JSON"),
+        ([Issue], None, "the class Issue cannot be written as JSON"),
+        ([MOMENT], reading, "a date cannot be written as days reads it"),
+        (Clash(), None, "Clash.name: an object is to be where something else is"),
+        (Gap(), None, "Gap.last: the elements before it are to be written first"),
+    ]:
+        with pytest.raises(TypeError, match=message):
+            ntapi.json(value, options)
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        ntapi.json(float("nan"))
