@@ -173,7 +173,7 @@ import Testing
             let client = try TestClient.of("fault")
             let (_, responses) = begin(
                 client, "early-answer",
-                [.stream(upload, contentType: nil), .url("body", ""), .option(.ignoreHTTPErrors)],
+                [.stream(upload, contentType: nil), .url("body", ""), .url("after", 1), .option(.ignoreHTTPErrors)],
                 .response
             ) { kept.append($0) }
             let decision = try await kept.element(0)
