@@ -7,6 +7,7 @@ import gc
 import threading
 from collections.abc import Coroutine
 from typing import Any, Callable
+from uuid import uuid4
 
 import pytest
 
@@ -231,17 +232,20 @@ def test_one_loop_after_the_other(client: ntapi.AsyncClient) -> None:
         assert run(lambda: client.send("echo")).status == 200
 
 
-def test_a_loop_that_ends_first(client: ntapi.AsyncClient) -> None:
+def test_a_loop_that_ends_first(servers: dict[str, str], weather: ntapi.Client) -> None:
     """The handler runs in the background when its loop is gone."""
     names: list[str] = []
     requests: list[ntapi.Request] = []
+    client = ntapi.AsyncClient(servers["weather"])
+    both = [ntapi.url("for", 2), ntapi.url("name", uuid4().hex)]
 
     async def main() -> None:
         handler = lambda _: names.append(threading.current_thread().name)  # noqa: E731
-        requests.append(client.begin("late?ms=50", (), handler))
+        requests.append(client.begin("gate", both, handler))
 
     run(main)
     gc.collect()
+    assert weather.send("gate", both).status == 200
     assert requests[0].wait(PATIENCE)
     assert names == ["ntapi-background"]
 
