@@ -24,10 +24,12 @@ static int close_client(void **state) {
     return 0;
 }
 
+/** Of the last failing args: what the server counts by. */
+static char token[64];
+
 /** Args for a server that fails so often with that status, told apart from other tests' by a token. */
 static ntapi_args *failing(int status, int times) {
     static int number;
-    char token[64];
     snprintf(token, sizeof token, "c%ld-%d", (long)getpid(), ++number);
     ntapi_args *args = ntapi_args_create();
     check_ok(ntapi_args_url(args, "token", token));
@@ -82,6 +84,45 @@ static void says_when_to_come_again(void **state) {
     assert_true(ntapi_error_retry_after(ntapi_response_error(response)) < 0);
     ntapi_response_free(response);
     assert_true(ntapi_error_retry_after(NULL) < 0);
+}
+
+static void one_deadline_is_over_all(void **state) {
+    (void)state;
+    ntapi_args *args = failing(503, 9);
+    check_ok(ntapi_args_url(args, "retry-after", "30"));
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_TOTAL, 50));
+    const char *text = "[[\"retry\", true]]";
+    check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
+    ntapi_request *request = ntapi_client_create_request(client, "fail-first", args);
+    ntapi_args_free(args);
+    check_ok(ntapi_request_resume(request));
+    wake_next();
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    assert_int_equal(ntapi_response_status(response), 503);
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 1);
+    assert_true(ntapi_manual_clock_elapsed(clock_of_test) == 30);
+    const char *message = ntapi_error_message(ntapi_response_error(response));
+    assert_non_null(strstr(message, "30 s would end after the total timeout, in 20 s"));
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+}
+
+static void an_ambiguous_post_is_sent_once(void **state) {
+    (void)state;
+    /* The server reads the request and breaks the connection. */
+    ntapi_args *args = failing(0, 1);
+    const char *text = "[[\"retry\", {\"attempts\": 3, \"base\": 0}], [\"json\", {\"n\": 1}]]";
+    check_ok(ntapi_args_append_json(args, text, strlen(text), NULL));
+    ntapi_response *response = perform(client, "fail-first", args);
+    assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_RETRIES), 0);
+    assert_false(ntapi_error_is_retryable(ntapi_response_error(response)));
+    check_error(response, NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
+    args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", token));
+    ntapi_json *seen = fetch(client, "seen", args);
+    assert_int_equal(ntapi_json_int(seen, "count", 0), 1);
+    ntapi_json_free(seen);
 }
 
 static void a_key_makes_a_post_safe(void **state) {
@@ -232,6 +273,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(is_sent_again, open_client, close_client),
         cmocka_unit_test_setup_teardown(says_when_to_come_again, open_client, close_client),
+        cmocka_unit_test_setup_teardown(one_deadline_is_over_all, open_client, close_client),
+        cmocka_unit_test_setup_teardown(an_ambiguous_post_is_sent_once, open_client, close_client),
         cmocka_unit_test_setup_teardown(a_key_makes_a_post_safe, open_client, close_client),
         cmocka_unit_test_setup_teardown(policies_are_checked, open_client, close_client),
         cmocka_unit_test_setup_teardown(the_program_decides, open_client, close_client),

@@ -105,6 +105,24 @@ def test_why_not(client: ntapi.Client) -> None:
     assert again.metrics.retries == 1
 
 
+def test_one_deadline_over_all(client: ntapi.Client, clock: ManualClock) -> None:
+    driver = drive(clock, 1)
+    args = [*failing(9, retry_after=30), ntapi.timeout(50, "total"), ntapi.retry(True)]
+    response = client.perform("fail-first", args)
+    driver.join()
+    assert (response.status, response.metrics.retries, clock.elapsed) == (503, 1, 30)
+    assert "30 s would end after the total timeout, in 20 s" in str(response.error)
+
+
+def test_an_ambiguous_post_is_sent_once(client: ntapi.Client) -> None:
+    args = failing(1, status=0)
+    error = client.perform("fail-first", args, ntapi.json({"n": 1}), ntapi.retry(AT_ONCE)).error
+    assert error is not None
+    assert error.code is codes.NETWORK
+    assert not error.retryable
+    assert client.send("seen", args[0]).json["count"] == 1
+
+
 def test_idempotency_keys(client: ntapi.Client) -> None:
     client.args = [ntapi.retry(AT_ONCE), ntapi.idempotency_key()]
     args = failing(2)
