@@ -38,6 +38,7 @@ struct transfer {
     const char *url;
     const char *file; /* that is transferred */
     char *saved;      /* FILE.resume; NULL for an upload */
+    char *unsaved;    /* FILE.resume.new, until it is whole */
     int status;       /* that the program ends with; -1 while it runs */
 };
 
@@ -147,17 +148,19 @@ static char *load(const struct transfer *self) {
     return data;
 }
 
-/** Writes FILE.resume, or removes it when there is nothing to go on from. */
+/** Writes FILE.resume, or removes it when there is nothing to go on from. A crash leaves the one from before. */
 static void save(const struct transfer *self, const char *resume_data) {
     if (self->saved == NULL)
         return;
-    FILE *file = resume_data != NULL ? fopen(self->saved, "w") : NULL;
+    FILE *file = resume_data != NULL ? fopen(self->unsaved, "w") : NULL;
     if (file == NULL) {
+        remove(self->unsaved);
         remove(self->saved);
         return;
     }
     fprintf(file, "%s\n%s\n", self->url, resume_data);
     fclose(file);
+    rename(self->unsaved, self->saved);
 }
 
 /* What the library calls, on the main thread, when the main thread drains its mailbox. */
@@ -278,13 +281,16 @@ int main(int argc, char **argv) {
     }
     struct transfer transfer = {.url = argv[is_download ? 2 : 3], .file = argv[is_download ? 3 : 2]};
     if (is_download) {
-        size_t room = strlen(transfer.file) + sizeof ".resume";
+        size_t room = strlen(transfer.file) + sizeof ".resume.new";
         transfer.saved = malloc(room);
-        if (transfer.saved == NULL)
+        transfer.unsaved = malloc(room);
+        if (transfer.saved == NULL || transfer.unsaved == NULL)
             return 1;
         snprintf(transfer.saved, room, "%s.resume", transfer.file);
+        snprintf(transfer.unsaved, room, "%s.resume.new", transfer.file);
     }
     int status = run(&transfer, is_download);
     free(transfer.saved);
+    free(transfer.unsaved);
     return status;
 }

@@ -138,11 +138,17 @@ class Saved:
         return None
 
     def save(self, resume_data: Optional[str]) -> None:
-        """Writes it, or removes it when there is nothing to go on from."""
+        """Writes it, or removes it when there is nothing to go on from.
+
+        A crash on the way leaves the one from before.
+        """
+        new = self.path.with_name(f"{self.path.name}.new")
         if resume_data is None:
+            new.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
         else:
-            self.path.write_text(f"{self.url}\n{resume_data}\n")
+            new.write_text(f"{self.url}\n{resume_data}\n")
+            new.replace(self.path)
 
 
 def follow(

@@ -26,14 +26,17 @@ struct Saved {
         return nil
     }
 
-    /// Writes it, or removes it when there is nothing to go on from.
+    /// Writes it, or removes it when there is nothing to go on from. A crash on the way leaves the one from before.
     func save(_ data: ResumeData?) {
-        guard let data, let file = fopen(path, "w") else {
+        let new = "\(path).new"
+        guard let data, let file = fopen(new, "w") else {
+            remove(new)
             remove(path)
             return
         }
         fputs("\(url)\n\(data.text)\n", file)
         fclose(file)
+        rename(new, path)
     }
 
     private func line(of file: UnsafeMutablePointer<FILE>) -> String? {
