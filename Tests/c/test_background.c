@@ -112,16 +112,21 @@ static void what_is_left_is_found(void **state) {
     ntapi_client_free(client);
 }
 
+/** Goes on with the only transfer that was left, to its good end. */
+static void resume_the_one(ntapi_client *client, witness *seen) {
+    witness_init(seen);
+    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, seen, witness_destroy), 1);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_check_once(seen);
+    assert_null(witness_code(seen));
+}
+
 static void all_are_resumed_with_one_handler(void **state) {
     (void)state;
     leave();
     ntapi_client *client = open_session("nginx");
     witness seen;
-    witness_init(&seen);
-    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 1);
-    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
-    witness_check_once(&seen);
-    assert_null(witness_code(&seen));
+    resume_the_one(client, &seen);
     assert_non_null(ntapi_response_file(seen.response));
     assert_false(ntapi_response_was_delivered_before(seen.response));
     /* A handler has dealt with it by returning. */
@@ -217,11 +222,7 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     client = open_session("nginx");
     assert_null(ntapi_client_background_error(client));
     witness seen;
-    witness_init(&seen);
-    assert_int_equal(ntapi_client_resume_restored_requests(client, NULL, witness_response, &seen, witness_destroy), 1);
-    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
-    witness_check_once(&seen);
-    assert_null(witness_code(&seen));
+    resume_the_one(client, &seen);
     assert_int_equal(ntapi_response_status(seen.response), 206);
     check_download(folder, "f", "pattern-8M.bin");
     assert_int_equal(records(), 0);
