@@ -46,6 +46,7 @@ demo: lib
 
 lib:
 	$(call install,$(BUILD_PACKAGES))
+	@[ -e build/libntapi.so.0 ] || echo "Building the library for the first time: this takes a few minutes."
 	@cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=OFF --log-level=WARNING
 	@cmake --build build
 
