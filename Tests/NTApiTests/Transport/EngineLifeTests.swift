@@ -59,16 +59,26 @@ import Testing
 
     /// The clock begins anew when a byte comes, not when the loop last had something to do.
     @Test func eachByteHasTheWholeIdleTime() async throws {
-        let server = try RawServer { connection in
-            _ = connection.readRequest()
-            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
-            for _ in 0..<3 {
-                poll(nil, 0, 1300)
-                connection.send("x")
+        for _ in 0..<20 {
+            let (pace, isOver) = (Lock(0.0), Signal())
+            let server = try RawServer { connection in
+                _ = connection.readRequest()
+                connection.send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n")
+                for _ in 0..<3 {
+                    let start = MonotonicTime.now()
+                    poll(nil, 0, 1300)
+                    connection.send("x")
+                    pace.withLock { $0 = max($0, MonotonicTime.now().seconds(since: start)) }
+                }
+                isOver.set()
             }
+            let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 })
+            await isOver.wait()
+            // A server that was itself kept waiting shows nothing.
+            if result.error != nil, pace.withLock({ $0 }) > 1.9 { continue }
+            return #expect(result.error == nil)
         }
-        let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 })
-        #expect(result.error == nil)
+        Issue.record("the machine is too busy: no server kept its pace")
     }
 
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
@@ -108,19 +118,19 @@ import Testing
         await isBusy.wait()
         let lowRequest = request(server.url + "/low") {
             settings(&$0)
-            $0.timeouts = Timeouts(queue: nil, connect: 1, idle: 1, attempt: 1)
+            $0.timeouts = Timeouts(queue: nil, connect: 3, idle: 3, attempt: 3)
         }
         engine.begin(lowRequest, low, priority: 0.1)
         engine.begin(request(server.url + "/high", settings), high, priority: 0.9)
         let queued = request(server.url + "/queued") {
             settings(&$0)
-            $0.timeouts.queue = 1.2
+            $0.timeouts.queue = 4
         }
         engine.begin(queued, timedOut)
         let late = await timedOut.result()
         #expect(late.error?.message.containsSubstring("queue timeout") == true)
         #expect(late.error?.isRetryable == true)
-        #expect(late.metrics.queued >= 1.2)
+        #expect(late.metrics.queued >= 4)
         mayAnswer.set()
         #expect(await first.result().error == nil)
         #expect(await high.result().error == nil)

@@ -87,5 +87,15 @@ import Testing
             try check(poller, isKnown: isKnown)
             checkWaking(poller)
         }
+
+        @Test func oneWaitReportsAllThatIsReady() throws {
+            let poller = try #require(EpollPoller())
+            let (near, far) = try pair()
+            let copies = (0..<300).map { _ in dup(near) }
+            for copy in copies { poller.want(.read, of: copy) }
+            #expect(write(far, "x", 1) == 1)
+            #expect(Set(ready(poller).keys) == Set(copies))
+            for descriptor in copies + [near, far] { close(descriptor) }
+        }
     #endif
 }

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import random
+import select
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 import tracemalloc
@@ -31,6 +35,37 @@ for _ in range(5):
     result = run_python(code, servers["fault"], place)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == ["request cancelled"] * 5
+
+
+@pytest.mark.parametrize("call", ["perform", "begin"])
+def test_a_stopped_process_takes_what_came_meanwhile(call: str) -> None:
+    """Ctrl-Z, or a container that pauses: its clocks ran out, but the answer had come by then."""
+    code = """
+import sys, ntapi
+client = ntapi.Client(sys.argv[1])
+if sys.argv[2] == "perform":
+    response = client.perform("", ntapi.timeout(3))
+else:
+    request = client.begin("", ntapi.timeout(3))
+    request.wait()
+    response = request.response
+print(response.error or response.json)
+"""
+    answer = b'HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n"here"'
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        command = [sys.executable, "-c", code, url, call]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+            connection, _ = listener.accept()
+            with connection:
+                assert connection.recv(65536).startswith(b"GET / ")
+                child.send_signal(signal.SIGSTOP)
+                assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
+                # The time that is to pass for it.
+                assert select.select([connection], [], [], 3.1) == ([], [], [])
+                connection.sendall(answer)
+                child.send_signal(signal.SIGCONT)
+                assert child.communicate(timeout=PATIENCE)[0] == "here\n"
 
 
 def test_exit_with_threads_and_loops_that_never_end(servers: dict[str, str]) -> None:

@@ -30,6 +30,9 @@ final class EngineLoop {
     @exclusivity(unchecked) private var origins = OriginCache()
     @exclusivity(unchecked) private var taken: [EngineCommand] = []
     @exclusivity(unchecked) private var isStopping = false
+    /// Until when whatever came has been taken from the sockets. Only then may a clock run out: a process that was stopped,
+    /// or whose thread had to wait for a processor, would else give up what has long been answered.
+    @exclusivity(unchecked) private var lookedAt = MonotonicTime(nanoseconds: 0)
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
     ///
@@ -93,6 +96,7 @@ final class EngineLoop {
             multi.run(socket, ready)
         }
         if !isAwake { wake() }
+        if interruption != .signal { lookedAt = now }
         return interruption
     }
 
@@ -275,7 +279,7 @@ final class EngineLoop {
     }
 
     private func expireTimers() {
-        while let moment = timers.firstKey, moment <= current.now, let (_, timer) = timers.first {
+        while let moment = timers.firstKey, moment <= lookedAt, let (_, timer) = timers.first {
             switch timer {
             case .job(let timer):
                 _ = timers.popFirst()
@@ -285,7 +289,7 @@ final class EngineLoop {
                     _ = timers.popFirst()
                     continue
                 }
-                if let expired = transfer.clocks.expired(current.now) {
+                if let expired = transfer.clocks.expired(lookedAt) {
                     timeOut(transfer, expired)
                 } else {
                     // Bytes have moved since the timer was set: only now is it worth setting again.

@@ -25,6 +25,7 @@
         @exclusivity(unchecked) private var registrations: [Registration] = []
         @exclusivity(unchecked) private var events = [epoll_event](repeating: epoll_event(), count: 256)
         @exclusivity(unchecked) private var watched: Int32 = -1
+        private static let mostEvents = 16384
 
         init?() {
             epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
@@ -87,10 +88,23 @@
         }
 
         func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption? {
-            let count = epoll_wait(epoll, &events, Int32(events.count), milliseconds)
-            guard count > 0 else { return count < 0 && errno == EINTR ? .signal : nil }
             var interruption: Interruption?
-            for position in 0..<Int(count) {
+            var count = take(milliseconds, &interruption, report)
+            // There may be more than had room. The bound lets timers have their turn when all are always ready.
+            while count == events.count, count < Self.mostEvents {
+                events = [epoll_event](repeating: epoll_event(), count: 2 * count)
+                count = take(0, &interruption, report)
+            }
+            return interruption
+        }
+
+        /// - Returns: how many descriptors were ready.
+        private func take(
+            _ milliseconds: Int32, _ interruption: inout Interruption?, _ report: (Int32, Interest) -> Void
+        ) -> Int {
+            let count = Int(epoll_wait(epoll, &events, Int32(events.count), milliseconds))
+            if count < 0, errno == EINTR { interruption = .signal }
+            for position in 0..<max(0, count) {
                 let event = events[position]
                 let socket = event.data.fd
                 if socket == watched {
@@ -110,7 +124,7 @@
                 if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { ready = [.read, .write] }
                 report(socket, ready)
             }
-            return interruption
+            return count
         }
 
         private func isRegistered(_ socket: Int32) -> Bool {
