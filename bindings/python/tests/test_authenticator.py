@@ -89,6 +89,8 @@ def test_a_failed_refresh_fails_all_once(api: Api) -> None:
     def refresh(_: ntapi.Refresh) -> str:
         return api.issue(ntapi.url("status", 503))
 
+    # The failure answers for a second.
+    api.client.clock = ntapi.ManualClock()
     api.client.authenticator = ntapi.Authenticator(refresh, token="old")
     responses = many(api, COUNT)
     errors = [response.error for response in responses]
