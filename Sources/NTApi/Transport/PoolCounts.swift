@@ -4,7 +4,7 @@
 /// together never open more connections than exchanges ran at once.
 struct PoolCounts {
     /// How many exchanges to one host a pool has room for.
-    static let capacity = 128
+    static let capacity = 256
 
     private var first = 0
     private var others: [Int] = []
