@@ -10,9 +10,10 @@ from . import _registry
 from ._building import build
 from ._checks import check_timeout
 from ._client import BaseClient
-from ._enums import DataFormat, LogFlags, Thread
+from ._enums import LogFlags, Thread
 from ._loop_call import LoopCall
 from ._loops import loop_mailbox, running_mailbox
+from ._numbers import DataFormat
 from ._response import Response
 
 TYPE_CHECKING = False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
 
 from ._signatures import FUNCTIONS, LATEST
 from ._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 SONAME = "libntapi.so.0"
@@ -46,7 +46,12 @@ class Library:
 
     def __getattr__(self, name: str) -> Any:
         function = getattr(self._library, name)
-        function.restype, function.argtypes = FUNCTIONS[name]
+        signature = FUNCTIONS.get(name)
+        if signature is None:
+            from ._callbacks import CALLBACK_FUNCTIONS
+
+            signature = CALLBACK_FUNCTIONS[name]
+        function.restype, function.argtypes = signature
         # From now on it is found without this.
         setattr(self, name, function)
         return function

@@ -4,19 +4,18 @@ the response is owed, to nobody but the coroutine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from . import _registry, _same_thread
-from ._enums import Handler
-from ._errors import ApiError
+from . import _registry
 from ._events import Facts
 from ._library import lib
+from ._registry import pending
 from ._response import Response
-from ._short import c_args, c_command, short_args
+from ._same_thread import kept, raise_kept
+from ._short import c_args, c_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
+    from collections.abc import Iterable
     from typing import Optional
 
     from ._aliases import Args
@@ -43,21 +42,22 @@ class LoopCall:
 
     def begin(self, command: str, args: tuple[Args, ...]) -> bool:
         """From here on the response is owed; False when the request has to go the long way."""
-        if self.client._authenticator is not None:
-            args = self.client._authenticator._adjust(args)
-        flat = short_args(args)
-        if flat is None or _registry.is_exiting:
+        if _registry.is_exiting:
             return False
+        client = self.client
+        pointer: Optional[int] = 0
         try:
             text = c_command(command)
-            pointer = c_args(flat)
-        except ApiError as error:
+            if args or client._authenticator is not None:
+                pointer = c_args(client, args)
+        except Exception as error:
             self.is_done = True
-            self.waiter.set_result(Response._failed(error))
+            self.waiter.set_result(Response._refused(error))
             return True
-        client = self.client
+        if pointer is None:
+            return False
         token = self._token
-        _registry.pending[token] = self
+        pending[token] = self
         client._pending.add(self)
         try:
             self._pointer = _begin_event(
@@ -65,8 +65,9 @@ class LoopCall:
             )
             if not self._pointer:
                 raise ValueError(f"{command!r} cannot be a command")
-            # What a default's provider raised.
-            _same_thread.raise_kept()
+            if kept:
+                # What a default's provider raised.
+                raise_kept()
         except BaseException:
             self.cancel()
             self.is_done = True
@@ -108,7 +109,7 @@ class LoopCall:
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 
-    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+    def take_progress(self, handler: int, count: int, total: int) -> None:
         """Nobody asked for it."""
 
     def cancel(self) -> None:
