@@ -147,6 +147,13 @@ def test_same_structures(structure: Any, layout: Any) -> None:
         assert layout.size == ctypes.sizeof(structure)
 
 
+def test_same_functions_of_python() -> None:
+    body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
+    assert body
+    in_header = re.findall(r"(?:void \*|\(\*)(\w+)(?:;|\)\()", body[1])
+    assert in_header == [name for name, _ in _signatures.Python._fields_]
+
+
 @pytest.mark.parametrize(
     ("prefix", "members"),
     [

@@ -41,11 +41,11 @@ class Library:
     """The library's functions, each declared when it is first used."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+        self.library = library
         self._name = library._name
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(self._library, name)
+        function = getattr(self.library, name)
         signature = FUNCTIONS.get(name)
         if signature is None:
             from ._callbacks import CALLBACK_FUNCTIONS

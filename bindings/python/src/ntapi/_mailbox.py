@@ -49,6 +49,8 @@ class Mailbox:
 
     def _set_up(self, pointer: int, owner: Optional[int]) -> None:
         self._handle = Handle(pointer, lib.ntapi_mailbox_free)
+        self.pointer = pointer
+        """The C mailbox."""
         self._owner = owner
         # Events as C stored them. The array is put here before C fills it, so that a
         # KeyboardInterrupt right after the call finds them here at the next drain, instead of
@@ -66,16 +68,13 @@ class Mailbox:
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = RLock()
+        self.acquire = self._draining.acquire
+        """What `enter` does, for the mailbox's own thread."""
         self.leave = self._draining.release
         """Ends what `enter` began."""
         self._epoll = select.epoll()
         self._epoll.register(self.event_fd, select.EPOLLIN)
         self._epoll.register(self._waker.fileno(), select.EPOLLIN)
-
-    @property
-    def pointer(self) -> Optional[int]:
-        """The C mailbox."""
-        return self._handle.pointer
 
     @property
     def event_fd(self) -> int:

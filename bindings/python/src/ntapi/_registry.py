@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Single operations on these are atomic, and nothing here reads first and writes later on what it
 # read.
 pending: dict[int, Owed] = {}
-_observers: dict[int, Observer] = {}
+observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
 _tokens = itertools.count(1)
@@ -63,24 +63,29 @@ class observing:  # noqa: N801 - used as a function
         self._observer = observer
 
     def __enter__(self) -> None:
-        _observers[self._token] = self._observer
+        observers[self._token] = self._observer
 
     def __exit__(self, *_: object) -> None:
-        del _observers[self._token]
+        del observers[self._token]
 
 
 def ended(token: int) -> None:
     """Says that a request's handler has returned."""
     pending.pop(token, None)
-    if _observers:
-        for observer in tuple(_observers.values()):
-            observer.wake()
+    if observers:
+        wake_observers()
+
+
+def wake_observers() -> None:
+    """Tells who waits for the end of a request that there was one."""
+    for observer in tuple(observers.values()):
+        observer.wake()
 
 
 def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
     pending.clear()
-    _observers.clear()
+    observers.clear()
 
 
 os.register_at_fork(after_in_child=_reset_in_child)

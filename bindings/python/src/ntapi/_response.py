@@ -28,6 +28,18 @@ _UNSET: Any = object()
 _JSON = Content.JSON
 _NOTHING = (0, 0, 0, 0, 0)
 _free = lib.ntapi_response_free
+_json_value: Optional[Callable[[int], Any]] = None
+"""Imported when JSON is first asked for; a statement that imports it for each would cost as much as
+to make a third of the values.
+"""
+
+
+def _imported_json_value() -> Callable[[int], Any]:
+    global _json_value
+    from ._python_values import json_value
+
+    _json_value = json_value
+    return json_value
 
 
 class Response:
@@ -184,7 +196,7 @@ class Response:
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = self._parse()
+            self._parsed = (_json_value or _imported_json_value())(self._pointer or 0)
         return self._parsed
 
     if TYPE_CHECKING:
@@ -235,16 +247,6 @@ class Response:
     def _summary(self) -> str:
         """The URL for messages, without its query, where secrets are."""
         return self.url.partition("?")[0]
-
-    def _parse(self) -> Any:
-        length = ctypes.c_size_t()
-        address = lib.ntapi_response_json_pickle(self._pointer, ctypes.byref(length))
-        if not address:
-            raise MemoryError
-        from ._values import load
-
-        # The core has parsed the text, and says in Python's own words what it found.
-        return load(ctypes.string_at(address, length.value))
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""

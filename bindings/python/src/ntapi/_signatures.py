@@ -78,6 +78,29 @@ class Watch(Structure):
     )
 
 
+class Python(Structure):
+    """ntapi_python: addresses of CPython's objects and functions."""
+
+    _fields_ = tuple(
+        (name, c_void_p)
+        for name in (
+            "none",
+            "yes",
+            "no",
+            "retain",
+            "release",
+            "make_int",
+            "parse_int",
+            "make_float",
+            "make_text",
+            "make_list",
+            "set_item",
+            "make_dict",
+            "set_member",
+        )
+    )
+
+
 # name -> (result, arguments). Bytes that may contain NUL are void * here.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_version": (c_char_p, ()),
@@ -259,6 +282,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    # Not called by this, but with Python's lock held: see `_python_values`.
+    "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
@@ -391,5 +416,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_args_rate_limiter"
+LATEST = "ntapi_response_json_python"
 """The function that was added last."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import _registry
 from ._events import Facts, read_watch
 from ._library import lib
-from ._registry import pending
+from ._registry import observers, pending, wake_observers
 from ._response import Response
 from ._same_thread import kept, raise_kept
 from ._short import c_args, c_command
@@ -96,7 +96,9 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
         # In a handler that runs while this thread waits for another request, that one has it.
         call = owner.call = ThreadCall(owner.thread)
     token = call.token
-    mailbox.enter()
+    if not mailbox.acquire(False):
+        # It says why.
+        mailbox.enter()
     try:
         call.is_done = False
         call.client = client
@@ -122,7 +124,10 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
         call.is_done = True
         call.client = None
         client._pending.discard(call)
-        _registry.ended(token)
+        # As `ended` does it.
+        pending.pop(token, None)
+        if observers:
+            wake_observers()
         if pointer:
             lib.ntapi_args_free(pointer)
 
