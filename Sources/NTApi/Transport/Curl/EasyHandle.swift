@@ -10,7 +10,8 @@ import CCurl
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
-    @exclusivity(unchecked) private(set) unowned(unsafe) var transfer: CurlTransfer?
+    @exclusivity(unchecked) private(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
+    var transfer: CurlTransfer? { unmanagedTransfer?.takeUnretainedValue() }
     /// That of the loop whose handle it is.
     @exclusivity(unchecked) unowned(unsafe) var poller: SystemPoller?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -39,7 +40,7 @@ final class EasyHandle {
     var errorMessage: String { String(cString: errorText) }
 
     func prepare(for transfer: CurlTransfer, _ poller: SystemPoller, freshness: Freshness?) throws(APIError) {
-        self.transfer = transfer
+        unmanagedTransfer = .passUnretained(transfer)
         errorText[0] = 0
         var options = EasyOptions(easy)
         // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
@@ -79,7 +80,7 @@ final class EasyHandle {
 
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
-        transfer = nil
+        unmanagedTransfer = nil
         // A reset would keep the cookies, for a request of somebody else.
         if cookies != nil {
             CookieEngine.detach(easy)
