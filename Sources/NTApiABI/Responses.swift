@@ -118,6 +118,30 @@ public func ntapi_response_json_pickle(
     return UnsafePointer(UnsafeMutableRawPointer(pickle.bytes).assumingMemoryBound(to: CChar.self))
 }
 
+@_cdecl("ntapi_response_json_python") @implementation
+public func ntapi_response_json_python(
+    _ response: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
+) -> UnsafeMutableRawPointer! {
+    guard let json = box(response)?.response.json, let functions = python.flatMap({ PythonFunctions($0.pointee) })
+    else { return nil }
+    return json.pythonValue(functions)
+}
+
+extension PythonFunctions {
+    /// - Returns: nil when one is missing.
+    fileprivate init?(_ python: ntapi_python) {
+        guard let none = python.none, let yes = python.yes, let no = python.no, let retain = python.retain,
+            let release = python.release, let int = python.make_int, let intOfText = python.parse_int,
+            let float = python.make_float, let text = python.make_text, let list = python.make_list,
+            let setItem = python.set_item, let dictionary = python.make_dict, let setMember = python.set_member
+        else { return nil }
+        self.init(
+            none: none, yes: yes, no: no, retain: retain, release: release, int: int, intOfText: intOfText,
+            float: float,
+            text: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember)
+    }
+}
+
 @_cdecl("ntapi_response_file") @implementation
 public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(response).flatMap { box in box.text(.file) { box.response.file } }

@@ -26,7 +26,12 @@ OUT["ntapi_server_event *"] = "in->server_event"
 OUT["ntapi_request **"] = "in->requests"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
-WITHOUT_VALUE = ("const struct json_t *", "const int *", "const ntapi_field *")
+WITHOUT_VALUE = (
+    "const struct json_t *",
+    "const int *",
+    "const ntapi_field *",
+    "const ntapi_python *",
+)
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}
 
 

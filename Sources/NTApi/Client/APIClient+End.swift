@@ -93,6 +93,10 @@ extension APIClient {
         let runtime = Runtime.current
         background?.detach()
         authenticator?.clientIsClosed()
+        // With nothing to write and nobody to tell there is no reason to start a thread.
+        guard cookies != nil || hookKinds.contains(.sessionInvalidated) else {
+            return runtime.requests.forgetEnd(of: self)
+        }
         runtime.workers.run {
             self.cookies?.save()
             runtime.requests.tellEnd(of: self) {

@@ -92,6 +92,11 @@ final class RequestRegistry: Sendable {
         let mailbox = Mailbox.current
         state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
         tell()
+        forgetEnd(of: client)
+    }
+
+    /// A client's end is complete: who waits for it goes on.
+    func forgetEnd(of client: APIClient) {
         state.withLock { state in
             state.ending.removeAll { $0.client === client }
             state.wakeWaiters()

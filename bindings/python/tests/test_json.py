@@ -1,10 +1,11 @@
-"""JSON reaches Python as a pickle that the core writes; the values are those of Python's parser."""
+"""The core makes Python's values of JSON, or a pickle of them: those of Python's own parser."""
 
 from __future__ import annotations
 
 import json
 import pickle
 import random
+import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from ntapi._python_values import unpickled
 from ntapi._values import load
 
 NUMBERS = [
@@ -81,7 +83,10 @@ def mirror() -> Iterator[ntapi.Client]:
 
 
 def received(client: ntapi.Client, text: str) -> Any:
-    return client.send("", ntapi.data(text, "application/json")).json
+    response = client.send("", ntapi.data(text, "application/json"))
+    # The other way, for interpreters without CPython's functions.
+    assert repr(unpickled(response._pointer or 0)) == repr(response.json)
+    return response.json
 
 
 @pytest.mark.parametrize("text", DOCUMENTS, ids=lambda text: text[:20])
@@ -115,6 +120,17 @@ def test_random_documents(mirror: ntapi.Client) -> None:
 def test_keys_of_a_document_are_one_string(mirror: ntapi.Client) -> None:
     first, second = received(mirror, '[{"name":1},{"name":2}]')
     assert next(iter(first)) is next(iter(second))
+
+
+def test_values_are_not_kept_by_anybody_else(mirror: ntapi.Client) -> None:
+    text = '{"first": [1.5, {"b\\n": "x y"}, {"first": 1e300}], "b c": "z z"}'
+
+    def counts(value: Any) -> list[int]:
+        inner = list(value.values()) if isinstance(value, dict) else value
+        parts = inner if isinstance(inner, list) else []
+        return [sys.getrefcount(value), *(count for part in parts for count in counts(part))]
+
+    assert counts(received(mirror, text)) == counts(json.loads(text))
 
 
 class _Calls:

@@ -50,6 +50,53 @@ def test_public_names_exist() -> None:
         assert hasattr(ntapi, name)
 
 
+def test_all_names_are_listed_and_can_be_imported_at_once() -> None:
+    code = """
+import ntapi
+assert set(ntapi.__all__) <= set(dir(ntapi))
+from ntapi import *
+assert Client is ntapi.Client and url is ntapi.arg.url and MAIN is ntapi.Thread.MAIN
+assert not hasattr(ntapi, "no_such_name")
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_client_needs_little_of_python() -> None:
+    code = """
+import sys
+before = set(sys.modules)
+import ntapi
+ntapi.Client("http://example.com", args=[ntapi.url("q", "London")]).close()
+print(*(set(sys.modules) - before))
+"""
+    result = run_python(code)
+    imported = set(result.stdout.split())
+    assert "ntapi._client" in imported, result.stderr
+    slow = {"asyncio", "collections", "enum", "inspect", "json", "logging", "re", "threading"}
+    assert not slow & imported
+
+
+def test_names_are_found_whoever_asks_first() -> None:
+    code = """
+import threading
+import ntapi
+together = threading.Barrier(8)
+found = []
+def look(start):
+    together.wait()
+    names = ntapi.__all__[start:] + ntapi.__all__[:start]
+    found.append({name: getattr(ntapi, name) for name in names})
+threads = [threading.Thread(target=look, args=(9 * number,)) for number in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert len(found) == 8
+assert all(each[name] is found[0][name] for each in found for name in each)
+"""
+    result = run_python(code)
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.parametrize(
     "command",
     [

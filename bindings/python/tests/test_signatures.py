@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import enum
 import re
 from typing import Any
 
 import pytest
 
 from conftest import REPOSITORY
-from ntapi import _enums, _events, _metrics, _signatures, codes
+from ntapi import _callbacks, _enums, _events, _metrics, _numbers, _signatures, codes
 
+TABLE = {**_signatures.FUNCTIONS, **_callbacks.CALLBACK_FUNCTIONS}
 HEADER = (REPOSITORY / "include" / "ntapi.h").read_text()
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
@@ -61,7 +63,8 @@ BYTES_WITH_NUL = {
 
 def callback(name: str) -> Any:
     words = name[len("ntapi_") : -len("_fn")].split("_")
-    return getattr(_signatures, "".join(map(str.capitalize, words)) + "Function")
+    python_name = "".join(map(str.capitalize, words)) + "Function"
+    return vars(_signatures).get(python_name) or getattr(_callbacks, python_name)
 
 
 def c_type(text: str) -> Any:
@@ -87,6 +90,13 @@ def argument_types(arguments: str) -> tuple[Any, ...]:
     return tuple(map(c_type, types))
 
 
+def values_of(members: Any) -> dict[str, int]:
+    """The names and numbers of an enum, or of a plain class of them."""
+    if isinstance(members, enum.EnumMeta):
+        return {name: member.value for name, member in members.__members__.items()}
+    return {name: value for name, value in vars(members).items() if name.isupper()}
+
+
 def test_the_parser_finds_the_header() -> None:
     assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
     assert len(CALLBACKS) == 24
@@ -94,13 +104,14 @@ def test_the_parser_finds_the_header() -> None:
 
 
 def test_same_names() -> None:
-    assert set(_signatures.FUNCTIONS) == set(FUNCTIONS)
+    assert set(TABLE) == set(FUNCTIONS)
+    assert not set(_signatures.FUNCTIONS) & set(_callbacks.CALLBACK_FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_same_types(name: str) -> None:
     result, arguments = FUNCTIONS[name]
-    restype, argtypes = _signatures.FUNCTIONS[name]
+    restype, argtypes = TABLE[name]
     expected = ctypes.c_void_p if name in BYTES_WITH_NUL else c_type(result)
     assert restype is expected
     assert argtypes == argument_types(arguments)
@@ -136,6 +147,13 @@ def test_same_structures(structure: Any, layout: Any) -> None:
         assert layout.size == ctypes.sizeof(structure)
 
 
+def test_same_functions_of_python() -> None:
+    body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
+    assert body
+    in_header = re.findall(r"(?:void \*|\(\*)(\w+)(?:;|\)\()", body[1])
+    assert in_header == [name for name, _ in _signatures.Python._fields_]
+
+
 @pytest.mark.parametrize(
     ("prefix", "members"),
     [
@@ -146,16 +164,16 @@ def test_same_structures(structure: Any, layout: Any) -> None:
         ("NTAPI_REQUEST_STATE_", _enums.RequestState),
         ("NTAPI_SESSION_KIND_", _enums.SessionKind),
         ("NTAPI_LOG_", _enums.LogFlags),
-        ("NTAPI_STATUS_", _enums.Status),
-        ("NTAPI_HANDLER_", _enums.Handler),
-        ("NTAPI_CONTENT_", _enums.Content),
-        ("NTAPI_DATA_FORMAT_", _enums.DataFormat),
+        ("NTAPI_STATUS_", _numbers.Status),
+        ("NTAPI_HANDLER_", _numbers.Handler),
+        ("NTAPI_CONTENT_", _numbers.Content),
+        ("NTAPI_DATA_FORMAT_", _numbers.DataFormat),
     ],
 )
 def test_same_enums(prefix: str, members: Any) -> None:
     in_header = dict(re.findall(prefix + r"(\w+) = (\d+)", SOURCE))
     in_header.pop("ALL", None)
-    in_python = {name: str(member.value) for name, member in members.__members__.items()}
+    in_python = {name: str(value) for name, value in values_of(members).items()}
     in_python.pop("ALL", None)
     assert in_python == in_header
 

@@ -12,92 +12,91 @@
 
 from __future__ import annotations
 
-from . import arg, codes
-from ._arg import Arg
-from ._authenticator import Authenticator, Refresh, Token
-from ._decision import Challenge, Decision
-from ._defaults import defaults
-from ._enums import (
-    CachePolicy,
-    ChallengeKind,
-    Clock,
-    DecisionKind,
-    ErrorDomain,
-    LogFlags,
-    RequestState,
-    SessionKind,
-    Source,
-    Storage,
-    Thread,
-)
-from ._errors import ApiError
-from ._headers import Headers
-from ._hooks import HTTPRequest
 from ._library import lib as _lib
-from ._lifecycle import drain
 from ._lifecycle import install as _install
 from ._logging import use_python_logging
-from ._mailbox import Mailbox
-from ._request import Request
-from ._response import Response, discard_resume_data
-from ._sync import Client
-from ._threads import drain_mailbox, mailbox, run, stop
 from ._version import __version__
-from .arg import (
-    add_header,
-    base_url,
-    basic_auth,
-    bearer,
-    cache_policy,
-    data,
-    data_thread,
-    decision_thread,
-    digest_auth,
-    download,
-    download_progress_thread,
-    file,
-    form,
-    header,
-    idempotency_key,
-    json,
-    method,
-    multipart,
-    multipart_file,
-    option,
-    path,
-    rate_limiter,
-    response_thread,
-    resume,
-    retry,
-    stream,
-    timeout,
-    upload_progress_thread,
-    url,
-    url_default,
-)
-from .codes import ErrorCode, register_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from . import arg, codes
     from ._aliases import Args, PlaceLike
+    from ._arg import Arg
     from ._async import AsyncClient
+    from ._authenticator import Authenticator, Refresh, Token
     from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
+    from ._decision import Challenge, Decision
     from ._decoding import decode
     from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
+    from ._defaults import defaults
+    from ._enums import (
+        BACKGROUND,
+        CURRENT,
+        MAIN,
+        CachePolicy,
+        ChallengeKind,
+        Clock,
+        DecisionKind,
+        ErrorDomain,
+        LogFlags,
+        RequestState,
+        SessionKind,
+        Source,
+        Storage,
+        Thread,
+    )
+    from ._errors import ApiError
+    from ._headers import Headers
+    from ._hooks import HTTPRequest
+    from ._lifecycle import drain
+    from ._mailbox import Mailbox
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
+    from ._request import Request
+    from ._response import Response, discard_resume_data
     from ._retry import RateLimiter, RetryPolicy
     from ._server_event import ServerSentEvent
     from ._service import CallResult, Service
     from ._stream import AsyncStream, Stream
+    from ._sync import Client
+    from ._threads import drain_mailbox, mailbox, run, stop
     from ._url import URL
-
-BACKGROUND = Thread.BACKGROUND
-CURRENT = Thread.CURRENT
-MAIN = Thread.MAIN
+    from .arg import (
+        add_header,
+        base_url,
+        basic_auth,
+        bearer,
+        cache_policy,
+        data,
+        data_thread,
+        decision_thread,
+        digest_auth,
+        download,
+        download_progress_thread,
+        file,
+        form,
+        header,
+        idempotency_key,
+        json,
+        method,
+        multipart,
+        multipart_file,
+        option,
+        path,
+        rate_limiter,
+        response_thread,
+        resume,
+        retry,
+        stream,
+        timeout,
+        upload_progress_thread,
+        url,
+        url_default,
+    )
+    from .codes import ErrorCode, register_code
 
 __all__ = [
     "BACKGROUND",
@@ -197,51 +196,70 @@ __all__ = [
 ]
 
 
+# Where each name is, to be imported when it is asked for: a program uses a few of them, and a cold
+# process with one request should not wait for the rest.
+_NAMES_OF = {
+    "_aliases": "Args PlaceLike",
+    "_arg": "Arg",
+    "_async": "AsyncClient",
+    "_authenticator": "Authenticator Refresh Token",
+    "_cache": "Cache",
+    "_configuration": "SessionConfiguration",
+    "_cookies": "Cookie Cookies",
+    "_decision": "Challenge Decision",
+    "_decoding": "decode",
+    "_decoding_options": "DateFormat DecodingOptions Key Keys",
+    "_defaults": "defaults",
+    "_enums": (
+        "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags RequestState "
+        "SessionKind Source Storage Thread BACKGROUND CURRENT MAIN"
+    ),
+    "_errors": "ApiError",
+    "_headers": "Headers",
+    "_hooks": "HTTPRequest",
+    "_lifecycle": "drain",
+    "_mailbox": "Mailbox",
+    "_metrics": "Metrics RequestMetrics TransactionMetrics",
+    "_request": "Request",
+    "_response": "Response discard_resume_data",
+    "_retry": "RateLimiter RetryPolicy",
+    "_server_event": "ServerSentEvent",
+    "_service": "CallResult Service",
+    "_stream": "AsyncStream Stream",
+    "_sync": "Client",
+    "_threads": "drain_mailbox mailbox run stop",
+    "_url": "URL",
+    "arg": (
+        "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
+        "digest_auth download download_progress_thread file form header idempotency_key json "
+        "method multipart multipart_file option path rate_limiter response_thread resume retry "
+        "stream timeout upload_progress_thread url url_default"
+    ),
+    "codes": "ErrorCode register_code",
+}
+_MODULE_OF = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
+
+
 def library_version() -> str:
     """The version of the shared library."""
     return str(_lib.ntapi_version().decode())
 
 
-# Imported when they are asked for: what they need takes longer to import than the rest.
-_LATER = {
-    "Cache": "_cache",
-    "Cookie": "_cookies",
-    "Cookies": "_cookies",
-    "Args": "_aliases",
-    "AsyncClient": "_async",
-    "Metrics": "_metrics",
-    "RequestMetrics": "_metrics",
-    "TransactionMetrics": "_metrics",
-    "AsyncStream": "_stream",
-    "CallResult": "_service",
-    "decode": "_decoding",
-    "DateFormat": "_decoding_options",
-    "DecodingOptions": "_decoding_options",
-    "Key": "_decoding_options",
-    "Keys": "_decoding_options",
-    "Service": "_service",
-    "URL": "_url",
-    "PlaceLike": "_aliases",
-    "RateLimiter": "_retry",
-    "RetryPolicy": "_retry",
-    "ServerSentEvent": "_server_event",
-    "Stream": "_stream",
-    "SessionConfiguration": "_configuration",
-}
-
-
 def __getattr__(name: str) -> Any:
-    module = _LATER.get(name)
+    if name in ("arg", "codes"):
+        # The import makes it an attribute of the package.
+        return __import__(f"{__name__}.{name}", fromlist=[name])
+    module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    value = globals()[name] = getattr(import_module(f".{module}", __name__), name)
+    value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
+    # From now on it is found without this.
+    globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *__all__})
 
 
 use_python_logging()

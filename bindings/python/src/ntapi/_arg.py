@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from ._aliases import Args
@@ -89,6 +88,8 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
         if isinstance(item, Arg):
             if not item.is_suppressed:
                 result.append(item)
+        elif isinstance(item, (list, tuple)):
+            result.extend(flatten(item))
         elif isinstance(item, (str, bytes)):
             raise TypeError(
                 f"an arg is expected, not {item!r}; did you mean ntapi.url(name, value)?"
@@ -98,7 +99,7 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
                 f"an arg is expected, not {item!r}; "
                 "the handler comes after the args: begin(command, args, handler)"
             )
-        elif isinstance(item, Iterable):
+        elif hasattr(item, "__iter__"):
             result.extend(flatten(item))
         else:
             raise TypeError(f"an arg is expected, not {item!r}")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import math
-from collections.abc import Iterable
 
 from ._arg import Arg
-from ._enums import Status
-from ._errors import ApiError, take_error
 from ._library import lib
-from ._streams import NO_DESTROY, NO_REWIND, read_function, register_source, rewind_function
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Callable
 
-_OK = int(Status.OK)
+    from ._errors import ApiError
+
+_OK = Status.OK
 
 THREAD_KINDS = frozenset(
     {
@@ -40,8 +39,7 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     for arg in args:
         if arg.is_suppressed or arg.kind in THREAD_KINDS:
             continue
-        function = _PAIRS.get(arg.kind)
-        if function is not None and _append_pair(pointer, function, arg.values, batch):
+        if arg.kind in _SIMPLE and _append_simply(pointer, arg, batch):
             if arg.is_secret:
                 lib.ntapi_args_mark_secret(pointer)
             continue
@@ -57,19 +55,28 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     _append_batch(pointer, batch)
 
 
-def _append_pair(
-    pointer: int, function: Callable[..., int], values: tuple[Any, ...], batch: list[list[Any]]
-) -> bool:
-    """Appends a name and a plain text by a call of its own, which costs less than JSON; False for
-    anything else, which JSON says better.
+def _append_simply(pointer: int, arg: Arg, batch: list[list[Any]]) -> bool:
+    """Appends plain values by a call of its own, which costs less than JSON; False for anything
+    else, which JSON says better.
     """
-    name, value = values
-    if type(value) is not str or not (name.isascii() and value.isascii()):
-        return False
-    if "\0" in name or "\0" in value:
+    values: list[Any] = []
+    for value in arg.values:
+        if type(value) is str:
+            if not value.isascii() or "\0" in value:
+                return False
+            value = value.encode()
+        elif type(value) is int:
+            value = b"%d" % value
+        elif arg.kind != "timeout":
+            return False
+        values.append(value)
+    if arg.kind == "timeout":
+        values[0] = values[0].value
+    function = _SIMPLE[arg.kind].get(len(values))
+    if function is None:
         return False
     _append_batch(pointer, batch)
-    return function(pointer, name.encode(), value.encode()) == _OK
+    return function(pointer, *values) == _OK
 
 
 def _as_json(arg: Arg) -> list[Any] | None:
@@ -79,7 +86,8 @@ def _as_json(arg: Arg) -> list[Any] | None:
     kind, values = arg.kind, arg.values
     if kind == "timeout":
         clock, seconds = values
-        return ["timeout", seconds, clock.name.lower()] if math.isfinite(seconds) else None
+        # Neither infinite nor NaN, which JSON cannot say.
+        return ["timeout", seconds, clock.name.lower()] if seconds - seconds == 0 else None
     if kind == "retry":
         (policy,) = values
         return [kind, policy if isinstance(policy, bool) else policy.as_json()]
@@ -105,14 +113,14 @@ def _append_batch(pointer: int, batch: list[list[Any]]) -> None:
     error = ctypes.c_void_p()
     status = lib.ntapi_args_append_json(pointer, text, len(text), ctypes.byref(error))
     if status != Status.OK:
-        raise take_error(error.value, "an arg cannot be sent")
+        raise _refusal(error.value, "an arg cannot be sent")
     batch.clear()
 
 
 def _append_directly(pointer: int, arg: Arg, tokens: list[int]) -> None:
     append = _DIRECT[arg.kind]
     if append(pointer, tokens, *arg.values) != Status.OK:
-        raise take_error(None, f"the {arg.kind} arg cannot be sent: its texts have to be UTF-8")
+        raise _refusal(None, f"the {arg.kind} arg cannot be sent: its texts have to be UTF-8")
 
 
 def _append_url_double(pointer: int, _: list[int], name: str, value: float) -> int:
@@ -156,7 +164,7 @@ def _append_json(pointer: int, _: list[int], text: str) -> int:
     error = ctypes.c_void_p()
     value = lib.ntapi_json_parse(content, len(content), ctypes.byref(error))
     if not value:
-        raise take_error(error.value, "the json arg cannot be sent")
+        raise _refusal(error.value, "the json arg cannot be sent")
     try:
         return int(lib.ntapi_args_json(pointer, value))
     finally:
@@ -170,6 +178,8 @@ def _append_rate_limiter(pointer: int, _: list[int], limiter: Any) -> int:
 def _append_stream(
     pointer: int, tokens: list[int], source: Any, length: int, content_type: str | None
 ) -> int:
+    from ._streams import NO_DESTROY, NO_REWIND, read_function, register_source, rewind_function
+
     token = register_source(source)
     tokens.append(token)
     rewind = rewind_function if source.can_rewind else NO_REWIND
@@ -181,12 +191,19 @@ def _append_stream(
     )
 
 
+def _refusal(error: int | None, fallback: str) -> ApiError:
+    """What to raise: an error of C's, which is freed."""
+    from ._errors import take_error
+
+    return take_error(error, fallback)
+
+
 def c_text(text: str | None) -> bytes | None:
     """A text for C. What C cannot hold is an error here, before C would cut the text short."""
     if text is None:
         return None
     if "\0" in text:
-        raise take_error(None, "a text contains a NUL character")
+        raise _refusal(None, "a text contains a NUL character")
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -202,12 +219,15 @@ _DIRECT: dict[str, Callable[..., int]] = {
 }
 
 
-_PAIRS: dict[str, Callable[..., int]] = {
-    "url": lib.ntapi_args_url,
-    "path": lib.ntapi_args_path,
-    "form": lib.ntapi_args_form,
-    "header": lib.ntapi_args_header,
-    "add_header": lib.ntapi_args_add_header,
+# By kind, and by how many values it has.
+_SIMPLE: dict[str, dict[int, Callable[..., int]]] = {
+    "url": {2: lib.ntapi_args_url},
+    "path": {2: lib.ntapi_args_path},
+    "form": {2: lib.ntapi_args_form},
+    "header": {2: lib.ntapi_args_header},
+    "add_header": {2: lib.ntapi_args_add_header},
+    "timeout": {2: lib.ntapi_args_timeout},
+    "option": {1: lib.ntapi_args_option, 2: lib.ntapi_args_option_value},
 }
 
 
@@ -219,6 +239,8 @@ def describe(arg: Arg) -> str:
         return f"{arg.kind} {arg.values[0]!r}"
     if arg.kind == "stream":
         return "stream"
+    from ._errors import ApiError
+
     pointer = lib.ntapi_args_create()
     try:
         append_args(pointer, [arg], [])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import enum
 import os
 
 from ._arg import Arg
 from ._checks import check_string, check_text, type_name
-from ._places import check_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._aliases import BytesLike, Path, PlaceLike, Scalar
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def arg_of(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
@@ -53,14 +54,19 @@ def file_path(path: Optional[Path]) -> Optional[str]:
 
 def checked_place(place: Optional[PlaceLike]) -> Optional[PlaceLike]:
     if place is not None:
+        from ._places import check_place
+
         check_place(place)
     return place
 
 
 def scalar_of(value: Optional[Scalar], kind: str, name: str) -> Optional[Scalar]:
     """A number that JSON can carry to the core, which writes it; anything else as text."""
-    if isinstance(value, enum.Enum):
-        value = value.value
+    if type(value) not in _PLAIN:
+        from enum import Enum
+
+        if isinstance(value, Enum):
+            value = value.value
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, int):

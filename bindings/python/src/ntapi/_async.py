@@ -10,9 +10,10 @@ from . import _registry
 from ._building import build
 from ._checks import check_timeout
 from ._client import BaseClient
-from ._enums import DataFormat, LogFlags, Thread
-from ._loop_call import LoopCall
+from ._enums import LogFlags, Thread
+from ._loop_call import LoopCall, begin
 from ._loops import loop_mailbox, running_mailbox
+from ._numbers import DataFormat
 from ._response import Response
 
 TYPE_CHECKING = False
@@ -113,7 +114,7 @@ class AsyncClient(BaseClient):
             and decision_handler is None
             and self._may_be_short
         ):
-            call = self._call(command, args)
+            call = begin(self, command, args)
             if call is not None:
                 try:
                     return await call.waiter
@@ -123,12 +124,6 @@ class AsyncClient(BaseClient):
         return await self._perform_long(
             command, args, upload_progress, download_progress, data_handler, decision_handler
         )
-
-    def _call(self, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
-        """Begins a request the short way; None when it has to go the long one."""
-        loop = asyncio.get_running_loop()
-        call = LoopCall(self, loop_mailbox(loop), loop.create_future())
-        return call if call.begin(command, args) else None
 
     async def _perform_long(
         self,
@@ -196,14 +191,16 @@ class AsyncClient(BaseClient):
             and decision_handler is None
             and self._may_be_short
         ):
-            call = self._call(command, args)
+            call = begin(self, command, args)
             if call is not None:
                 try:
                     response = await call.waiter
                 except BaseException as error:
                     await _end(call, error)
                     raise
-                return response.raise_for_error()
+                if response._error is not None:
+                    raise response._error
+                return response
         response = await self._perform_long(
             command, args, upload_progress, download_progress, data_handler, decision_handler
         )

@@ -13,15 +13,16 @@ from functools import partial
 from ._arg import Arg
 from ._arg_list import c_text
 from ._background import background_mailbox
+from ._callbacks import RefreshFunction
 from ._checks import check_string, type_name
-from ._enums import Status
 from ._errors import ApiError, c_error
 from ._handles import Handle
 from ._library import lib
 from ._loops import running_loop
+from ._numbers import Status
 from ._report import report
 from ._response import Response
-from ._signatures import DestroyFunction, RefreshFunction
+from ._signatures import DestroyFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

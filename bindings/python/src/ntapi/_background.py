@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 from . import _registry
+from ._handles import is_over
 from ._mailbox import Mailbox
 from ._report import report
 from ._threads import adopt_as_current, main_mailbox
@@ -48,7 +50,7 @@ def _started() -> _Worker:
     if worker is None:
         with _lock:
             if _worker is None:
-                if _has_ended:
+                if _has_ended or is_over:
                     raise RuntimeError("the interpreter is exiting")
                 starting = _Worker()
                 starting.thread.start()
@@ -86,8 +88,11 @@ def end(timeout: float) -> None:
         worker.thread.join(timeout)
 
 
-def reset_in_child() -> None:
+def _reset_in_child() -> None:
     """In a forked child: the parent's worker is not here; the next use starts one."""
     global _worker, _lock
     _worker = None
     _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from ._building import restore
-from ._errors import take_error
 from ._library import lib
 
 TYPE_CHECKING = False
@@ -33,7 +31,11 @@ class BackgroundSession:
         None when it can, and for other clients. Every request fails with this error.
         """
         pointer = lib.ntapi_client_background_error(self._handle.pointer)
-        return take_error(pointer, "") if pointer else None
+        if not pointer:
+            return None
+        from ._errors import take_error
+
+        return take_error(pointer, "")
 
     def restored_requests(
         self,
@@ -53,6 +55,8 @@ class BackgroundSession:
         handler had not returned, is not sent again: its handler gets what was recorded. The args
         say where handlers run; others have no effect.
         """
+        from ._building import restore
+
         client: Any = self  # which this is a part of
         return restore(
             client,

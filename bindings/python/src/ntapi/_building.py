@@ -10,11 +10,11 @@ from ._arg import Arg, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
 from ._delivery import Delivery
-from ._enums import Handler
 from ._errors import ApiError
 from ._handles import Handle
 from ._hooks import configuring
 from ._library import lib
+from ._numbers import Handler
 from ._request import Request
 
 TYPE_CHECKING = False
@@ -130,8 +130,8 @@ def restore(
     events = 0
     try:
         for mailbox, kinds in deliveries[0].mailboxes().items():
-            lib.ntapi_args_mailbox(pointer, int(kinds), mailbox.pointer)
-            events |= int(kinds)
+            lib.ntapi_args_mailbox(pointer, kinds, mailbox.pointer)
+            events |= kinds
         lib.ntapi_client_restored_requests(client._handle.pointer, pointer, room, count)
     finally:
         lib.ntapi_args_free(pointer)
@@ -151,12 +151,12 @@ def restore(
 def _placed(
     client: BaseClient,
     args: list[Arg],
-    functions: dict[Handler, Any],
+    functions: dict[int, Any],
     usual_place: Place,
     response_place: Optional[Place] = None,
-) -> dict[Handler, tuple[Place, Callable[..., object]]]:
+) -> dict[int, tuple[Place, Callable[..., object]]]:
     """The handlers that there are, each with the place where it runs."""
-    places: dict[Handler, Place] = {}
+    places: dict[int, Place] = {}
     for arg in (*client.args, *args):
         if arg.kind in THREAD_KINDS:
             places[_HANDLER_OF[arg.kind]] = client._resolve(arg.values[0])
@@ -184,8 +184,8 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
             lib.ntapi_args_option(pointer, b"raw_data")
         events = 0
         for mailbox, kinds in delivery.mailboxes().items():
-            lib.ntapi_args_mailbox(pointer, int(kinds), mailbox.pointer)
-            events |= int(kinds)
+            lib.ntapi_args_mailbox(pointer, kinds, mailbox.pointer)
+            events |= kinds
         request = lib.ntapi_client_create_request(client._handle.pointer, c_text(command), pointer)
     finally:
         lib.ntapi_args_free(pointer)
@@ -204,7 +204,7 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
         kinds = int(delivery.client.decision_kinds)
         lib.ntapi_request_set_decision_kinds(request, kinds)
     if delivery.reader is not None:
-        lib.ntapi_request_set_data_format(request, int(delivery.reader.format))
+        lib.ntapi_request_set_data_format(request, delivery.reader.format)
 
 
 def _is_raw(arg: Arg) -> bool:

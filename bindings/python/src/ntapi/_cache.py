@@ -6,9 +6,9 @@ import os
 from typing import Optional
 
 from ._checks import check_string
-from ._enums import Status
 from ._handles import Handle
 from ._library import lib
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

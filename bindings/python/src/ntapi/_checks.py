@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from types import CoroutineType
 
 TYPE_CHECKING = False
@@ -39,7 +38,7 @@ def check_timeout(timeout: Optional[float]) -> None:
         return
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout has to be a number of seconds, not {type_name(timeout)}")
-    if math.isnan(timeout):
+    if timeout != timeout:
         raise ValueError("timeout has to be a number of seconds, not NaN")
 
 

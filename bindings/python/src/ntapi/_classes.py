@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
+import os
+from _thread import RLock
 
 from ._handles import Handle
 from ._library import lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
-_handles: weakref.WeakKeyDictionary[type, Handle] = weakref.WeakKeyDictionary()
-_lock = threading.RLock()
+_HANDLE = "_ntapi_class"
+"""The attribute of a class that holds its C class, which so ends with it."""
+_lock = RLock()
 
 
 def class_handle(python_class: type, root: type) -> Handle:
@@ -23,18 +24,19 @@ def class_handle(python_class: type, root: type) -> Handle:
     Its parent is the first class after it in the method resolution order that is a client class
     too; others, mix-ins, have no defaults of their own.
     """
-    handle = _handles.get(python_class)
+    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
     if handle is not None:
         return handle
     with _lock:
-        handle = _handles.get(python_class)
+        handle = python_class.__dict__.get(_HANDLE)
         if handle is None:
             parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
             parent = next(parents, None)
             parent_pointer = None if parent is None else class_handle(parent, root).pointer
             name = f"{python_class.__module__}.{python_class.__qualname__}"
             pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
-            handle = _handles[python_class] = Handle(pointer, lib.ntapi_class_free)
+            handle = Handle(pointer, lib.ntapi_class_free)
+            type.__setattr__(python_class, _HANDLE, handle)
     return handle
 
 
@@ -43,7 +45,10 @@ def class_scope(python_class: type, root: type) -> Any:
     return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
 
 
-def reset_lock_in_child() -> None:
+def _reset_in_child() -> None:
     """In a forked child: another thread of the parent may have held the lock."""
     global _lock
-    _lock = threading.RLock()
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from . import _hooks, _registry, _same_thread
-from ._arg import Arg, flatten
-from ._arg_list import append_args
-from ._authenticator import Authenticator
+from . import _registry, _same_thread
 from ._background_session import BackgroundSession
-from ._building import build
 from ._checks import check_handler, check_string
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._delivery import Delivery
 from ._doubles import TestDoubles
 from ._ending import SessionEnd
-from ._enums import LogFlags, SessionKind, Status
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
-from ._places import resolve
-from ._request import Request
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,12 +26,17 @@ if TYPE_CHECKING:
         ProgressHandler,
         ResponseHandler,
     )
+    from ._arg import Arg
+    from ._authenticator import Authenticator
     from ._cache import Cache
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
+    from ._delivery import Delivery
+    from ._enums import LogFlags
     from ._protocols import Owed, Place
     from ._recorder import Recorder
+    from ._request import Request
     from ._retry import RateLimiter
     from ._service import CallResult, Service
     from ._stub import Stub
@@ -109,9 +107,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         if not pointer:
             raise ValueError(f"{base_url!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
-        self._is_background = (
-            configuration is not None and configuration.kind is SessionKind.BACKGROUND
-        )
+        self._is_background = configuration is not None and configuration._is_background
         self._base_url = base_url
         self._pending: set[Owed] = set()
         self._invalidations: list[None] = []
@@ -125,7 +121,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         if self._is_background:
             # Those ways do not say when the response has been dealt with.
             self._may_be_short = False
-        _hooks.install(self, pointer, self._overridden)
+        if self._overridden:
+            from ._hooks import install
+
+            install(self, pointer, self._overridden)
         if args:
             self.args = args
         if log_flags is not None:
@@ -161,6 +160,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @args.setter
     def args(self, args: Args) -> None:
+        from ._arg import flatten
+        from ._arg_list import append_args
+
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):
             raise ValueError(
@@ -205,6 +207,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @log_flags.setter
     def log_flags(self, flags: LogFlags) -> None:
+        from ._enums import LogFlags
+
         self._log_flags = LogFlags(flags)
         lib.ntapi_client_set_log_flags(self._handle.pointer, int(flags))
 
@@ -218,8 +222,11 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     @authenticator.setter
     def authenticator(self, authenticator: Optional[Authenticator]) -> None:
-        if authenticator is not None and not isinstance(authenticator, Authenticator):
-            raise TypeError(f"an Authenticator or None is expected, not {authenticator!r}")
+        if authenticator is not None:
+            from ._authenticator import Authenticator
+
+            if not isinstance(authenticator, Authenticator):
+                raise TypeError(f"an Authenticator or None is expected, not {authenticator!r}")
         pointer = None if authenticator is None else authenticator._handle.pointer
         lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
         self._authenticator = authenticator
@@ -288,6 +295,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         decision_handler: Optional[DecisionHandler] = None,
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
+        from ._building import build
+
         return build(
             self,
             command,
@@ -312,6 +321,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         or raises the error. `args` are applied after the service's own; `response_thread` says
         where the handler runs.
         """
+        from ._building import build
         from ._service import ServiceCall
 
         check_handler(handler)
@@ -357,4 +367,6 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
+        from ._places import resolve
+
         return resolve(place)

@@ -221,6 +221,10 @@ class SessionConfiguration:
         return self._kind
 
     @property
+    def _is_background(self) -> bool:
+        return self._kind is SessionKind.BACKGROUND
+
+    @property
     def identifier(self) -> Optional[str]:
         """The identifier of a background session."""
         return self._identifier

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
 from ._checks import check_string
-from ._enums import Status
 from ._errors import take_error
 from ._json import from_c, to_c
 from ._library import lib
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

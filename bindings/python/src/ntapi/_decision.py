@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from ._arg_list import c_text
-from ._enums import ChallengeKind, DecisionKind, Status, Storage
+from ._enums import ChallengeKind, DecisionKind, Storage
 from ._handles import Handle
 from ._hooks import HTTPRequest
 from ._library import lib
+from ._numbers import Status
 from ._response import Response
 
 TYPE_CHECKING = False

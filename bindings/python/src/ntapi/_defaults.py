@@ -2,55 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-
 from . import _same_thread
 from ._checks import check_string
-from ._enums import Status
 from ._library import lib
-from ._report import report
-from ._signatures import DestroyFunction, ProviderFunction
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Any, Optional
 
     from ._protocols import GetDefault, Scope, SetDefault
-
-    Provider = Callable[[str], Any]
-
-_providers: dict[int, Provider] = {}
-_tokens = itertools.count(1)
-
-
-def _ask_provider(token: int, key: bytes) -> Optional[int]:
-    """ntapi_provider_fn for every dynamic default; on the thread that looks up."""
-    provider = _providers.get(token)
-    if provider is None:
-        return None
-    from ._json import to_c
-
-    try:
-        value = provider(key.decode())
-        return None if value is None else to_c(value)
-    except Exception as error:
-        report(error, provider)
-    except BaseException as error:
-        _same_thread.keep(error)
-    return None
-
-
-_provide = ProviderFunction(_ask_provider)
-
-
-def _drop_provider(token: int) -> None:
-    """Called by C when no look-up uses the provider any more, so that a replaced one is never
-    missed half-way.
-    """
-    _providers.pop(token, None)
-
-
-_forget_provider = DestroyFunction(_drop_provider)
 
 
 def set_in(scope: Optional[int], key: str, value: Any) -> None:
@@ -60,9 +21,9 @@ def set_in(scope: Optional[int], key: str, value: Any) -> None:
     if value is None:
         status = lib.ntapi_defaults_set(scope, name, None)
     elif callable(value):
-        token = next(_tokens)
-        _providers[token] = value
-        status = lib.ntapi_defaults_set_provider(scope, name, _provide, token, _forget_provider)
+        from ._providers import set_provider
+
+        status = set_provider(scope, name, value)
     else:
         from ._json import to_c
 

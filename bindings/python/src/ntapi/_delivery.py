@@ -14,12 +14,13 @@ from . import _registry
 from ._background import adopt, background_mailbox
 from ._checks import is_async
 from ._decision import Decision
-from ._enums import Handler, RequestState
+from ._enums import RequestState
 from ._errors import ApiError
 from ._events import Facts
 from ._handles import Handle
 from ._library import lib
 from ._mailbox import Mailbox
+from ._numbers import Handler
 from ._report import call_reporting, report, run_on_this_loop
 from ._response import Response
 from ._streams import forget_source, source_error
@@ -70,7 +71,7 @@ class Delivery:
     def __init__(
         self,
         client: BaseClient,
-        handlers: dict[Handler, tuple[Place, Callable[..., object]]],
+        handlers: dict[int, tuple[Place, Callable[..., object]]],
         reader: Optional[StreamReader] = None,
     ) -> None:
         self.token = _registry.new_token()
@@ -88,7 +89,7 @@ class Delivery:
         self.client = client
         self._handlers = handlers
         # (whose, where, what, whether a newer one of the same handler may replace it)
-        self._queue: deque[tuple[Handler, Place, Job, bool]] = deque()
+        self._queue: deque[tuple[int, Place, Job, bool]] = deque()
         self._is_mixed = len(self.place_mailboxes()) > 1
         self._is_running = False
         self._is_over = False
@@ -108,9 +109,9 @@ class Delivery:
             place.runs_inline and place.mailbox in mailboxes for place, _ in self._handlers.values()
         )
 
-    def mailboxes(self) -> dict[Mailbox, Handler]:
+    def mailboxes(self) -> dict[Mailbox, int]:
         """Which events C is to deliver where."""
-        kinds = Handler(0)
+        kinds = 0
         for kind in self._handlers:
             kinds |= kind
         if self._is_mixed:
@@ -119,7 +120,7 @@ class Delivery:
             return {background_mailbox(): kinds}
         return {self.place(Handler.RESPONSE).mailbox: kinds}
 
-    def place(self, handler: Handler) -> Place:
+    def place(self, handler: int) -> Place:
         return self._handlers[handler][0]
 
     def begin(self) -> None:
@@ -148,7 +149,7 @@ class Delivery:
         self.cancel()
         self._end()
 
-    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+    def take_progress(self, handler: int, count: int, total: int) -> None:
         """An event from C, on the thread that took it."""
         function = self._handlers[handler][1]
         known = None if total < 0 else total
@@ -175,7 +176,7 @@ class Delivery:
         response = Response(event[2], event, self.handle)
         self._submit(Handler.RESPONSE, partial(self._finish, response))
 
-    def _submit(self, handler: Handler, job: Job, yields: bool = False) -> None:
+    def _submit(self, handler: int, job: Job, yields: bool = False) -> None:
         """Has a job run in the handler's place; one that `yields` is replaced by the next of the
         same handler.
         """
@@ -183,8 +184,8 @@ class Delivery:
         with self._lock:
             if self._is_over:
                 return
-            self._is_over = handler is Handler.RESPONSE
-            if self._queue and self._queue[-1][0] is handler and self._queue[-1][3]:
+            self._is_over = handler == Handler.RESPONSE
+            if self._queue and self._queue[-1][0] == handler and self._queue[-1][3]:
                 self._queue.pop()
             self._queue.append((handler, place, job, yields))
             if self._is_running:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import get_ident
 
-from ._background import background_mailbox
 from ._library import lib
-from ._report import call_reporting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +59,8 @@ class SessionEnd:
             self._invalidations.pop()
         except IndexError:
             return
+        from ._report import call_reporting
+
         call_reporting(self.session_invalidated)
 
     def _close(self) -> None:
@@ -74,15 +74,21 @@ class SessionEnd:
         A closing client waits for these. Others need a thread or an executor that may be waiting
         for this one.
         """
+        pending = tuple(self._pending)
+        if not pending:
+            return []
+        from ._background import background_mailbox
+
+        mailboxes = (own, background_mailbox())
         return [
             delivery.outcome
-            for delivery in tuple(self._pending)
-            if delivery.outcome.runner is None and delivery.runs_in((own, background_mailbox()))
+            for delivery in pending
+            if delivery.outcome.runner is None and delivery.runs_in(mailboxes)
         ]
 
     def _running_here(self) -> int:
         """How many requests' handlers are on this thread's stack: to wait for those would never
         end.
         """
-        this_thread = threading.get_ident()
+        this_thread = get_ident()
         return sum(delivery.outcome.runner == this_thread for delivery in tuple(self._pending))

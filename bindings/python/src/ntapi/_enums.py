@@ -16,22 +16,9 @@ class Thread(enum.Enum):
     """The thread that begins the request, when it runs its mailbox."""
 
 
-class Handler(enum.IntFlag):
-    """Which of a request's handlers is meant."""
-
-    RESPONSE = 1
-    UPLOAD_PROGRESS = 2
-    DOWNLOAD_PROGRESS = 4
-    DATA = 8
-    DECISION = 16
-
-
-class DataFormat(enum.IntEnum):
-    """ntapi_data_format."""
-
-    BYTES = 0
-    JSON_LINES = 1
-    SERVER_EVENTS = 2
+BACKGROUND = Thread.BACKGROUND
+CURRENT = Thread.CURRENT
+MAIN = Thread.MAIN
 
 
 class DecisionKind(enum.IntFlag):
@@ -61,13 +48,6 @@ class ChallengeKind(enum.Enum):
     """The proxy does (407)."""
     CERTIFICATE = 3
     """The server's certificate cannot be verified: whether it is trusted all the same."""
-
-
-class Content(enum.IntFlag):
-    """What a response holds beside its data."""
-
-    JSON = 1
-    PREFIX_TEXT = 2
 
 
 class ErrorDomain(enum.Enum):
@@ -186,13 +166,3 @@ class LogFlags(enum.IntFlag):
     WARN = 4
     ERROR = 8
     ALL = 15
-
-
-class Status(enum.IntEnum):
-    """What a C call returns when it can fail."""
-
-    OK = 0
-    INVALID_ARGUMENT = 1
-    INVALID_STATE = 2
-    TIMED_OUT = 3
-    INTERRUPTED = 4

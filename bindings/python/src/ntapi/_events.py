@@ -5,15 +5,14 @@ these.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from functools import partial
 from struct import Struct
 
-from ._enums import Handler
+from ._numbers import Handler
 from ._signatures import Event, Watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 Facts = tuple[int, ...]
@@ -21,15 +20,17 @@ Facts = tuple[int, ...]
 five.
 """
 
-# Plain numbers: an enum's operators are calls.
-RESPONSE = int(Handler.RESPONSE)
-DATA = int(Handler.DATA)
-DECISION = int(Handler.DECISION)
+RESPONSE = Handler.RESPONSE
+DATA = Handler.DATA
+DECISION = Handler.DECISION
 
 _EVENT = Struct("@iPPqqPPPPNii")
 _WATCH = Struct("@diPPPPNii")
 BATCH = 64
 _Batch = Event * BATCH
+
+read_watch = _WATCH.unpack
+"""Of the room of a `Watching`: timeout, descriptor, request, response and the summary."""
 
 
 def new_batch() -> tuple[Any, Iterator[Facts]]:
@@ -44,14 +45,13 @@ def new_batch() -> tuple[Any, Iterator[Facts]]:
 class Watching:
     """An ntapi_watch, for one wait at a time."""
 
-    __slots__ = ("_watch", "address", "read")
+    __slots__ = ("address", "room")
 
     def __init__(self, descriptor: int, timeout: float) -> None:
-        self._watch = Watch(timeout, descriptor)
-        self.address = ctypes.addressof(self._watch)
-        self.read = partial(_WATCH.unpack, self._watch)
-        """Gives timeout, descriptor, request, response and the summary."""
+        self.room = Watch(timeout, descriptor)
+        """For `read_watch`."""
+        self.address = ctypes.addressof(self.room)
 
     def set_timeout(self, seconds: float) -> None:
         """Negative is for ever."""
-        self._watch.timeout = seconds
+        self.room.timeout = seconds

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from . import codes
-from ._arg import Arg
-from ._checks import is_async, refuse_coroutine
-from ._decision import Decision
-from ._enums import DecisionKind, ErrorDomain, LogFlags
-from ._errors import ApiError
-from ._hooks import HTTPRequest
-from ._logging import log_line
-from ._report import call_reporting
-from ._request import Request
-from ._response import Response
+from ._checks import is_async
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Callable, Optional
 
     from ._aliases import Args
+    from ._arg import Arg
+    from ._decision import Decision
+    from ._enums import DecisionKind, LogFlags
+    from ._errors import ApiError
+    from ._hooks import HTTPRequest
     from ._metrics import RequestMetrics
+    from ._request import Request
+    from ._response import Response
+
+
+class _AllKinds:
+    """DecisionKind.ALL, whose enum is made when somebody asks for it."""
+
+    def __get__(self, _: object, owner: type) -> DecisionKind:
+        from ._enums import DecisionKind
+
+        return DecisionKind.ALL
 
 
 class Hooks:
@@ -75,7 +80,10 @@ class Hooks:
         """
         return None
 
-    decision_kinds: DecisionKind = DecisionKind.ALL
+    if TYPE_CHECKING:
+        decision_kinds: DecisionKind = DecisionKind.ALL
+    else:
+        decision_kinds = _AllKinds()
     """Which decisions `decide`, or a request's own decision handler, is asked for."""
 
     def decide(self, decision: Decision) -> Any:
@@ -87,6 +95,8 @@ class Hooks:
 
     def write_log(self, level: LogFlags, message: str) -> None:
         """Receives the client's log lines instead of Python's logging. On any thread."""
+        from ._logging import log_line
+
         log_line(int(level), message.encode())
 
     def _find_overridden(self) -> None:
@@ -121,47 +131,7 @@ class Hooks:
 
         `interpret` is the hook of a service.
         """
-        hooks = self._overridden
-        if not hooks and interpret is None:
-            return
-        # What an HTTP error says is wanted also where the answer itself is not.
-        wants_json = parses or ("parse_json" in hooks and response.error is not None)
-        if wants_json and answered(response) and response.data:
-            response._parse_with(self.parse_json)
-        if "map_service_error" in hooks and response.has_json and answered(response):
-            error = mapped_error(self.map_service_error, response)
-            if error is not None:
-                response._set_error(error)
-        if interpret is not None:
-            interpret(response)
-        if "metrics_collected" in hooks:
-            call_reporting(self.metrics_collected, response.request, response.request_metrics)
-        if "request_completed" in hooks:
-            call_reporting(self.request_completed, response.request, response)
+        if self._overridden or interpret is not None:
+            from ._completing import complete
 
-
-def mapped_error(
-    hook: Callable[[Response], Optional[ApiError]], response: Response
-) -> Optional[ApiError]:
-    """What a map service error hook says of a response, raised or returned."""
-    response._is_judged = True
-    try:
-        error: object = hook(response)
-        refuse_coroutine(error)
-        if error is not None and not isinstance(error, ApiError):
-            raise TypeError(f"it has to return an ApiError or None, not {error!r}")
-        return error
-    except ApiError as raised:
-        return raised
-    except Exception as raised:
-        # A response that could not be judged must not pass for a good one.
-        failure = ApiError(codes.GENERIC, f"the hook map_service_error failed: {raised!r}")
-        failure.__cause__ = raised
-        return failure
-    finally:
-        response._is_judged = False
-
-
-def answered(response: Response) -> bool:
-    """Whether there is a whole answer: no error, or only one that the answer's status made."""
-    return response.error is None or response.error.domain is ErrorDomain.HTTP
+            complete(self, response, parses, interpret)

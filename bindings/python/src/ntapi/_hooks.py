@@ -11,17 +11,14 @@ import threading
 import weakref
 
 from . import _same_thread
-from ._enums import LogFlags, Status
+from ._callbacks import BuildRequestFunction, SessionInvalidatedFunction, WriteLogFunction
+from ._enums import LogFlags
 from ._handles import Handle
 from ._library import lib
 from ._logging import log_line
+from ._numbers import Status
 from ._report import call_reporting
-from ._signatures import (
-    BuildRequestFunction,
-    DestroyFunction,
-    SessionInvalidatedFunction,
-    WriteLogFunction,
-)
+from ._signatures import DestroyFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

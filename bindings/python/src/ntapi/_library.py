@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
 
 from ._signatures import FUNCTIONS, LATEST
 from ._version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 SONAME = "libntapi.so.0"
@@ -41,12 +41,17 @@ class Library:
     """The library's functions, each declared when it is first used."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._library = library
+        self.library = library
         self._name = library._name
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(self._library, name)
-        function.restype, function.argtypes = FUNCTIONS[name]
+        function = getattr(self.library, name)
+        signature = FUNCTIONS.get(name)
+        if signature is None:
+            from ._callbacks import CALLBACK_FUNCTIONS
+
+            signature = CALLBACK_FUNCTIONS[name]
+        function.restype, function.argtypes = signature
         # From now on it is found without this.
         setattr(self, name, function)
         return function

@@ -1,31 +1,21 @@
-"""The process's end and its forks."""
+"""The process's end."""
 
 from __future__ import annotations
 
 import atexit
-import os
-import threading
+import sys
 import time
+from _thread import get_ident
 
-from . import (
-    _background,
-    _classes,
-    _handles,
-    _loops,
-    _registry,
-    _request,
-    _streams,
-    _threads,
-    codes,
-)
+from . import _handles, _registry
 from ._library import lib
 from ._logging import use_standard_error
-from ._mailbox import Mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
+    from ._mailbox import Mailbox
     from ._protocols import Owed
 
 _PATIENCE = 5.0
@@ -38,7 +28,9 @@ def drain(timeout: Optional[float] = None) -> int:
 
     Runs the calling thread's handlers meanwhile. A calling handler's own request is not waited for.
     """
-    mailbox = _threads.current_mailbox()
+    from ._threads import current_mailbox
+
+    mailbox = current_mailbox()
     mine = sum(map(_is_running_here, tuple(_registry.pending.values())))
     with _registry.observing(mailbox):
         mailbox.run_until(lambda: len(_registry.pending) <= mine, timeout)
@@ -46,12 +38,16 @@ def drain(timeout: Optional[float] = None) -> int:
 
 
 def _is_running_here(owed: Owed) -> bool:
-    return owed.outcome.runner == threading.get_ident()
+    return owed.outcome.runner == get_ident()
 
 
 def _is_attended(mailbox: Mailbox) -> bool:
     """Whether a daemon thread waits for it, or its loop runs; else it does something else."""
-    return mailbox.is_being_drained or _loops.is_of_running_loop(mailbox)
+    if mailbox.is_being_drained:
+        return True
+    from ._loops import is_of_running_loop
+
+    return is_of_running_loop(mailbox)
 
 
 def _at_exit() -> None:
@@ -62,7 +58,19 @@ def _at_exit() -> None:
     """
     deadline = time.monotonic() + _PATIENCE
     _registry.is_exiting = True
-    main = _threads.main_mailbox()
+    # Most programs have nothing that runs, and what that needs not even imported.
+    if _registry.pending or f"{__package__}._background" in sys.modules:
+        _end_handlers(deadline)
+    lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
+    use_standard_error(timeout=0.5)
+    _handles.is_over.append(True)
+
+
+def _end_handlers(deadline: float) -> None:
+    from . import _background
+    from ._threads import main_mailbox
+
+    main = main_mailbox()
     for delivery in tuple(_registry.pending.values()):
         delivery.cancel()
         for mailbox in delivery.place_mailboxes():
@@ -70,23 +78,8 @@ def _at_exit() -> None:
                 _background.adopt(mailbox)
     drain(deadline - time.monotonic())
     _background.end(max(0.1, deadline - time.monotonic()))
-    lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
-    use_standard_error(timeout=0.5)
-    _handles.is_over.append(True)
-
-
-def _after_fork_in_child() -> None:
-    _registry.forget_all()
-    _streams.forget_all_sources()
-    _threads.reset_in_child()
-    _background.reset_in_child()
-    _loops.reset_in_child()
-    _classes.reset_lock_in_child()
-    _request.reset_lock_in_child()
-    codes._forget_lock()
 
 
 def install() -> None:
-    """Hooks into the end of the process and into forks."""
+    """Hooks into the end of the process."""
     atexit.register(_at_exit)
-    os.register_at_fork(after_in_child=_after_fork_in_child)

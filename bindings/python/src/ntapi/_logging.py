@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+from _thread import LockType, allocate_lock
 
 from ._library import lib
-from ._report import report
 from ._signatures import DestroyFunction, LogFunction
 
 _NAME = "ntapi"
@@ -13,7 +12,8 @@ _NAME = "ntapi"
 # log.
 _INFO = 20
 _LEVELS = {1: 10, 2: _INFO, 4: 30, 8: 40}
-_installed: dict[int, threading.Event] = {}
+_installed: dict[int, LockType] = {}
+"""The sink that C has, with a lock that is held until its last call has returned."""
 
 
 def log_line(level: int, message: bytes) -> None:
@@ -36,6 +36,8 @@ def _write(_: int, level: int, message: bytes) -> None:
     try:
         log_line(level, message)
     except BaseException as error:
+        from ._report import report
+
         report(error, log_line)
 
 
@@ -46,7 +48,7 @@ def _end_sink(token: int) -> None:
     """Called by C when the sink's last call has returned."""
     ended = _installed.pop(token, None)
     if ended is not None:
-        ended.set()
+        ended.release()
 
 
 _sink_ended = DestroyFunction(_end_sink)
@@ -58,7 +60,8 @@ def use_python_logging() -> None:
     Importing the package does this.
     """
     if not _installed:
-        _installed[1] = threading.Event()
+        held = _installed[1] = allocate_lock()
+        held.acquire()
         lib.ntapi_log_set_sink(_sink, 1, _sink_ended)
 
 
@@ -70,4 +73,4 @@ def use_standard_error(timeout: float = 0) -> None:
     if ended is not None:
         lib.ntapi_log_set_sink(LogFunction(), None, DestroyFunction())
         if timeout > 0:
-            ended.wait(timeout)
+            ended.acquire(timeout=timeout)

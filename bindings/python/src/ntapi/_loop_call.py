@@ -4,19 +4,21 @@ the response is owed, to nobody but the coroutine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from asyncio import get_running_loop
 
-from . import _registry, _same_thread
-from ._enums import Handler
-from ._errors import ApiError
+from . import _registry
 from ._events import Facts
 from ._library import lib
+from ._loops import loop_mailbox
+from ._registry import observers, pending, wake_observers
 from ._response import Response
-from ._short import c_args, c_command, short_args
+from ._same_thread import kept, raise_kept
+from ._short import c_args, c_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Future
+    from collections.abc import Iterable
     from typing import Optional
 
     from ._aliases import Args
@@ -41,32 +43,21 @@ class LoopCall:
         self.is_done = False
         self.runner: Optional[int] = None
 
-    def begin(self, command: str, args: tuple[Args, ...]) -> bool:
-        """From here on the response is owed; False when the request has to go the long way."""
-        if self.client._authenticator is not None:
-            args = self.client._authenticator._adjust(args)
-        flat = short_args(args)
-        if flat is None or _registry.is_exiting:
-            return False
-        try:
-            text = c_command(command)
-            pointer = c_args(flat)
-        except ApiError as error:
-            self.is_done = True
-            self.waiter.set_result(Response._failed(error))
-            return True
+    def _begin(self, command: str, text: bytes, args: int) -> None:
+        """From here on the response is owed."""
         client = self.client
         token = self._token
-        _registry.pending[token] = self
+        pending[token] = self
         client._pending.add(self)
         try:
             self._pointer = _begin_event(
-                client._handle.pointer, text, pointer, self.mailbox.pointer, token
+                client._handle.pointer, text, args, self.mailbox.pointer, token
             )
             if not self._pointer:
                 raise ValueError(f"{command!r} cannot be a command")
-            # What a default's provider raised.
-            _same_thread.raise_kept()
+            if kept:
+                # What a default's provider raised.
+                raise_kept()
         except BaseException:
             self.cancel()
             self.is_done = True
@@ -74,9 +65,8 @@ class LoopCall:
             _registry.ended(token)
             raise
         finally:
-            if pointer:
-                lib.ntapi_args_free(pointer)
-        return True
+            if args:
+                lib.ntapi_args_free(args)
 
     @property
     def outcome(self) -> LoopCall:
@@ -96,11 +86,18 @@ class LoopCall:
         response = Response(event[2], event)
         self.is_done = True
         self.client._pending.discard(self)
-        _registry.ended(self._token)
+        # As `ended` does it.
+        pending.pop(self._token, None)
+        if observers:
+            wake_observers()
         # The waiter may be done, cancelled with its task.
         waiter = self.waiter
-        if not waiter.done() and not waiter.get_loop().is_closed():
-            waiter.set_result(response)
+        if not waiter.done():
+            try:
+                waiter.set_result(response)
+            except RuntimeError:
+                # The loop is closed: nobody waits there any more.
+                pass
 
     def take_decision(self, event: Facts) -> None:
         """Nobody asked for it."""
@@ -108,8 +105,31 @@ class LoopCall:
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 
-    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+    def take_progress(self, handler: int, count: int, total: int) -> None:
         """Nobody asked for it."""
 
     def cancel(self) -> None:
         lib.ntapi_request_cancel(self._pointer)
+
+
+def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
+    """Begins a request on this thread's loop; None when it has to go the long way."""
+    if _registry.is_exiting:
+        return None
+    loop = get_running_loop()
+    pointer: Optional[int] = 0
+    try:
+        text = c_command(command)
+        if args or client._authenticator is not None:
+            pointer = c_args(client, args)
+    except Exception as error:
+        refused = Response._refused(error)
+        call = LoopCall(client, loop_mailbox(loop), loop.create_future())
+        call.is_done = True
+        call.waiter.set_result(refused)
+        return call
+    if pointer is None:
+        return None
+    call = LoopCall(client, loop_mailbox(loop), loop.create_future())
+    call._begin(command, text, pointer)
+    return call

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 
@@ -95,8 +96,11 @@ def is_of_running_loop(mailbox: Mailbox) -> bool:
     return any(own is mailbox and loop.is_running() for loop, own in list(_mailboxes.items()))
 
 
-def reset_in_child() -> None:
+def _reset_in_child() -> None:
     """In a forked child: the parent's loops are the parent's."""
     global _latest
     _latest = (_no_loop, None)
     _mailboxes.clear()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

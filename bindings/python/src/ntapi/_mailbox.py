@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import select
-import threading
 import time
-import weakref
-from collections import deque
-from collections.abc import Iterator
+from _thread import RLock, get_ident
 
 from . import _registry
 from ._checks import check_timeout
 from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
-from ._logging import warn
 from ._wake import Waker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Iterator
     from typing import Callable, Optional
 
     from ._aliases import Job
+else:
+    # Without the rest of collections, which takes longer to import than this module.
+    from _collections import deque
 
 _LONGEST = 1_000_000.0
 """Seconds, less than epoll's own limit of about 24 days."""
@@ -48,6 +49,8 @@ class Mailbox:
 
     def _set_up(self, pointer: int, owner: Optional[int]) -> None:
         self._handle = Handle(pointer, lib.ntapi_mailbox_free)
+        self.pointer = pointer
+        """The C mailbox."""
         self._owner = owner
         # Events as C stored them. The array is put here before C fills it, so that a
         # KeyboardInterrupt right after the call finds them here at the next drain, instead of
@@ -55,7 +58,6 @@ class Mailbox:
         self._batches: deque[Iterator[Facts]] = deque()
         self._jobs: deque[Job] = deque()
         self._waker = Waker()
-        weakref.finalize(self, self._waker.close).atexit = False
         self._taking = 0
         self._woken = False
         self._stopping = False
@@ -65,17 +67,14 @@ class Mailbox:
         self.whose = "thread"
         self._adopted: list[Mailbox] = []
         # Held while draining; tells two drainers apart and lets a handler drain again.
-        self._draining = threading.RLock()
+        self._draining = RLock()
+        self.acquire = self._draining.acquire
+        """What `enter` does, for the mailbox's own thread."""
         self.leave = self._draining.release
         """Ends what `enter` began."""
         self._epoll = select.epoll()
         self._epoll.register(self.event_fd, select.EPOLLIN)
         self._epoll.register(self._waker.fileno(), select.EPOLLIN)
-
-    @property
-    def pointer(self) -> Optional[int]:
-        """The C mailbox."""
-        return self._handle.pointer
 
     @property
     def event_fd(self) -> int:
@@ -209,7 +208,7 @@ class Mailbox:
 
     def enter(self) -> None:
         """Checks that this thread may drain, and keeps other threads out until `leave`."""
-        if self._owner is not None and self._owner != threading.get_ident():
+        if self._owner is not None and self._owner != get_ident():
             raise RuntimeError("this mailbox belongs to another thread")
         if not self._draining.acquire(False):
             raise RuntimeError("another thread is draining this mailbox")
@@ -272,11 +271,7 @@ class Mailbox:
                 event = next(batch, None)
                 if event is not None and event[0]:
                     if self._is_orphan and event[0] == RESPONSE:
-                        warn(
-                            "a %s has ended before its response came; the handler runs on %s",
-                            self.whose,
-                            threading.current_thread().name,
-                        )
+                        self._warn_of_orphan()
                     _registry.dispatch(event)
                     return True
                 self._batches.popleft()
@@ -289,6 +284,17 @@ class Mailbox:
             if not take:
                 return False
             take = self._take()
+
+    def _warn_of_orphan(self) -> None:
+        from threading import current_thread
+
+        from ._logging import warn
+
+        warn(
+            "a %s has ended before its response came; the handler runs on %s",
+            self.whose,
+            current_thread().name,
+        )
 
     def _drain_adopted(self) -> bool:
         """Drains the mailboxes of threads that have ended; whether anything ran."""

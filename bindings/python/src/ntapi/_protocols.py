@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, Optional, Protocol
 
 from ._aliases import Job
-from ._enums import Handler
 from ._events import Facts
 from ._mailbox import Mailbox
 
@@ -43,7 +42,7 @@ class Owed(Protocol):
     def take_data(self, event: Facts) -> None:
         """A piece of a body from C, on the thread that took it."""
 
-    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+    def take_progress(self, handler: int, count: int, total: int) -> None:
         """An event from C, on the thread that took it."""
 
     def cancel(self) -> None:

@@ -7,10 +7,10 @@ import os
 
 from ._arg_list import c_text
 from ._checks import check_string
-from ._enums import Status
 from ._errors import take_error
 from ._handles import Handle
 from ._library import lib
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Iterator
+import os
 
-from ._enums import Handler
 from ._events import DATA, DECISION, RESPONSE, Facts
 from ._library import lib
 
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 # Single operations on these are atomic, and nothing here reads first and writes later on what it
 # read.
 pending: dict[int, Owed] = {}
-_observers: dict[int, Observer] = {}
+observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
 _tokens = itertools.count(1)
@@ -49,7 +47,7 @@ def dispatch(event: Facts) -> None:
         else:
             owed.take_decision(event)
     elif owed is not None:
-        owed.take_progress(Handler(event[0]), event[3], event[4])
+        owed.take_progress(event[0], event[3], event[4])
 
 
 def delivers_to(mailbox: Mailbox) -> bool:
@@ -57,26 +55,37 @@ def delivers_to(mailbox: Mailbox) -> bool:
     return any(owed.uses(mailbox) for owed in tuple(pending.values()))
 
 
-@contextlib.contextmanager
-def observing(observer: Observer) -> Iterator[None]:
+class observing:  # noqa: N801 - used as a function
     """Wakes the observer after every request that ends meanwhile, on whatever thread."""
-    token = new_token()
-    _observers[token] = observer
-    try:
-        yield
-    finally:
-        del _observers[token]
+
+    def __init__(self, observer: Observer) -> None:
+        self._token = new_token()
+        self._observer = observer
+
+    def __enter__(self) -> None:
+        observers[self._token] = self._observer
+
+    def __exit__(self, *_: object) -> None:
+        del observers[self._token]
 
 
 def ended(token: int) -> None:
     """Says that a request's handler has returned."""
     pending.pop(token, None)
-    if _observers:
-        for observer in tuple(_observers.values()):
-            observer.wake()
+    if observers:
+        wake_observers()
 
 
-def forget_all() -> None:
+def wake_observers() -> None:
+    """Tells who waits for the end of a request that there was one."""
+    for observer in tuple(observers.values()):
+        observer.wake()
+
+
+def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
     pending.clear()
-    _observers.clear()
+    observers.clear()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -35,11 +33,13 @@ class _Report:
 def report(error: BaseException, source: object) -> None:
     """Reports an exception that a handler or hook of the user's, `source`, did not catch."""
 
+    from weakref import ref
+
     class Target:
         pass
 
     target = Target()
-    reference: Any = weakref.ref(target, _Report(error, source))
+    reference: Any = ref(target, _Report(error, source))
     del target
     del reference
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import threading
+import os
+from _thread import allocate_lock, get_ident
 
 from . import _registry
 from ._checks import check_timeout
 from ._delivery import Outcome, state_of
-from ._enums import Handler, RequestState, Status
+from ._enums import RequestState
 from ._handles import Handle
 from ._headers import Headers
 from ._library import lib
 from ._loops import is_loop_mailbox_here
+from ._numbers import Handler, Status
 from ._threads import current_mailbox
 
 TYPE_CHECKING = False
@@ -21,13 +23,16 @@ if TYPE_CHECKING:
     from ._response import Response
 
 
-_lending = threading.Lock()
+_lending = allocate_lock()
 
 
-def reset_lock_in_child() -> None:
+def _reset_in_child() -> None:
     """In a forked child: whoever held it is not here."""
     global _lending
-    _lending = threading.Lock()
+    _lending = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)
 
 
 class Request:
@@ -98,7 +103,7 @@ class Request:
             raise RuntimeError(
                 "the request was never resumed, or belongs to the process that forked this one"
             )
-        this_thread = threading.get_ident()
+        this_thread = get_ident()
         if outcome.runner == this_thread:
             raise RuntimeError("a handler cannot wait for its own request")
         mailbox = current_mailbox()

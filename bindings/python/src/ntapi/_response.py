@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import ctypes
 
-from . import codes
-from ._checks import check_string, refuse_coroutine
-from ._enums import Content, ErrorDomain, Source, Status
-from ._errors import ApiError, read_error
 from ._events import Facts
 from ._handles import Handle, is_over
-from ._headers import Headers
 from ._library import lib
-from ._values import load
+from ._numbers import Content, Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,16 +16,30 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional, TypeVar, overload
 
     from ._decoding_options import DecodingOptions
+    from ._enums import Source
+    from ._errors import ApiError
+    from ._headers import Headers
     from ._metrics import Metrics, RequestMetrics
     from ._request import Request
 
     T = TypeVar("T")
 
 _UNSET: Any = object()
-# Plain numbers: an enum's operators are calls.
-_JSON = int(Content.JSON)
+_JSON = Content.JSON
 _NOTHING = (0, 0, 0, 0, 0)
 _free = lib.ntapi_response_free
+_json_value: Optional[Callable[[int], Any]] = None
+"""Imported when JSON is first asked for; a statement that imports it for each would cost as much as
+to make a third of the values.
+"""
+
+
+def _imported_json_value() -> Callable[[int], Any]:
+    global _json_value
+    from ._python_values import json_value
+
+    _json_value = json_value
+    return json_value
 
 
 class Response:
@@ -65,6 +74,8 @@ class Response:
         self._is_judged = False
         self._error = None
         if facts[-5]:
+            from ._errors import read_error
+
             self._set_error(read_error(facts[-5]))
 
     @classmethod
@@ -74,6 +85,15 @@ class Response:
         response._error = error
         error.response = response
         return response
+
+    @classmethod
+    def _refused(cls, error: Exception) -> Response:
+        """The response to what was refused before C saw it; mistakes of the program are raised."""
+        from ._errors import ApiError
+
+        if not isinstance(error, ApiError):
+            raise error
+        return cls._failed(error)
 
     @classmethod
     def _owning(cls, pointer: int) -> Response:
@@ -176,7 +196,7 @@ class Response:
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = self._parse()
+            self._parsed = (_json_value or _imported_json_value())(self._pointer or 0)
         return self._parsed
 
     if TYPE_CHECKING:
@@ -202,8 +222,11 @@ class Response:
         In `map_service_error`, where that error is what is being judged, it reads the JSON of the
         error: a list of what is wrong with the fields, say.
         """
+        from . import codes
         from ._decoding import decode_at
         from ._decoding_options import DecodingOptions
+        from ._enums import ErrorDomain
+        from ._errors import ApiError
 
         if not self._is_judged:
             self.raise_for_error()
@@ -225,16 +248,13 @@ class Response:
         """The URL for messages, without its query, where secrets are."""
         return self.url.partition("?")[0]
 
-    def _parse(self) -> Any:
-        length = ctypes.c_size_t()
-        address = lib.ntapi_response_json_pickle(self._pointer, ctypes.byref(length))
-        if not address:
-            raise MemoryError
-        # The core has parsed the text, and says in Python's own words what it found.
-        return load(ctypes.string_at(address, length.value))
-
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
+        from . import codes
+        from ._checks import refuse_coroutine
+        from ._enums import ErrorDomain
+        from ._errors import ApiError
+
         try:
             parsed = parse(self.data)
             refuse_coroutine(parsed)
@@ -254,6 +274,8 @@ class Response:
         try:
             return self._headers
         except AttributeError:
+            from ._headers import Headers
+
             self._headers = Headers(map(self._header_line, range(self._header_count())))
             return self._headers
 
@@ -271,6 +293,8 @@ class Response:
 
         The relation is "next", "prev", "last" or the like; letter case has no meaning.
         """
+        from ._checks import check_string
+
         check_string(relation, "the relation")
         text = lib.ntapi_response_link(self._pointer, relation.encode())
         return None if text is None else text.decode()
@@ -309,6 +333,8 @@ class Response:
     @property
     def source(self) -> Source:
         """Where it came from: the network or the cache."""
+        from ._enums import Source
+
         return Source(lib.ntapi_response_get_source(self._pointer))
 
     @property
@@ -351,6 +377,8 @@ def discard_resume_data(resume_data: str) -> None:
 
     Raises ValueError for what is no resume data.
     """
+    from ._checks import check_string
+
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
         raise ValueError(f"{resume_data[:80]!r} is no resume data")

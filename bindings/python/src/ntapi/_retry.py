@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ._checks import check_timeout
-from ._enums import Status
 from ._handles import Handle
 from ._json import from_c
 from ._library import lib
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -174,7 +174,7 @@ class ServiceCall(Generic[T]):
         """Makes of a response what the service means by it: an error of the response's, or the
         object.
         """
-        from ._hook_methods import mapped_error
+        from ._completing import mapped_error
 
         # An error of the network says that there is no whole answer; others come with one.
         is_whole = response.error is None or response.error.domain in _WITH_ANSWER

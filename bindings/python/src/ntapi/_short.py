@@ -7,9 +7,6 @@ Hooks, progress handlers and streams need more than that, and go the long way: `
 
 from __future__ import annotations
 
-from ._arg import Arg, flatten
-from ._arg_list import append_args, c_text
-from ._checks import check_string
 from ._library import lib
 
 TYPE_CHECKING = False
@@ -17,46 +14,53 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._aliases import Args
+    from ._client import BaseClient
 
 _LONG = frozenset({"stream", "download", "resume"})
 """Kinds of args that keep something for whoever waits: a source, a file to go on with."""
 _TEXTS = 256
-_texts: dict[str, bytes] = {}
+commands: dict[str, bytes] = {}
 """Commands as C wants them: most programs have a few, and use them again and again."""
 
 
 def c_command(command: str) -> bytes:
     """A command for C. Raises ApiError for one that C cannot hold."""
-    known = _texts.get(command) if type(command) is str else None
+    known = commands.get(command) if type(command) is str else None
     if known is not None:
         return known
+    from ._checks import check_string
+
     check_string(command, "the command")
-    text = c_text(command) or b""
-    if len(_texts) < _TEXTS:
-        _texts[command] = text
+    if "\0" in command:
+        from ._errors import take_error
+
+        raise take_error(None, "a text contains a NUL character")
+    text = command.encode()
+    if len(commands) < _TEXTS:
+        commands[command] = text
     return text
 
 
-def short_args(args: tuple[Args, ...]) -> Optional[list[Arg]]:
-    """The args, in one flat list; None when they have to go the long way."""
+def c_args(client: BaseClient, args: tuple[Args, ...]) -> Optional[int]:
+    """A new C list of args; 0, which C reads as none, for an empty one, and None when the request
+    has to go the long way. Raises ApiError for what C refuses.
+    """
+    if client._authenticator is not None:
+        args = client._authenticator._adjust(args)
     if not args:
-        return []
+        return 0
+    from ._arg import flatten
+    from ._arg_list import append_args
+
     flat = flatten(args)
     for arg in flat:
         if arg.kind in _LONG:
             return None
-    return flat
-
-
-def c_args(args: list[Arg]) -> Optional[int]:
-    """A new C list of args; None, which C reads as none, for an empty one. Raises ApiError for what
-    C refuses.
-    """
-    if not args:
-        return None
+    if not flat:
+        return 0
     pointer: int = lib.ntapi_args_create()
     try:
-        append_args(pointer, args, [])
+        append_args(pointer, flat, [])
     except BaseException:
         lib.ntapi_args_free(pointer)
         raise

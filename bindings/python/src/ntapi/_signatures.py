@@ -1,5 +1,6 @@
-"""The C signatures of libntapi: the only place that knows them, compared with include/ntapi.h by a
-test.
+"""The C signatures of libntapi, compared with include/ntapi.h by a test.
+
+Those with callbacks, which fewer programs need, are in `_callbacks`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from ctypes import (
     c_int,
     c_int64,
     c_size_t,
-    c_ssize_t,
     c_uint64,
     c_void_p,
 )
@@ -25,29 +25,7 @@ if TYPE_CHECKING:
 
 # Callbacks. An instance made without arguments, DestroyFunction(), is the NULL pointer.
 DestroyFunction = CFUNCTYPE(None, c_void_p)
-SubmitFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-ReadFunction = CFUNCTYPE(c_ssize_t, c_void_p, c_void_p, c_size_t)
-RewindFunction = CFUNCTYPE(c_bool, c_void_p)
-ProviderFunction = CFUNCTYPE(c_void_p, c_void_p, c_char_p)
 LogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
-BuildArgsFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
-BuildRequestFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
-MetricsCollectedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
-SessionInvalidatedFunction = CFUNCTYPE(None, c_void_p)
-ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
-WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
-RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
-StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
-StubAnswerFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
-ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
-DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
-JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
-ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 
 
 class Summary(Structure):
@@ -100,6 +78,29 @@ class Watch(Structure):
     )
 
 
+class Python(Structure):
+    """ntapi_python: addresses of CPython's objects and functions."""
+
+    _fields_ = tuple(
+        (name, c_void_p)
+        for name in (
+            "none",
+            "yes",
+            "no",
+            "retain",
+            "release",
+            "make_int",
+            "parse_int",
+            "make_float",
+            "make_text",
+            "make_list",
+            "set_item",
+            "make_dict",
+            "set_member",
+        )
+    )
+
+
 # name -> (result, arguments). Bytes that may contain NUL are void * here.
 FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_version": (c_char_p, ()),
@@ -140,7 +141,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_data_next_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
     "ntapi_data_free": (None, (c_void_p,)),
-    "ntapi_executor_create": (c_void_p, (SubmitFunction, c_void_p, DestroyFunction)),
     "ntapi_executor_free": (None, (c_void_p,)),
     "ntapi_job_run": (None, (c_void_p,)),
     "ntapi_args_create": (c_void_p, ()),
@@ -170,10 +170,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_download": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_resume": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_file": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_args_stream": (
-        c_int,
-        (c_void_p, ReadFunction, RewindFunction, c_int64, c_char_p, c_void_p, DestroyFunction),
-    ),
     "ntapi_args_base_url": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_add_header": (c_int, (c_void_p, c_char_p, c_char_p)),
@@ -198,10 +194,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_defaults_set_string": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_defaults_set_number": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_defaults_set_bool": (c_int, (c_void_p, c_char_p, c_bool)),
-    "ntapi_defaults_set_provider": (
-        c_int,
-        (c_void_p, c_char_p, ProviderFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
     "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
@@ -224,29 +216,14 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_cancel_all": (c_int, (c_void_p,)),
     "ntapi_client_background_error": (c_void_p, (c_void_p,)),
     "ntapi_client_restored_requests": (c_size_t, (c_void_p, c_void_p, POINTER(c_void_p), c_size_t)),
-    "ntapi_client_resume_restored_requests": (
-        c_size_t,
-        (c_void_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_response_was_delivered_before": (c_bool, (c_void_p,)),
     "ntapi_response_acknowledge": (c_int, (c_void_p,)),
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
     "ntapi_client_set_hooks": (c_int, (c_void_p, c_void_p)),
-    "ntapi_hooks_create": (c_void_p, (c_void_p, DestroyFunction)),
     "ntapi_hooks_free": (None, (c_void_p,)),
-    "ntapi_hooks_set_build_args": (c_int, (c_void_p, BuildArgsFunction)),
-    "ntapi_hooks_set_build_request": (c_int, (c_void_p, BuildRequestFunction)),
-    "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
-    "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
-    "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
     "ntapi_response_request_metrics": (c_void_p, (c_void_p,)),
-    "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
-    "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
-    "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
-    "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
-    "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
     "ntapi_decision_free": (None, (c_void_p,)),
     "ntapi_decision_get_kind": (c_int, (c_void_p,)),
     "ntapi_decision_request": (c_void_p, (c_void_p,)),
@@ -263,39 +240,13 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_url": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_http_request_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_client_begin": (
-        c_void_p,
-        (c_void_p, c_char_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
     "ntapi_client_perform_watching": (c_int, (c_void_p, c_char_p, c_void_p, c_void_p)),
     "ntapi_request_wait_watching": (c_int, (c_void_p, c_void_p)),
     "ntapi_request_free": (None, (c_void_p,)),
-    "ntapi_request_set_handler": (c_int, (c_void_p, ResponseFunction, c_void_p, DestroyFunction)),
-    "ntapi_request_set_upload_progress": (
-        c_int,
-        (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
-    ),
-    "ntapi_request_set_download_progress": (
-        c_int,
-        (c_void_p, ProgressFunction, c_void_p, DestroyFunction),
-    ),
-    "ntapi_request_set_data_handler": (c_int, (c_void_p, DataFunction, c_void_p, DestroyFunction)),
-    "ntapi_request_set_decision_handler": (
-        c_int,
-        (c_void_p, c_int, DecideFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_request_set_decision_kinds": (c_int, (c_void_p, c_int)),
-    "ntapi_request_set_json_lines_handler": (
-        c_int,
-        (c_void_p, JsonFunction, c_void_p, DestroyFunction),
-    ),
-    "ntapi_request_set_server_event_handler": (
-        c_int,
-        (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_request_set_data_format": (c_int, (c_void_p, c_int)),
     "ntapi_request_set_events": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_request_resume": (c_int, (c_void_p,)),
@@ -331,6 +282,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    # Not called by this, but with Python's lock held: see `_python_values`.
+    "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
@@ -353,7 +306,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_certificate": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_bool)),
     "ntapi_decision_trust": (c_int, (c_void_p, c_bool)),
-    "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
     "ntapi_authenticator_token": (c_char_p, (c_void_p,)),
@@ -408,12 +360,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_rule_free": (None, (c_void_p,)),
     "ntapi_stub_rule_body_json": (c_int, (c_void_p, c_void_p)),
     "ntapi_stub_rule_body_contains": (c_int, (c_void_p, c_char_p)),
-    "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer": (c_int, (c_void_p, c_void_p)),
-    "ntapi_stub_rule_answer_with": (
-        c_int,
-        (c_void_p, StubAnswerFunction, c_void_p, DestroyFunction),
-    ),
     "ntapi_stub_rule_use_up": (c_int, (c_void_p,)),
     "ntapi_stub_rule_call_count": (c_size_t, (c_void_p,)),
     "ntapi_stub_answer_create": (c_void_p, (c_int,)),
@@ -469,5 +416,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_args_rate_limiter"
+LATEST = "ntapi_response_json_python"
 """The function that was added last."""

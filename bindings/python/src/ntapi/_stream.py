@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 from . import _registry
 from ._background import background_mailbox
 from ._building import build
-from ._enums import DataFormat
 from ._handles import is_over
 from ._headers import Headers
 from ._loops import running_mailbox
@@ -38,7 +37,7 @@ class _BaseStream(Generic[Element]):
         client: BaseClient,
         command: str,
         args: tuple[Args, ...],
-        data_format: DataFormat,
+        data_format: int,
         place: Place,
     ) -> None:
         self._reader = StreamReader(data_format)
@@ -113,7 +112,7 @@ class Stream(_BaseStream[Element], Iterator[Element]):
     """
 
     def __init__(
-        self, client: BaseClient, command: str, args: tuple[Args, ...], data_format: DataFormat
+        self, client: BaseClient, command: str, args: tuple[Args, ...], data_format: int
     ) -> None:
         super().__init__(client, command, args, data_format, background_mailbox())
 
@@ -187,7 +186,7 @@ class AsyncStream(_BaseStream[Element], AsyncIterator[Element]):
     """
 
     def __init__(
-        self, client: BaseClient, command: str, args: tuple[Args, ...], data_format: DataFormat
+        self, client: BaseClient, command: str, args: tuple[Args, ...], data_format: int
     ) -> None:
         self._waiter: Optional[asyncio.Future[None]] = None
         super().__init__(client, command, args, data_format, running_mailbox())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
-from ._enums import DataFormat
 from ._library import lib
+from ._numbers import DataFormat
 from ._server_event import ServerSentEvent
 from ._signatures import ServerEvent
 from ._values import load
@@ -31,7 +31,7 @@ class StreamReader:
     same or another, everything else.
     """
 
-    def __init__(self, data_format: DataFormat) -> None:
+    def __init__(self, data_format: int) -> None:
         self.format = data_format
         self.has_head = False
         """Whether the head of an answer is there."""
@@ -43,7 +43,7 @@ class StreamReader:
         self._is_closed = False
         self._length = ctypes.c_size_t()
         self._event = ServerEvent()
-        read: dict[DataFormat, Callable[[Handle, int, int], Any]] = {
+        read: dict[int, Callable[[Handle, int, int], Any]] = {
             DataFormat.BYTES: self._read_bytes,
             DataFormat.JSON_LINES: self._read_json,
             DataFormat.SERVER_EVENTS: self._read_event,

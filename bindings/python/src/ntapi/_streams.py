@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 from collections.abc import Iterable, Iterator
 
-from ._signatures import DestroyFunction, ReadFunction, RewindFunction
+from ._callbacks import ReadFunction, RewindFunction
+from ._signatures import DestroyFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,9 +104,12 @@ def source_error(tokens: Iterable[int]) -> Optional[BaseException]:
     return None
 
 
-def forget_all_sources() -> None:
+def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
     _sources.clear()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)
 
 
 def _read(token: int, buffer: int, capacity: int) -> int:

@@ -9,15 +9,17 @@ import os
 import weakref
 
 from ._arg_list import c_text
+from ._callbacks import StubAnswerFunction, StubMatchFunction
 from ._checks import check_string, type_name
-from ._enums import Status, StubFault
+from ._enums import StubFault
 from ._errors import take_error
 from ._handles import Handle
 from ._headers import Headers
 from ._json import to_c
 from ._library import lib
+from ._numbers import Status
 from ._report import report
-from ._signatures import DestroyFunction, StubAnswerFunction, StubMatchFunction
+from ._signatures import DestroyFunction
 from ._stub_answer import MISSING, Answer
 
 TYPE_CHECKING = False

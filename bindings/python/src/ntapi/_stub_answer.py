@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 from ._arg_list import c_text
 from ._checks import check_string, type_name
-from ._enums import Status, StubFault
+from ._enums import StubFault
 from ._handles import Handle
 from ._json import to_c
 from ._library import lib
+from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

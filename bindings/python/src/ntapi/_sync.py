@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
-from . import _registry, _thread_call
-from ._background import background_mailbox
-from ._building import build
+from . import _registry
 from ._client import BaseClient
-from ._enums import DataFormat, LogFlags
-from ._response import Response
+from ._numbers import DataFormat
+from ._thread_call import perform
 from ._threads import current_mailbox, main_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import TracebackType
     from typing import Any, Optional, TypeVar
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
+    from ._enums import LogFlags
     from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
     from ._request import Request
+    from ._response import Response
     from ._retry import RateLimiter
     from ._server_event import ServerSentEvent
-    from ._service import Service
+    from ._service import Service, ServiceCall
     from ._stream import Stream
     from ._stub import Stub
     from ._typing import Self
@@ -93,12 +92,32 @@ class Client(BaseClient):
         gone on with as an attribute, `resume_data`, if there is something.
         """
         # One after the other and not in a loop: nearly every request goes this way.
-        has_none = upload_progress is None and download_progress is None
-        has_none = has_none and data_handler is None and decision_handler is None
-        if has_none and self._may_be_short:
-            response = _thread_call.perform(self, command, args)
+        if (
+            upload_progress is None
+            and download_progress is None
+            and data_handler is None
+            and decision_handler is None
+            and self._may_be_short
+        ):
+            response = perform(self, command, args)
             if response is not None:
                 return response
+        return self._perform_long(
+            command, args, upload_progress, download_progress, data_handler, decision_handler
+        )
+
+    def _perform_long(
+        self,
+        command: str,
+        args: tuple[Args, ...],
+        upload_progress: Optional[ProgressHandler],
+        download_progress: Optional[ProgressHandler],
+        data_handler: Optional[DataHandler],
+        decision_handler: Optional[DecisionHandler],
+        call: Optional[ServiceCall[Any]] = None,
+    ) -> Response:
+        from ._building import build
+
         mailbox = current_mailbox()
         request = build(
             self,
@@ -110,6 +129,7 @@ class Client(BaseClient):
             download_progress=download_progress,
             data_handler=data_handler,
             decision_handler=decision_handler,
+            call=call,
         )
         return _wait(request, mailbox)
 
@@ -123,13 +143,21 @@ class Client(BaseClient):
         decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
-        response = self.perform(
-            command,
-            *args,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
+        # Not by way of `perform`, for the same reason.
+        if (
+            upload_progress is None
+            and download_progress is None
+            and data_handler is None
+            and decision_handler is None
+            and self._may_be_short
+        ):
+            response = perform(self, command, args)
+            if response is not None:
+                if response._error is not None:
+                    raise response._error
+                return response
+        response = self._perform_long(
+            command, args, upload_progress, download_progress, data_handler, decision_handler
         )
         return response.raise_for_error()
 
@@ -152,22 +180,14 @@ class Client(BaseClient):
         call = ServiceCall(service, args)
         has_none = upload_progress is None and download_progress is None
         if has_none and self._may_be_short and call.configure is None:
-            response = _thread_call.perform(self, call.command, call.args)
+            response = perform(self, call.command, call.args)
             if response is not None:
                 call.interpret(response)
                 return call.result(response).get()
-        mailbox = current_mailbox()
-        request = build(
-            self,
-            call.command,
-            call.args,
-            usual_place=mailbox,
-            response_place=mailbox,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            call=call,
+        response = self._perform_long(
+            call.command, call.args, upload_progress, download_progress, None, None, call
         )
-        return call.result(_wait(request, mailbox)).get()
+        return call.result(response).get()
 
     def stream(self, command: str = "", *args: Args) -> Stream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
@@ -260,7 +280,11 @@ class Client(BaseClient):
 
     def _usual_place(self, has_handler: bool) -> Place:
         # Without a handler no thread was asked for; the background always gets on.
-        return main_mailbox() if has_handler else background_mailbox()
+        if has_handler:
+            return main_mailbox()
+        from ._background import background_mailbox
+
+        return background_mailbox()
 
 
 def _wait(request: Request, mailbox: Mailbox) -> Response:

@@ -5,19 +5,18 @@ The thread looks up from it for signals, and for what waits in its mailbox.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from . import _registry, _same_thread
-from ._enums import Handler
-from ._errors import ApiError
-from ._events import Facts
+from . import _registry
+from ._events import Facts, read_watch
 from ._library import lib
+from ._registry import observers, pending, wake_observers
 from ._response import Response
-from ._short import c_args, c_command, short_args
-from ._threads import Owner, current_owner
+from ._same_thread import kept, raise_kept
+from ._short import c_args, c_command
+from ._threads import Owner, current_owner, mailboxes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Optional
 
     from ._aliases import Args
@@ -63,7 +62,7 @@ class ThreadCall:
     def take_data(self, event: Facts) -> None:
         """Nobody asked for it."""
 
-    def take_progress(self, handler: Handler, count: int, total: int) -> None:
+    def take_progress(self, handler: int, count: int, total: int) -> None:
         """It has no events."""
 
     def cancel(self) -> None:
@@ -75,49 +74,60 @@ class ThreadCall:
 
 def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
     """Performs a request on the calling thread; None when it has to go the long way."""
-    if client._authenticator is not None:
-        args = client._authenticator._adjust(args)
-    flat = short_args(args)
-    if flat is None or _registry.is_exiting:
+    if _registry.is_exiting:
         return None
+    pointer: Optional[int] = 0
     try:
         text = c_command(command)
-        pointer = c_args(flat)
-    except ApiError as error:
-        return Response._failed(error)
-    owner = current_owner()
+        if args or client._authenticator is not None:
+            pointer = c_args(client, args)
+    except Exception as error:
+        return Response._refused(error)
+    if pointer is None:
+        return None
+    try:
+        owner: Owner = mailboxes.local.owner
+    except AttributeError:
+        owner = current_owner()
     mailbox = owner.mailbox
     watching = owner.watching
     call = owner.call
     if call is None or not call.is_done:
         # In a handler that runs while this thread waits for another request, that one has it.
         call = owner.call = ThreadCall(owner.thread)
-    mailbox.enter()
+    token = call.token
+    if not mailbox.acquire(False):
+        # It says why.
+        mailbox.enter()
     try:
         call.is_done = False
         call.client = client
-        _registry.pending[call.token] = call
+        pending[token] = call
         client._pending.add(call)
         hurries = mailbox.has_more
         if hurries:
             # What waits here, and would wake nobody, may be what the server waits for.
             watching.set_timeout(0)
         status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
-        facts = watching.read()
+        facts = read_watch(watching.room)
         if hurries:
             watching.set_timeout(owner.first_wait)
         if status:
             facts = _go_on(facts[2], owner)
         response = Response(facts[3], facts)
-        # What a default's provider raised.
-        _same_thread.raise_kept()
+        if kept:
+            # What a default's provider raised.
+            raise_kept()
         return response
     finally:
         mailbox.leave()
         call.is_done = True
         call.client = None
         client._pending.discard(call)
-        _registry.ended(call.token)
+        # As `ended` does it.
+        pending.pop(token, None)
+        if observers:
+            wake_observers()
         if pointer:
             lib.ntapi_args_free(pointer)
 
@@ -139,7 +149,7 @@ def _go_on(request: int, owner: Owner) -> Facts:
             # what it waited for.
             watching.set_timeout(0 if has_run else -1)
             if not lib.ntapi_request_wait_watching(request, watching.address):
-                return watching.read()
+                return read_watch(watching.room)
     except BaseException:
         # Ctrl-C, say. Nobody will look at the response.
         lib.ntapi_request_cancel(request)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
+import os
+import sys
+from _thread import RLock, _local, get_ident, get_native_id
 
 from ._events import Watching
 from ._library import lib
@@ -34,34 +35,53 @@ class Owner:
         self.mailbox = mailbox
         self.call: Optional[ThreadCall] = None
         """The request that the thread waits for in C, or has waited for last."""
-        self.thread = threading.get_ident()
-        is_main = self.thread == threading.main_thread().ident
-        self.first_wait = _FIRST_WAIT if is_main else -1.0
+        self.thread = get_ident()
+        self.first_wait = _FIRST_WAIT if is_main_thread() else -1.0
         self.watching = Watching(mailbox.fileno(), self.first_wait)
 
 
-class _Mailboxes:
+class Mailboxes:
     """What a forked child has to make anew."""
 
     def __init__(self) -> None:
-        self.local = threading.local()
-        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        self.local = _local()
+        """Its `owner` is the thread's, if it has one: see `current_owner`."""
+        self.lock = RLock()
         self.main: Optional[Mailbox] = None
 
 
-_mailboxes = _Mailboxes()
+mailboxes = Mailboxes()
+
+
+def _main_thread() -> int:
+    """The identifier of the main thread."""
+    # Most programs that have no threading have one thread, and to import it takes longer than to
+    # import most of this package. The first thread of a process has the process's number.
+    if "threading" not in sys.modules and get_native_id() == os.getpid():
+        return get_ident()
+    from threading import main_thread
+
+    identifier = main_thread().ident
+    assert identifier is not None
+    return identifier
+
+
+def is_main_thread() -> bool:
+    """Whether the caller is the main thread, on which signals are handled."""
+    return get_ident() == _main_thread()
 
 
 def main_mailbox() -> Mailbox:
     """The main thread's. Only the main thread may drain it."""
-    mailbox = _mailboxes.main
+    mailbox = mailboxes.main
     if mailbox is None:
-        with _mailboxes.lock:
-            if _mailboxes.main is None:
-                owner = threading.main_thread().ident
-                assert owner is not None
-                _mailboxes.main = Mailbox._of_thread(lib.ntapi_mailbox_main(), owner)
-            mailbox = _mailboxes.main
+        with mailboxes.lock:
+            if mailboxes.main is None:
+                mailboxes.main = Mailbox._of_thread(lib.ntapi_mailbox_main(), _main_thread())
+            mailbox = mailboxes.main
     return mailbox
 
 
@@ -76,22 +96,23 @@ def current_mailbox() -> Mailbox:
 
 def current_owner() -> Owner:
     """What the calling thread has for itself, made on first use."""
-    owner: Optional[Owner] = getattr(_mailboxes.local, "owner", None)
+    owner: Optional[Owner] = getattr(mailboxes.local, "owner", None)
     if owner is not None:
         return owner
-    identifier = threading.get_ident()
-    if identifier == threading.main_thread().ident:
-        owner = _mailboxes.local.owner = Owner(main_mailbox())
+    if is_main_thread():
+        owner = mailboxes.local.owner = Owner(main_mailbox())
         return owner
-    mailbox = Mailbox._of_thread(lib.ntapi_mailbox_create(), identifier)
-    owner = _mailboxes.local.owner = Owner(mailbox)
+    import weakref
+
+    mailbox = Mailbox._of_thread(lib.ntapi_mailbox_create(), get_ident())
+    owner = mailboxes.local.owner = Owner(mailbox)
     weakref.finalize(owner, _orphan, mailbox).atexit = False
     return owner
 
 
 def adopt_as_current(mailbox: Mailbox) -> None:
     """Makes a mailbox the calling thread's own."""
-    _mailboxes.local.owner = Owner(mailbox)
+    mailboxes.local.owner = Owner(mailbox)
 
 
 def _orphan(mailbox: Mailbox) -> None:
@@ -129,7 +150,9 @@ def stop() -> None:
     current_mailbox().stop()
 
 
-def reset_in_child() -> None:
+def _reset_in_child() -> None:
     """In a forked child: the parent's threads are gone, and their mailboxes are the parent's."""
-    global _mailboxes
-    _mailboxes = _Mailboxes()
+    mailboxes.reset()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

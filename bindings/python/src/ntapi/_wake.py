@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
 
 class Waker:
-    """A pipe that holds at most a few bytes: readable from `wake` until `clear`."""
+    """A pipe that holds at most a few bytes: readable from `wake` until `clear`.
+
+    Its end closes it: whoever may wake holds on to it.
+    """
 
     __slots__ = ("_read", "_write")
 
     def __init__(self) -> None:
+        self._read = self._write = -1
         self._read, self._write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def __del__(self, _close: Callable[[int], None] = os.close) -> None:
+        for descriptor in (self._read, self._write):
+            if descriptor >= 0:
+                _close(descriptor)
 
     def fileno(self) -> int:
         return self._read
 
     def wake(self) -> None:
-        """Makes it readable. From any thread, also after close."""
+        """Makes it readable. From any thread."""
         try:
             os.write(self._write, b"!")
-        except (BlockingIOError, OSError):
-            # Full: it is readable already. Closed: nobody waits any more.
+        except BlockingIOError:
+            # Full: it is readable already.
             pass
 
     def clear(self) -> None:
@@ -29,14 +42,5 @@ class Waker:
         try:
             while len(os.read(self._read, 512)) == 512:
                 pass
-        except (BlockingIOError, OSError):
+        except BlockingIOError:
             pass
-
-    def close(self) -> None:
-        # A wake that races with this must not write into a stranger's descriptor: forget them
-        # first.
-        read, self._read = self._read, -1
-        write, self._write = self._write, -1
-        for descriptor in (read, write):
-            if descriptor >= 0:
-                os.close(descriptor)

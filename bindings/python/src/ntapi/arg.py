@@ -5,8 +5,6 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
-import math
-
 from ._arg import Arg
 from ._arg_values import (
     arg_of,
@@ -19,8 +17,6 @@ from ._arg_values import (
     text_of,
 )
 from ._checks import check_string, type_name
-from ._enums import CachePolicy, Clock
-from ._streams import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
 
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
     from ._decoding_options import DecodingOptions
+    from ._enums import CachePolicy, Clock
     from ._retry import RateLimiter, RetryPolicy
 
 __all__ = [
@@ -71,7 +68,8 @@ _UNSET: Any = object()
 
 def url(name: str, value: Optional[Scalar]) -> Arg:
     """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and value - value != 0:
+        # Infinite or NaN, which JSON cannot say.
         return arg_of("url_double", checked_name(name, "url"), value)
     return pair_of("url", name, value)
 
@@ -181,6 +179,8 @@ def stream(
     not an iterator can be sent again for a redirect or a retry. Without `length` it is sent
     chunked.
     """
+    from ._streams import Source
+
     source = None if content is None else Source(content)
     return arg_of("stream", source, options=(-1 if length is None else length, content_type))
 
@@ -244,9 +244,7 @@ def bearer(token: Optional[str]) -> Arg:
     return arg_of("bearer", checked_string(token, "the token"))
 
 
-def timeout(
-    seconds: Union[float, timedelta, None], clock: Union[ClockName, Clock] = Clock.IDLE
-) -> Arg:
+def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Clock] = "idle") -> Arg:
     """Sets one of the five timeouts: idle, connect, queue, attempt or total.
 
     Infinity switches it off.
@@ -257,6 +255,8 @@ def timeout(
         if not isinstance(seconds, timedelta):
             raise TypeError(f"timeout has to be a number of seconds, not {type_name(seconds)}")
         seconds = seconds.total_seconds()
+    from ._enums import Clock
+
     chosen = clock if isinstance(clock, Clock) else _member(Clock, clock)
     return arg_of("timeout", chosen, None if seconds is None else float(seconds))
 
@@ -306,6 +306,8 @@ def method(name: Optional[str]) -> Arg:
 
 def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
     """Sets the cache policy, `CachePolicy.RELOAD_REVALIDATING` or "reload_revalidating"."""
+    from ._enums import CachePolicy
+
     if policy is None or isinstance(policy, CachePolicy):
         chosen = policy
     else:

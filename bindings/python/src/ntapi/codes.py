@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import os
+from _thread import allocate_lock
 
 __all__ = [
     "AUTHENTICATION",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 _codes: dict[str, ErrorCode] = {}
-_lock = threading.Lock()
+_lock = allocate_lock()
 
 
 class ErrorCode(str):
@@ -76,7 +77,10 @@ NO_STUB = ErrorCode("no stub")
 GENERIC = ErrorCode("generic")
 
 
-def _forget_lock() -> None:
+def _reset_in_child() -> None:
     """In a forked child: another thread of the parent may have held the lock."""
     global _lock
-    _lock = threading.Lock()
+    _lock = allocate_lock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

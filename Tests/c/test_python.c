@@ -1,0 +1,225 @@
+/* Section 11 of the header: JSON in values of an interpreter, here one that writes down what it is asked for. */
+#include "support.h"
+
+/* A value is its text. Lists and dictionaries grow as they are filled, and own what is in them. */
+struct value {
+    int references;
+    char opening;
+    char text[64];
+    struct value *parts[32];
+    int count;
+};
+
+static int alive;
+/* How many values may be made before there is no more memory; negative is for ever. */
+static int room = -1;
+
+static struct value singletons[3] = {
+    {.references = 1, .text = "null"}, {.references = 1, .text = "true"}, {.references = 1, .text = "false"}};
+
+static struct value *made(const char *text) {
+    if (room == 0) {
+        return NULL;
+    }
+    room -= room > 0;
+    struct value *value = calloc(1, sizeof *value);
+    assert_non_null(value);
+    value->references = 1;
+    snprintf(value->text, sizeof value->text, "%s", text);
+    alive++;
+    return value;
+}
+
+static void retain(void *object) {
+    ((struct value *)object)->references++;
+}
+
+static void release(void *object) {
+    struct value *value = object;
+    assert_true(value->references > 0);
+    if (--value->references > 0) {
+        return;
+    }
+    for (int part = 0; part < value->count; part++) {
+        release(value->parts[part]);
+    }
+    free(value);
+    alive--;
+}
+
+static void *make_int(int64_t number) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return made(text);
+}
+
+static void *parse_int(const char *text, char **end, int base) {
+    assert_null(end);
+    assert_int_equal(base, 10);
+    return made(text);
+}
+
+static void *make_float(double number) {
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", number);
+    return made(text);
+}
+
+static void *make_text(const char *bytes, ptrdiff_t length, const char *how) {
+    char text[64];
+    assert_string_equal(how, "surrogatepass");
+    snprintf(text, sizeof text, "'%.*s'", (int)length, bytes);
+    return made(text);
+}
+
+static void *make_list(ptrdiff_t count) {
+    struct value *list = made("");
+    if (list) {
+        list->opening = '[';
+        assert_in_range(count, 0, 32);
+    }
+    return list;
+}
+
+static int set_item(void *list, ptrdiff_t index, void *item) {
+    struct value *owner = list;
+    assert_int_equal(index, owner->count);
+    owner->parts[owner->count++] = item;
+    return 0;
+}
+
+static void *make_dict(void) {
+    struct value *dict = made("");
+    if (dict) {
+        dict->opening = '{';
+    }
+    return dict;
+}
+
+static int set_member(void *dict, void *key, void *value) {
+    struct value *owner = dict;
+    if (room == 0) {
+        return -1;
+    }
+    retain(key);
+    retain(value);
+    owner->parts[owner->count++] = key;
+    owner->parts[owner->count++] = value;
+    return 0;
+}
+
+static const ntapi_python python = {
+    .none = &singletons[0],
+    .yes = &singletons[1],
+    .no = &singletons[2],
+    .retain = retain,
+    .release = release,
+    .make_int = make_int,
+    .parse_int = parse_int,
+    .make_float = make_float,
+    .make_text = make_text,
+    .make_list = make_list,
+    .set_item = set_item,
+    .make_dict = make_dict,
+    .set_member = set_member,
+};
+
+static void describe(const struct value *value, char *text) {
+    if (!value->opening) {
+        strcat(text, value->text);
+        return;
+    }
+    strncat(text, &value->opening, 1);
+    for (int part = 0; part < value->count; part++) {
+        describe(value->parts[part], text);
+        strcat(text, ",");
+    }
+    strcat(text, value->opening == '[' ? "]" : "}");
+}
+
+static ntapi_response *answer(const char *json, ntapi_args *args) {
+    ntapi_client *client = ntapi_client_create(NULL, "http://stub.example");
+    ntapi_stub *stub = ntapi_stub_create();
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", "/*");
+    ntapi_stub_answer *with = ntapi_stub_answer_create(200);
+    check_ok(ntapi_stub_answer_data(with, json, strlen(json), "application/json"));
+    check_ok(ntapi_stub_rule_answer(rule, with));
+    check_ok(ntapi_client_set_stub(client, stub));
+    ntapi_response *response = perform(client, "any", args);
+    ntapi_stub_answer_free(with);
+    ntapi_stub_rule_free(rule);
+    ntapi_stub_free(stub);
+    ntapi_client_free(client);
+    return response;
+}
+
+static void check(const char *json, const char *expected) {
+    ntapi_response *response = answer(json, NULL);
+    struct value *value = ntapi_response_json_python(response, &python);
+    assert_non_null(value);
+    char text[1024] = "";
+    describe(value, text);
+    assert_string_equal(text, expected);
+    release(value);
+    assert_int_equal(alive, 0);
+    ntapi_response_free(response);
+}
+
+static void values_are_made_in_order(void **state) {
+    (void)state;
+    check("7", "7");
+    check("[]", "[]");
+    check("{}", "{}");
+    check("[null,true,false,-0,1.5,123456789012345678901234567890]",
+          "[null,true,false,0,1.5,123456789012345678901234567890,]");
+    check("{\"a\":[1,{\"a\":\"b\\u0041\"},[]],\"b\":{}}", "{'a',[1,{'a','bA',},[],],'b',{},}");
+    check("\"a\\nb\"", "'a\nb'");
+}
+
+static void a_function_that_fails_ends_it_without_a_leak(void **state) {
+    (void)state;
+    ntapi_response *response = answer("[{\"a\":[1,2.5,{\"b\\n\":\"c\"}],\"d\":[],\"a\":true}]", NULL);
+    int needed = 0;
+    for (;; needed++) {
+        room = needed;
+        struct value *value = ntapi_response_json_python(response, &python);
+        room = -1;
+        if (value) {
+            release(value);
+            break;
+        }
+        assert_int_equal(alive, 0);
+    }
+    assert_int_equal(alive, 0);
+    assert_true(needed > 10);
+    for (int each = 0; each < 3; each++) {
+        assert_int_equal(singletons[each].references, 1);
+    }
+    ntapi_response_free(response);
+}
+
+static void without_json_there_is_no_value(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    ntapi_response *response = answer("[]", args);
+    assert_null(ntapi_response_json_python(response, &python));
+    ntapi_response_free(response);
+
+    response = answer("[]", NULL);
+    ntapi_python incomplete = python;
+    incomplete.set_member = NULL;
+    assert_null(ntapi_response_json_python(response, &incomplete));
+    assert_null(ntapi_response_json_python(response, NULL));
+    assert_null(ntapi_response_json_python(NULL, &python));
+    ntapi_response_free(response);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_made_in_order),
+        cmocka_unit_test(a_function_that_fails_ends_it_without_a_leak),
+        cmocka_unit_test(without_json_there_is_no_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
