@@ -153,8 +153,8 @@ import Testing
 
     /// What others hear meanwhile shows that the answer is slow, and not the connection dead.
     @Test func keepsAConnectionOnWhichOthersAreAnswered() async throws {
-        let engine = TestEngine()
         try await untilOneCounts {
+            let engine = TestEngine()
             let first = await engine.send(try request("nginx_tls"))
             let hung = Recorder()
             var slow = try request("nginx_tls", "/slow?seconds=30")
