@@ -20,6 +20,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi import SessionConfiguration, codes
+from transfers import ENDLESS, begun
 
 KILLS = int(os.environ.get("NTAPI_KILLS", "15"))
 SEED = int(os.environ.get("NTAPI_SEED", random.SystemRandom().randrange(1 << 32)))
@@ -291,7 +292,11 @@ def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Cl
     token = ntapi.url("token", uuid4().hex)
     with sessions.client(maximum_connections_per_host=1) as client:
         # The first has the one connection: the others still wait when the session is closed.
-        client.begin("hold", ntapi.download(sessions.files / "hold"))
+        moved, progress = begun()
+        place = ntapi.download_progress_thread(ntapi.BACKGROUND)
+        args = [*ENDLESS, place, ntapi.download(sessions.files / "endless")]
+        client.begin("drip", args, download_progress=progress)
+        assert moved.wait(PATIENCE)
         for number, priority in enumerate([0.2, 0.9, 0.5, 0.9]):
             path = sessions.files / str(number)
             args = [token, ntapi.url("n", number), ntapi.download(path)]

@@ -13,7 +13,7 @@ PATTERN = "pattern-8M.bin"
 
 DRIP = [ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
 """A body of the fault server that takes a second for two million bytes."""
-ENDLESS = [*DRIP, ntapi.url("size", 200_000_000)]
+ENDLESS = [ntapi.url("size", 1_000_000), ntapi.url("bytes", 100)]
 """One that is still on its way when a busy machine comes to look at it."""
 
 
