@@ -168,6 +168,9 @@ static void a_failed_refresh_fails_all_once(void **state) {
     static witness witnesses[COUNT];
     struct api api;
     open_api(&api, "old", 503);
+    /* The failure answers for a second. */
+    ntapi_manual_clock *clock = ntapi_manual_clock_create(-1);
+    check_ok(ntapi_client_set_clock(api.client, clock));
     begin_all(&api, witnesses);
     for (int i = 0; i < COUNT; i++) {
         assert_ptr_equal(witness_code(&witnesses[i]), NTAPI_CODE_AUTHENTICATION);
@@ -185,6 +188,7 @@ static void a_failed_refresh_fails_all_once(void **state) {
     free(token);
     ntapi_json_free(fetch(api.client, "token/use", named(&api, 0)));
     close_api(&api);
+    ntapi_manual_clock_free(clock);
 }
 
 static void it_may_be_answered_later(void **state) {

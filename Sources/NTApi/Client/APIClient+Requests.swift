@@ -5,15 +5,17 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        request(command, defaultArgs: [], args: args)
+        request(command, args: args, isAwaited: false)
     }
 
-    /// - Parameter configure: adjusts the built request, before the hook `buildRequest`.
+    /// - Parameters:
+    ///   - isAwaited: whether it is for a task that waits; see `HandlerThreads`.
+    ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
-        _ command: String, defaultArgs: [APIArg], args: [APIArg],
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        _ command: String, args: [APIArg], isAwaited: Bool, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
-        var all = Self.joined(defaultArgs, Self.joined(self.args, args))
+        // Most often one of the two is empty, and nothing need be copied.
+        var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
         buildArgs(command, &all)
         var identifier = countRequest()
         let built: Result<BuiltRequest, APIError>
@@ -32,13 +34,8 @@ extension APIClient {
             built = .failure(error)
         }
         return APIRequest(
-            client: self, identifier: identifier, command: command, threads: HandlerThreads(all), built: built,
-            background: transfer)
-    }
-
-    // Most often one of the two is empty, and nothing need be copied.
-    private static func joined(_ first: [APIArg], _ second: [APIArg]) -> [APIArg] {
-        first.isEmpty ? second : second.isEmpty ? first : first + second
+            client: self, identifier: identifier, command: command, threads: HandlerThreads(all, isAwaited: isAwaited),
+            built: built, background: transfer)
     }
 
     /// Begins a request.
@@ -72,9 +69,7 @@ extension APIClient {
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        // A program that awaits need not run the main thread's mailbox.
-        let request = request(
-            command, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
+        let request = request(command, args: args, isAwaited: true)
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await response(of: request)

@@ -13,8 +13,7 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> Service.Response {
-        let (request, call) = request(
-            for: service, defaultArgs: [.handlers(.all, on: .background)], args: args + [.responseThread(.anywhere)])
+        let (request, call) = request(for: service, args: args, isAwaited: true)
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return try call.result(of: await response(of: request)).get()
@@ -48,11 +47,11 @@ extension APIClient {
     }
 
     private func request<Service: APIService>(
-        for service: Service, defaultArgs: [APIArg] = [], args: [APIArg]
+        for service: Service, args: [APIArg], isAwaited: Bool = false
     ) -> (APIRequest, ServiceCall<Service>) {
         let call = ServiceCall(service)
         let request = request(
-            service.command, defaultArgs: defaultArgs, args: [.method(service.method)] + service.parameters + args,
+            service.command, args: [.method(service.method)] + service.parameters + args, isAwaited: isAwaited,
             configure: service.configure)
         request.setInterpreter { call.interpret($0) }
         return (request, call)

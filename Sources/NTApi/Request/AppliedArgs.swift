@@ -186,10 +186,14 @@ struct HandlerThreads: Sendable {
     /// Whether all run on the main thread, because no arg says otherwise.
     private(set) var isAllMain = true
 
-    init(_ args: [APIArg]) {
+    /// - Parameter isAwaited: whether a task waits for the response, wherever that comes. A program that awaits need not run
+    ///   the main thread's mailbox, so that all else is called on a worker unless an arg says otherwise.
+    init(_ args: [APIArg], isAwaited: Bool = false) {
+        if isAwaited { set(.all, .background) }
         for index in args.indices {
             if case .thread(let kinds, let thread) = args[index].kind { set(kinds, thread) }
         }
+        if isAwaited { response = .anywhere }
     }
 
     private mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {

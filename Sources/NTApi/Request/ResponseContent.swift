@@ -22,7 +22,8 @@ struct ResponseContent: Sendable {
 
     /// Shares what stands and does not change any more.
     final class Box: Sendable {
-        let content: ResponseContent
+        // Protected by: nobody else has it while `init` writes.
+        nonisolated(unsafe) private(set) var content: ResponseContent
         /// Whether a hook is asked what the error is: there the JSON of one may be decoded.
         let isJudged: Bool
 
@@ -33,17 +34,17 @@ struct ResponseContent: Sendable {
 
         /// Of a plain answer: its only exchange is told of by the rest.
         init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
-            var content = ResponseContent(journey, now)
+            isJudged = false
+            // Here, and not before: each copy would count up all that it refers to.
+            content = ResponseContent(journey, now)
             content.take(result)
             content.json = json
             content.lacksLastTransaction = true
-            self.content = content
-            isJudged = false
         }
     }
 
     /// - Parameter error: of a request that never got an answer.
-    init(_ journey: RequestJourney, error: APIError? = nil, _ now: MonotonicTime) {
+    @inline(__always) init(_ journey: RequestJourney, error: APIError? = nil, _ now: MonotonicTime) {
         self.error = error
         startTime = journey.startTime
         elapsed = now.seconds(since: journey.started)

@@ -7,10 +7,8 @@ struct StreamSequenceSource: Sendable {
 
     /// Begins a request of its own.
     func begin() -> StreamReading {
-        // A program that awaits need not run the main thread's mailbox; and pieces are read on a worker.
-        let request = client.request(
-            command, defaultArgs: [.handlers(.all, on: .background)],
-            args: args + [.responseThread(.anywhere), .dataThread(.background)])
+        // Pieces are read on a worker.
+        let request = client.request(command, args: args + [.dataThread(.background)], isAwaited: true)
         let reader = StreamReader()
         request.setBodyHandler(.reader(reader), format)
         request.setHandler { reader.finish($0) }

@@ -32,7 +32,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     public var endIndex: Int { received?.count ?? fields.count }
     public subscript(position: Int) -> Field { received?.field(at: position) ?? fields[position] }
 
-    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool { left.elementsEqual(right) }
+    public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
+        left.isUnchanged(since: right) || left.elementsEqual(right)
+    }
 
     /// The value of a header; several of a name are joined with ", " (RFC 9110, 5.3), of Set-Cookie it is the first.
     public subscript(name: String) -> String? {
@@ -124,7 +126,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         fields.removeAll(where: \.isSecret)
     }
 
-    /// Whether these are the very same fields as those of a copy that was kept: nothing was changed.
+    /// Whether these are the very same fields as those of a copy that was kept: nothing was changed. Costs next to nothing.
     func isUnchanged(since copy: HTTPHeaders) -> Bool {
         received === copy.received
             && fields.withUnsafeBufferPointer { mine in

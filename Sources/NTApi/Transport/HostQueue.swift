@@ -26,6 +26,7 @@ struct HostQueue<Element> {
         /// Whether the host is in `candidates`.
         @exclusivity(unchecked) var isCandidate = false
         @exclusivity(unchecked) var connections: HostConnections
+        @exclusivity(unchecked) fileprivate var pools = PoolCounts()
         /// How many connections it may have by now; counted only where there is a limit for all servers.
         @exclusivity(unchecked) fileprivate var inUse = 0
         fileprivate let changes: Changes
@@ -216,6 +217,11 @@ extension HostQueue.Ticket {
         host.connections.join(&seat, port: port, now)
         if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
     }
+
+    /// See `PoolCounts.enter`.
+    func enterPool(maySpread: Bool) -> Int { host.pools.enter(maySpread: maySpread) }
+
+    func leavePool(_ pool: Int) { host.pools.leave(pool) }
 
     func lose(_ seat: inout HostConnections.Seat) { host.connections.lose(&seat) }
 

@@ -66,6 +66,20 @@ import Testing
         for _ in 0..<3 { #expect(await good.response("echo").metrics.connectionReused) }
     }
 
+    /// Inside of a tunnel or not.
+    @Test(arguments: ["fault", "fault_tls"]) func aProxyIsToldTheUserAgent(server: String) async throws {
+        let agent = "agent-\(server)-\(SeededGenerator.ofThisRun)"
+        let client = try session(server) {
+            $0.proxy = try TestServers.url("proxy")
+            $0.userAgent = agent
+        }
+        #expect(try await client.echo()["header"]?["user-agent"]?.string == agent)
+        let told = try await asked("proxy", for: "").compactMap { entry in
+            entry["headers"]?.array?.first { $0[1]?.string == agent }?[0]?.string
+        }
+        #expect(told == ["User-Agent"])
+    }
+
     @Test func proxyIsOffPerHost() async throws {
         let word = "off-\(SeededGenerator.ofThisRun)"
         let client = try session("fault") {

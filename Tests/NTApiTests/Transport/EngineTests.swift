@@ -28,6 +28,24 @@ import Testing
         #expect(!head.head.containsSubstring("Expect") && !head.head.containsSubstring("Content-"))
     }
 
+    /// With or without others, and whoever says them.
+    @Test(arguments: [nil, "identity", "br"]) func namesEncodingsOnce(_ own: String?) async throws {
+        let seen = Lock("")
+        let server = try RawServer { connection in
+            seen.withLock { $0 = connection.readHead()?.lowercasedASCII() ?? "" }
+            connection.send(okResponse("x"))
+        }
+        var request = HTTPRequest(method: "GET", url: server.url)
+        if let own { request.headers.add("accept-encoding", own) }
+        request.headers.add("User-Agent", "agent")
+        #expect(await TestEngine().send(request).error == nil)
+        let lines = seen.withLock { $0 }.split(separator: "\r\n").map(String.init)
+        let encodings = lines.filter { $0.hasPrefix("accept-encoding:") }
+        #expect(encodings.count == 1 && encodings.first?.hasSuffix(own.map { ": " + $0 } ?? "") == true)
+        #expect(own != nil || encodings.first?.containsSubstring("gzip") == true)
+        #expect(lines.filter { $0.hasPrefix("user-agent:") } == ["user-agent: agent"])
+    }
+
     @Test func reusesAConnection() async throws {
         let server = try RawServer(answering(okResponse("x")))
         let engine = TestEngine()

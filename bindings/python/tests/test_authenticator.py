@@ -15,6 +15,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE
+from ntapi.testing import ManualClock
 
 COUNT = 100
 BYPASS = ntapi.option("bypass_authentication")
@@ -86,10 +87,12 @@ def test_threads_that_wait(api: Api) -> None:
     assert api.stats()["asked"] == 1
 
 
-def test_a_failed_refresh_fails_all_once(api: Api) -> None:
+def test_a_failed_refresh_fails_all_once(api: Api, clock: ManualClock) -> None:
     def refresh(_: ntapi.Refresh) -> str:
         return api.issue(ntapi.url("status", 503))
 
+    # The failure answers for a second.
+    api.client.clock = clock
     api.client.authenticator = ntapi.Authenticator(refresh, token="old")
     responses = many(api, COUNT)
     errors = [response.error for response in responses]

@@ -12,22 +12,34 @@ private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
     data.flatMap { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue().transfer }
 }
 
+/// For what is called with each line and each piece: without a reference counted up and down.
+private func withTransfer<Result>(
+    _ data: UnsafeMutableRawPointer?, orElse none: Result, _ body: (CurlTransfer) -> Result
+) -> Result {
+    guard let data else { return none }
+    return Unmanaged<EasyHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { handle in
+        handle.unmanagedTransfer.map { $0._withUnsafeGuaranteedRef(body) } ?? none
+    }
+}
+
 func curlWritesHeader(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     // `size` is 1 by libcurl's promise.
-    guard let transfer = transfer(data) else { return 0 }
-    return transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
+    withTransfer(data, orElse: 0) { transfer in
+        transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
+    }
 }
 
 func curlWritesBody(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let transfer = transfer(data) else { return 0 }
-    switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) {
-    case .taken: return count
-    case .paused: return Int(CURL_WRITEFUNC_PAUSE)
-    case .stopped: return stopWriting(count)
+    withTransfer(data, orElse: 0) { transfer in
+        switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) {
+        case .taken: count
+        case .paused: Int(CURL_WRITEFUNC_PAUSE)
+        case .stopped: stopWriting(count)
+        }
     }
 }
 

@@ -12,15 +12,26 @@ enum CurlGlobal {
     static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// One curl multi handle and the sockets and timer it asks for. Lives and dies on the network thread.
+/// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the
+/// loop's thread.
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
+    /// The pools of its loop, and its number among them.
+    @exclusivity(unchecked) unowned(unsafe) var pools: ConnectionPools?
+    private let number: UInt16
+    /// How many transfers are in it.
+    @exclusivity(unchecked) private(set) var transferCount = 0
+    /// Whether it is among those of which `pools` reads the messages.
+    @exclusivity(unchecked) var mayHaveMessages = false
     /// When libcurl wants to be called, whatever the sockets do.
     @exclusivity(unchecked) private(set) var timer: MonotonicTime?
 
-    init?(poller: SystemPoller) {
-        guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }
+    init?(poller: SystemPoller, number: Int) {
+        guard CurlGlobal.ready == CURLE_OK, let number = UInt16(exactly: number), let handle = curl_multi_init() else {
+            return nil
+        }
+        self.number = number
         self.handle = handle
         self.poller = poller
         let this = Unmanaged.passUnretained(self).toOpaque()
@@ -31,13 +42,13 @@ final class CurlMulti {
     }
 
     /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
-    private static let idleConnections = 256
+    static let idleConnections = 256
     private var connectionLimit = 2 * CurlMulti.idleConnections
 
-    /// Says how many transfers run: libcurl's limit counts their connections, too. Above it, each transfer that ends would
-    /// lose its connection, after a look at all others.
-    func keepConnections(for transfers: Int) {
-        let needed = transfers + Self.idleConnections
+    /// libcurl's limit counts the connections of the transfers that run, too. Above it, each one that ends would lose its
+    /// connection, after a look at all others.
+    private func keepConnections() {
+        let needed = transferCount + Self.idleConnections
         guard needed > connectionLimit || needed < connectionLimit / 4 else { return }
         connectionLimit = needed * 2
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
@@ -53,10 +64,19 @@ final class CurlMulti {
     /// Not done by `deinit`, because libcurl calls back meanwhile.
     func close() { curl_multi_cleanup(handle) }
 
-    func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode { curl_multi_add_handle(handle, easy) }
+    func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode {
+        let code = curl_multi_add_handle(handle, easy)
+        guard code == CURLM_OK else { return code }
+        transferCount += 1
+        keepConnections()
+        return code
+    }
 
     /// Never from inside a callback of libcurl.
-    func remove(_ easy: UnsafeMutableRawPointer) { curl_multi_remove_handle(handle, easy) }
+    func remove(_ easy: UnsafeMutableRawPointer) {
+        curl_multi_remove_handle(handle, easy)
+        transferCount -= 1
+    }
 
     /// Whether the moment has come at which libcurl wanted to be called.
     func isDue(_ now: MonotonicTime) -> Bool { timer.map { $0 <= now } ?? false }
@@ -64,6 +84,7 @@ final class CurlMulti {
     /// Calls libcurl for its timer, which sets the next one from inside.
     func runTimer() {
         timer = nil
+        if number > 0 { pools?.willRun(self) }
         var running: Int32 = 0
         curl_multi_socket_action(handle, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -72,6 +93,7 @@ final class CurlMulti {
         var mask: Int32 = 0
         if ready.contains(.read) { mask |= CURL_CSELECT_IN }
         if ready.contains(.write) { mask |= CURL_CSELECT_OUT }
+        if number > 0 { pools?.willRun(self) }
         var running: Int32 = 0
         curl_multi_socket_action(handle, socket, mask, &running)
     }
@@ -87,6 +109,7 @@ final class CurlMulti {
     }
 
     fileprivate func want(_ what: Int32, of socket: Int32) {
+        pools?.setOwner(number, of: socket)
         switch what {
         case CURL_POLL_IN: poller.want(.read, of: socket)
         case CURL_POLL_OUT: poller.want(.write, of: socket)
@@ -103,15 +126,16 @@ final class CurlMulti {
         default: timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
         }
     }
+}
 
-    /// Lets the poller know of every socket of a connection, from the handle that opens it.
-    func follow(socketsOf handle: EasyHandle) -> CURLcode {
-        handle.poller = poller
-        let opener = Unmanaged.passUnretained(handle).toOpaque()
-        let code = ntapi_easy_set_open_socket(handle.easy, curlOpensSocket, opener)
+extension EasyHandle {
+    /// Lets the poller know of every socket of a connection that the handle opens.
+    func followSockets(_ poller: SystemPoller) -> CURLcode {
+        self.poller = poller
+        let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, Unmanaged.passUnretained(self).toOpaque())
         guard code == CURLE_OK else { return code }
         // A connection outlives the handle that opened it.
-        return ntapi_easy_set_close_socket(handle.easy, curlClosesSocket, Unmanaged.passUnretained(poller).toOpaque())
+        return ntapi_easy_set_close_socket(easy, curlClosesSocket, Unmanaged.passUnretained(poller).toOpaque())
     }
 }
 

@@ -33,6 +33,9 @@ final class CurlTransfer {
 
     /// Nil while it waits in the queue, and after its end.
     @exclusivity(unchecked) private(set) var handle: EasyHandle?
+    /// Where its handle is, by the count of which pool of its host.
+    @exclusivity(unchecked) private unowned(unsafe) var pool: CurlMulti?
+    @exclusivity(unchecked) private var poolNumber = 0
     @exclusivity(unchecked) var mime: OpaquePointer?
     @exclusivity(unchecked) var parts: [MimePart] = []
     @exclusivity(unchecked) var source: (any UploadSource)?
@@ -73,16 +76,37 @@ final class CurlTransfer {
     var wasConnected: Bool { connectionsUsed > 0 }
 
     /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
-    func prepare(_ handle: EasyHandle, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
+    func prepare(_ handle: EasyHandle, _ poller: SystemPoller, freshness: Freshness?) throws(APIError) {
         self.handle = handle
-        try handle.prepare(for: self, in: multi, freshness: freshness)
+        try handle.prepare(for: self, poller, freshness: freshness)
     }
 
-    /// Frees what libcurl used. The handle has left the multi.
-    func release(to pool: inout HandlePool) {
+    /// Gives the handle to libcurl, in a pool with room.
+    func enter(_ pools: ConnectionPools) -> CURLMcode {
+        guard let handle, let ticket else { return CURLM_BAD_EASY_HANDLE }
+        poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection)
+        let pool = pools.pool(poolNumber)
+        let code = pool.add(handle.easy)
+        if code == CURLM_OK { self.pool = pool } else { ticket.leavePool(poolNumber) }
+        return code
+    }
+
+    /// Takes the handle back from libcurl. Never from inside one of its callbacks.
+    func leavePool() {
+        guard let pool, let handle else { return }
+        self.pool = nil
+        pool.remove(handle.easy)
+        ticket?.leavePool(poolNumber)
+    }
+
+    /// Lets libcurl go on with what was paused.
+    func runPool() { pool?.runTimer() }
+
+    /// Frees what libcurl used. The handle has left its pool.
+    func release(to handles: inout HandlePool) {
         guard let handle else { return }
         self.handle = nil
-        pool.giveBack(handle)
+        handles.giveBack(handle)
         if let mime { curl_mime_free(mime) }
         mime = nil
         parts = []

@@ -10,7 +10,8 @@ import CCurl
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
-    @exclusivity(unchecked) private(set) unowned(unsafe) var transfer: CurlTransfer?
+    @exclusivity(unchecked) private(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
+    var transfer: CurlTransfer? { unmanagedTransfer?.takeUnretainedValue() }
     /// That of the loop whose handle it is.
     @exclusivity(unchecked) unowned(unsafe) var poller: SystemPoller?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -38,15 +39,15 @@ final class EasyHandle {
     /// libcurl's words for what went wrong; "" when it had none.
     var errorMessage: String { String(cString: errorText) }
 
-    func prepare(for transfer: CurlTransfer, in multi: CurlMulti, freshness: Freshness?) throws(APIError) {
-        self.transfer = transfer
+    func prepare(for transfer: CurlTransfer, _ poller: SystemPoller, freshness: Freshness?) throws(APIError) {
+        unmanagedTransfer = .passUnretained(transfer)
         errorText[0] = 0
         var options = EasyOptions(easy)
         // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
         // this server what is meant for another, or for nobody.
         if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
-            setUp(transfer, in: multi, &options)
+            setUp(transfer, poller, &options)
         }
         if let engine = transfer.context?.cookies?.engine {
             engine.attach(easy)
@@ -79,7 +80,7 @@ final class EasyHandle {
 
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
-        transfer = nil
+        unmanagedTransfer = nil
         // A reset would keep the cookies, for a request of somebody else.
         if cookies != nil {
             CookieEngine.detach(easy)
@@ -102,7 +103,7 @@ final class EasyHandle {
         customMethod = nil
     }
 
-    private func setUp(_ transfer: CurlTransfer, in multi: CurlMulti, _ options: inout EasyOptions) {
+    private func setUp(_ transfer: CurlTransfer, _ poller: SystemPoller, _ options: inout EasyOptions) {
         let this = Unmanaged.passUnretained(self).toOpaque()
         options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         options.set(CURLOPT_PRIVATE, pointer: this)
@@ -110,7 +111,7 @@ final class EasyHandle {
         options.setConstants()
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
-        options.check(multi.follow(socketsOf: self))
+        options.check(followSockets(poller))
         self.profile = profile
     }
 
@@ -118,7 +119,8 @@ final class EasyHandle {
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
         if !headers.are(of: request) {
-            headers = try HeaderLines(of: request)
+            headers = try HeaderLines(
+                of: request, tellsProxy: profile?.hasProxy ?? true, decompresses: profile?.decompresses ?? false)
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
             options.set(CURLOPT_USERAGENT, headers.userAgent)
             if headers.hasHost { isReusable = false }
@@ -195,6 +197,8 @@ struct HandleProfile {
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)
     }
+
+    var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
 
     private static func decompresses(_ request: HTTPRequest) -> Bool {
         guard request.settings.decompresses else { return false }

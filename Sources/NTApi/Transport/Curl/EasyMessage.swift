@@ -3,7 +3,8 @@ import CCurl
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
 struct HeaderLines: ~Copyable {
     private(set) var list: UnsafeMutablePointer<curl_slist>?
-    /// Given to libcurl by itself: each line of the list costs it a comparison with every header that it knows.
+    /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would write
+    /// it once more for each transfer, letter by letter.
     private(set) var userAgent: String?
     private(set) var hasHost = false
     private var headers: HTTPHeaders?
@@ -20,7 +21,10 @@ struct HeaderLines: ~Copyable {
         announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
     }
 
-    init(of request: HTTPRequest) throws(APIError) {
+    /// - Parameters:
+    ///   - tellsProxy: whether a proxy is to be told the User-Agent.
+    ///   - decompresses: whether the encodings are named that libcurl decodes.
+    init(of request: HTTPRequest, tellsProxy: Bool, decompresses: Bool) throws(APIError) {
         headers = request.headers
         announcesBody = request.announcesBody
         isMultipart = request.body.isMultipart
@@ -42,11 +46,15 @@ struct HeaderLines: ~Copyable {
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
             // With a colon and nothing behind it, libcurl would take the header away instead.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            if !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+            if tellsProxy, !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
                 userAgent = field.value
                 continue
             }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
+        }
+        // As with the User-Agent: libcurl would write its own for each transfer.
+        if decompresses, request.headers["accept-encoding"] == nil, let encodings = Self.encodings {
+            try append("Accept-Encoding: \(encodings)")
         }
         // Without a body libcurl adds neither of these.
         guard announcesBody else { return }
@@ -55,6 +63,16 @@ struct HeaderLines: ~Copyable {
         // Form encoding is what libcurl would claim of any body. A multipart body's type has the boundary: libcurl's part.
         if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
+
+    /// What this libcurl decodes; nil is nothing.
+    private static let encodings: String? = {
+        let features = Int(ntapi_version()?.pointee.features ?? 0)
+        let known = [
+            ("deflate, gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
+        ]
+        let names = known.filter { features & Int($0.1) != 0 }.map(\.0)
+        return names.isEmpty ? nil : names.joined(separator: ", ")
+    }()
 
     private mutating func append(_ line: String) throws(APIError) {
         guard let longer = curl_slist_append(list, line) else { throw EasyOptions.outOfMemory }

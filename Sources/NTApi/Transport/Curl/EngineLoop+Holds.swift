@@ -66,6 +66,6 @@ extension EngineLoop {
         // It hands over what it kept from inside this call, and does not end the transfer when that is refused.
         let code = curl_easy_pause(easy, mask)
         guard code == CURLE_OK else { return end(transfer, code) }
-        multi.runTimer()
+        transfer.runPool()
     }
 }

@@ -7,7 +7,7 @@ enum LoopTimer {
     case job(EngineTimer)
 }
 
-/// One poller, one curl multi handle, and the exchanges in them: what the network thread runs, or a caller that waits.
+/// One poller, libcurl's multi handles, and the exchanges in them: what the network thread runs, or a caller that waits.
 ///
 /// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
 /// held while it calls out. What is to happen elsewhere is collected in `deliveries`, for whoever drives it.
@@ -18,7 +18,7 @@ final class EngineLoop {
     private let connections: ConnectionCount?
     let share: ConnectionShare
     private let poller: SystemPoller
-    let multi: CurlMulti
+    private let pools: ConnectionPools
     let current = LoopTurn()
     @exclusivity(unchecked) private var handles = HandlePool()
     @exclusivity(unchecked) private var transferCount = 0
@@ -43,15 +43,14 @@ final class EngineLoop {
         commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
         limit: Int? = nil, connectionAge: Double = HostConnections.maximumAge
     ) {
-        guard let poller = SystemPoller(), let multi = CurlMulti(poller: poller) else { return nil }
+        guard let poller = SystemPoller(), let pools = ConnectionPools(poller: poller, limit: limit) else { return nil }
         self.commands = commands
         self.workers = workers
         self.connections = connections
         self.share = share
         self.poller = poller
-        self.multi = multi
+        self.pools = pools
         hosts = HostQueue(total: limit, connectionAge: connectionAge)
-        if let limit { multi.limitConnections(to: limit) }
     }
 
     /// What is to happen elsewhere.
@@ -75,6 +74,7 @@ final class EngineLoop {
         expireTimers()
         startReady()
         runTransfers()
+        pools.closeUnneeded(transfers: transferCount)
         return isStopping
     }
 
@@ -84,7 +84,7 @@ final class EngineLoop {
     @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
         var moment = limit
         if let timer = timers.firstKey { moment = min(moment, timer) }
-        if let timer = multi.timer { moment = min(moment, timer) }
+        if let timer = pools.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
         let isDue = moment <= now
         let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
@@ -93,7 +93,7 @@ final class EngineLoop {
             // What moves now did not move when the loop went to sleep, which may be a while ago.
             if !isAwake { wake() }
             isAwake = true
-            multi.run(socket, ready)
+            pools.run(socket, ready)
         }
         if !isAwake { wake() }
         if interruption != .signal { lookedAt = now }
@@ -114,7 +114,7 @@ final class EngineLoop {
         for (_, end) in overButHeld { report(end.result, of: end.exchange) }
         overButHeld = [:]
         handles.removeAll()
-        multi.close()
+        pools.close()
     }
 
     private func perform() {
@@ -148,8 +148,7 @@ final class EngineLoop {
         readMessages()
         // A new handle sets the timer to now. The bound lets sockets have their turn when there is always another one.
         var rounds = 0
-        while multi.isDue(current.now), rounds < 64 {
-            multi.runTimer()
+        while rounds < 64, pools.runTimers(current.now) {
             readMessages()
             rounds += 1
         }
@@ -157,7 +156,7 @@ final class EngineLoop {
 
     /// Every finished message is read before the loop sleeps: libcurl says each only once, and wakes nobody for it.
     private func readMessages() {
-        while let message = multi.nextMessage() {
+        while let message = pools.nextMessage() {
             var data: UnsafeMutableRawPointer?
             ntapi_easy_get_pointer(message.easy, CURLINFO_PRIVATE, &data)
             guard let data, let transfer = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue().transfer else {
@@ -219,11 +218,10 @@ final class EngineLoop {
         }
         guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
         let freshness = suspects.freshness(for: transfer.origin, current.now)
-        do { try transfer.prepare(handle, in: multi, freshness: freshness) } catch {
+        do { try transfer.prepare(handle, poller, freshness: freshness) } catch {
             return end(transfer, error)
         }
-        multi.keepConnections(for: transferCount)
-        guard multi.add(handle.easy) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
+        guard transfer.enter(pools) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
         transfer.reportStart()
     }
 
@@ -242,7 +240,7 @@ final class EngineLoop {
 
     /// It may not open a connection now, and no other has room for it.
     private func putBack(_ transfer: CurlTransfer) {
-        if let easy = transfer.handle?.easy { multi.remove(easy) }
+        transfer.leavePool()
         transfer.release(to: &handles)
         transfer.wait()
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
@@ -256,7 +254,7 @@ final class EngineLoop {
     /// Takes a transfer out of everything, in libcurl's order, and only then tells its observer.
     private func end(_ transfer: CurlTransfer, _ result: ExchangeResult) {
         let exchange = transfer.exchange
-        if let easy = transfer.handle?.easy { multi.remove(easy) }
+        transfer.leavePool()
         transfer.release(to: &handles)
         if let timer = transfer.timer { timers.remove(timer) }
         if let ticket = transfer.ticket {

@@ -1,0 +1,115 @@
+import CCurl
+
+/// The curl multi handles of a loop. Each is a pool of connections of its own.
+///
+/// For each request libcurl looks through all connections of a pool to the host, until it finds an idle one: with a
+/// thousand that wait for slow answers that costs as much as the request. So exchanges to one host are spread over
+/// pools; see `PoolCounts`. What may share a connection, or has to count all of them, stays in the first.
+final class ConnectionPools {
+    private let first: CurlMulti
+    /// Those that a host with many exchanges needs beside the first.
+    @exclusivity(unchecked) private var others: [CurlMulti] = []
+    /// Those of the others in which libcurl ran since their messages were read.
+    @exclusivity(unchecked) private var running: [CurlMulti] = []
+    /// The pool of each socket, by the socket's number; the first has those that are not in it. Empty when all are the first's.
+    @exclusivity(unchecked) private var owners: [UInt16] = []
+    private let poller: SystemPoller
+    /// Whether exchanges may be spread.
+    let maySpread: Bool
+
+    /// Nil when libcurl cannot be set up.
+    ///
+    /// - Parameter limit: how many connections there may be in all, idle ones counted; nil is no limit.
+    init?(poller: SystemPoller, limit: Int?) {
+        guard let first = CurlMulti(poller: poller, number: 0) else { return nil }
+        self.first = first
+        self.poller = poller
+        maySpread = limit == nil
+        first.pools = self
+        if let limit { first.limitConnections(to: limit) }
+    }
+
+    var count: Int { others.count + 1 }
+
+    /// The earliest moment at which libcurl wants to be called, whatever the sockets do.
+    var timer: MonotonicTime? {
+        others.isEmpty ? first.timer : others.reduce(first.timer) { [$0, $1.timer].compactMap(\.self).min() }
+    }
+
+    /// The pool of this number; the first when the system has no descriptors for one more.
+    func pool(_ number: Int) -> CurlMulti {
+        guard number > 0 else { return first }
+        while others.count < number {
+            guard let pool = CurlMulti(poller: poller, number: count) else { return first }
+            pool.pools = self
+            others.append(pool)
+        }
+        return others[number - 1]
+    }
+
+    /// Lets libcurl read and write.
+    func run(_ socket: Int32, _ ready: Interest) {
+        guard socket < owners.count, case let owner = Int(owners[Int(socket)]), owner > 0 else {
+            return first.run(socket, ready)
+        }
+        if owner <= others.count { others[owner - 1].run(socket, ready) }
+    }
+
+    /// Calls libcurl for its timers.
+    ///
+    /// - Returns: whether one was due.
+    func runTimers(_ now: MonotonicTime) -> Bool {
+        var wasDue = first.isDue(now)
+        if wasDue { first.runTimer() }
+        for pool in others where pool.isDue(now) {
+            pool.runTimer()
+            wasDue = true
+        }
+        return wasDue
+    }
+
+    /// The next transfer that is done, and how it ended.
+    func nextMessage() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
+        if let message = first.nextMessage() { return message }
+        while let pool = running.last {
+            if let message = pool.nextMessage() { return message }
+            pool.mayHaveMessages = false
+            running.removeLast()
+        }
+        return nil
+    }
+
+    /// Closes pools that a burst has left behind, with their idle connections. Not while messages are read.
+    func closeUnneeded(transfers: Int) {
+        while let last = others.last, last.transferCount == 0,
+            others.count * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
+        {
+            last.close()
+            running.removeAll { $0 === last }
+            others.removeLast()
+            if others.isEmpty { owners = [] }
+        }
+    }
+
+    /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
+    func close() {
+        for pool in others { pool.close() }
+        others = []
+        running = []
+        first.close()
+    }
+
+    /// libcurl is about to be called in one of the others.
+    func willRun(_ pool: CurlMulti) {
+        guard !pool.mayHaveMessages else { return }
+        pool.mayHaveMessages = true
+        running.append(pool)
+    }
+
+    /// A pool has this socket from now on.
+    func setOwner(_ number: UInt16, of socket: Int32) {
+        guard socket >= 0, number > 0 || socket < owners.count else { return }
+        while owners.count <= socket { owners.append(0) }
+        owners[Int(socket)] = number
+    }
+}
