@@ -10,7 +10,7 @@
 
 int getaddrinfo(const char *node, const char *service, const struct addrinfo *hints, struct addrinfo **result) {
     if (node != NULL && strcmp(node, "stuck.invalid") == 0) {
-        poll(NULL, 0, 60 * 1000);
+        poll(NULL, 0, 600 * 1000);
         return EAI_AGAIN;
     }
     int (*system_resolver)(const char *, const char *, const struct addrinfo *, struct addrinfo **);

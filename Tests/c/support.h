@@ -20,8 +20,12 @@
 
 #include "ntapi.h"
 
-/** Seconds after which a test gives up on something that should have happened at once. */
-#define PATIENCE 30.0
+/** Seconds after which a test gives up on something that should have happened at once, on a busy machine, too. */
+#define PATIENCE 120.0
+
+/** An idle timeout in seconds that a busy machine keeps to, and a pause that is longer. */
+#define IDLE_TIMEOUT 6.0
+#define LONGER_THAN_IDLE 7.0
 
 /** An entry of NTAPI_TEST_SERVERS; ends the test with a message when it is not there. */
 const char *server(const char *name);

@@ -230,23 +230,35 @@ static void what_a_killed_process_left_is_gone_on_with(void **state) {
     ntapi_client_free(client);
 }
 
+static void tell_moved(void *moved, int64_t bytes, int64_t total) {
+    (void)total;
+    if (bytes > 0)
+        sem_post(moved);
+}
+
 static void those_of_higher_priority_come_first(void **state) {
     (void)state;
     const double priorities[] = {0.2, 0.9, 0.5, 0.9};
-    const char *const expected[] = {"1", "3", "hold", "2", "0"};
+    const char *const expected[] = {"1", "3", "first", "2", "0"};
     char name[8], command[96], path[256], token[64];
     snprintf(token, sizeof token, "c-background-%ld", (long)getpid());
+    sem_t moved;
+    sem_init(&moved, 0, 0);
     ntapi_client *client = open_session("fault");
     for (int i = -1; i < 4; i++) {
-        snprintf(name, sizeof name, i < 0 ? "hold" : "%d", i);
-        /* The first has the one connection: the others still wait when the session is closed. */
-        snprintf(command, sizeof command, i < 0 ? "hold" : "record?token=%s&n=%d", token, i);
+        snprintf(name, sizeof name, i < 0 ? "first" : "%d", i);
+        snprintf(command, sizeof command, i < 0 ? "drip?size=1000000" : "record?token=%s&n=%d", token, i);
         ntapi_args *file = to_file(folder, name), *args = split_query(command, file, path);
         ntapi_request *request = ntapi_client_create_request(client, path, args);
         check_ok(ntapi_request_set_description(request, name));
         if (i >= 0)
             check_ok(ntapi_request_set_priority(request, priorities[i]));
+        else
+            check_ok(ntapi_request_set_download_progress(request, tell_moved, &moved, NULL));
         check_ok(ntapi_request_resume(request));
+        /* It has the one connection: the others still wait when the session is closed. */
+        if (i < 0)
+            sem_wait(&moved);
         ntapi_request_free(request);
         ntapi_args_free(args);
         ntapi_args_free(file);
@@ -254,6 +266,7 @@ static void those_of_higher_priority_come_first(void **state) {
     check_ok(ntapi_client_close(client));
     assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
     ntapi_client_free(client);
+    sem_destroy(&moved);
     assert_int_equal(records(), 5);
 
     client = open_session("fault");
@@ -261,7 +274,7 @@ static void those_of_higher_priority_come_first(void **state) {
     assert_int_equal(ntapi_client_restored_requests(client, NULL, found, 5), 5);
     for (int i = 0; i < 5; i++) {
         assert_string_equal(ntapi_request_description(found[i]), expected[i]);
-        if (strcmp(expected[i], "hold") == 0)
+        if (strcmp(expected[i], "first") == 0)
             check_ok(ntapi_request_cancel(found[i]));
         ntapi_request_free(found[i]);
     }

@@ -7,7 +7,7 @@
 #include <time.h>
 
 /** Far more than any of it takes when nothing waits for the look-up, and far less than the look-up. */
-static const double SOON = 5;
+static const double SOON = 60;
 
 static double now(void) {
     struct timespec time;

@@ -294,7 +294,8 @@ static void pieces_that_nobody_reads_are_passed_over(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
-    ntapi_request *request = begin_pull(client, "split/lines?at=10", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
+    /* More than fits into a piece, or a client that is late could find all of them in the first one. */
+    ntapi_request *request = begin_pull(client, "lines?count=50000", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
     ntapi_event event = next_event(mailbox);
     assert_int_equal(event.handler, NTAPI_HANDLER_DATA);
     ntapi_data_free(event.data);
@@ -307,7 +308,7 @@ static void pieces_that_nobody_reads_are_passed_over(void **state) {
     }
     assert_null(code_of(event.response));
     assert_non_null(last);
-    assert_string_equal(last, lines[4]);
+    assert_string_equal(last, "{\"n\":50000}");
     ntapi_response_free(event.response);
     ntapi_request_free(request);
     ntapi_mailbox_free(mailbox);
@@ -386,6 +387,13 @@ static long peak(void) {
     return kilobytes;
 }
 
+/* A sanitizer makes each look at a byte slow, and there is no bound of memory to be shown. */
+#ifdef SANITIZED
+#define LARGE (INT64_C(64) << 20)
+#else
+#define LARGE (INT64_C(1) << 30)
+#endif
+
 struct slow {
     int64_t bytes;
 };
@@ -401,11 +409,11 @@ static void take_slowly(void *user_data, const char *bytes, size_t length) {
     assert_int_equal(sum, 0);
 }
 
-/** The body of a GB, or of NTAPI_STREAM_BYTES bytes, through a handler that takes its time. */
+/** The body of a GB (LARGE), or of NTAPI_STREAM_BYTES bytes, through a handler that takes its time. */
 static void a_large_body_takes_little_memory(void **state) {
     (void)state;
     const char *wish = getenv("NTAPI_STREAM_BYTES");
-    int64_t size = wish != NULL ? atoll(wish) : INT64_C(1) << 30;
+    int64_t size = wish != NULL ? atoll(wish) : LARGE;
     ntapi_client *client = client_of("fault");
     /* What is allocated once is there before it is measured. */
     char command[64];

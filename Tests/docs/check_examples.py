@@ -27,7 +27,7 @@ from weather_server import table_of_servers, weather_server
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN_URL = "http://127.0.0.1:8000"
-PATIENCE = 60
+PATIENCE = 120
 """Seconds that one example may run."""
 
 

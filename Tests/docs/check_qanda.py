@@ -13,6 +13,7 @@ import sys
 import uuid
 from dataclasses import dataclass, field
 
+from terminal import PATIENCE
 from weather_server import server
 
 FOUND = """\
@@ -93,7 +94,7 @@ def run(command: list[str], url: str, one: Run) -> subprocess.CompletedProcess[s
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE,
     )
 
 

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 
+from terminal import PATIENCE
 from weather_server import weather_server
 
 LONDON = "2643743    8.2 °C  London, GB: mist, 2023-11-14T22:13:20Z"
@@ -41,7 +42,7 @@ def main() -> int:
         for words, code, lines in expectations():
             run = [*command, url, *words]
             done = subprocess.run(
-                run, env=environment, capture_output=True, text=True, check=False, timeout=60
+                run, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
             )
             if (done.returncode, done.stdout.splitlines()) != (code, lines):
                 failed += 1
@@ -49,13 +50,13 @@ def main() -> int:
                 print(done.stdout + done.stderr)
         run = [*command, "http://127.0.0.1:1", "list", "1"]
         offline = subprocess.run(
-            run, env=environment, capture_output=True, text=True, check=False, timeout=60
+            run, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
         )
         if offline.returncode != 1 or not offline.stdout.startswith("error: network: "):
             failed += 1
             print(f"without a server: {offline.returncode} {offline.stdout + offline.stderr}")
         wrong = subprocess.run(
-            [*command, url, "find"], capture_output=True, text=True, check=False, timeout=60
+            [*command, url, "find"], capture_output=True, text=True, check=False, timeout=PATIENCE
         )
         if wrong.returncode != 2 or not wrong.stdout.startswith(USAGE):
             failed += 1

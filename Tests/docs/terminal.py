@@ -8,7 +8,7 @@ import re
 import select
 import time
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 class Terminal:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
-START_SECONDS = 30
+START_SECONDS = 120
 LIBC = ctypes.CDLL(None)
 
 

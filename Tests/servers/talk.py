@@ -35,8 +35,8 @@ def connection(base: str, ca: str | None = None) -> http.client.HTTPConnection:
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
         context = ssl.create_default_context(cafile=ca)
-        return http.client.HTTPSConnection(host, port, timeout=10, context=context)
-    return http.client.HTTPConnection(host, port, timeout=10)
+        return http.client.HTTPSConnection(host, port, timeout=60, context=context)
+    return http.client.HTTPConnection(host, port, timeout=60)
 
 
 def fetch(

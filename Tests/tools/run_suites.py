@@ -70,7 +70,7 @@ def ctest(sanitizer: str, only: str) -> Suite:
 
 def pytest(name: str, *folders: str) -> Suite:
     """Tests written in Python; each folder with a conftest.py of its own runs by itself."""
-    command = [sys.executable, "-m", "pytest", "-q", "--timeout=120"]
+    command = [sys.executable, "-m", "pytest", "-q", "--timeout=600"]
     return Suite(name, command + [str(ROOT / folder) for folder in folders], python_library())
 
 

@@ -22,37 +22,41 @@ import Testing
             let kills = environment("NTAPI_KILLS").flatMap { Int($0) } ?? 12
             let folder = try TemporaryFolder()
             var longest = 0
-            var number = 0
-            // On a machine that is busy enough, a child may be killed before it has begun.
-            while number < kills || (longest <= 5 && number < 100 * kills) {
-                defer { number += 1 }
-                let delay = UInt32.random(in: 1..<(number.isMultiple(of: 4) ? 2_000 : 120_000), using: &random)
+            for number in 0..<kills {
+                // Some before they have begun. The others come as far as that however slow the machine is.
+                let isEarly = number.isMultiple(of: 4)
+                let steps = isEarly ? 0 : Int.random(in: 1...40, using: &random)
+                let delay = UInt32.random(in: 1..<(isEarly ? 2_000 : 20_000), using: &random)
                 let lot = seed &+ UInt64(number)
                 let lines = try await onThread {
-                    Result { try Self.runChild(folder, lot: lot, killAfter: delay) }
+                    Result { try Self.runChild(folder, lot: lot, kill: (steps, delay)) }
                 }.get()
                 longest = max(longest, lines)
                 try check(folder, "seed \(seed), kill \(number)")
             }
             // The last one may finish what there is.
-            _ = try await onThread { Result { try Self.runChild(folder, lot: seed, killAfter: nil) } }.get()
+            _ = try await onThread { Result { try Self.runChild(folder, lot: seed) } }.get()
             let store = try BackgroundStore(Self.identifier, root: folder.path)
             #expect(store.records.isEmpty, "seed \(seed)")
             account(try Journal(folder), "seed \(seed)")
             #expect(longest > 5)
         }
 
+        /// - Parameter kill: after how many steps, and how many microseconds from then on.
         /// - Returns: how many steps it took.
-        private static func runChild(_ folder: TemporaryFolder, lot: UInt64, killAfter delay: UInt32?) throws -> Int {
+        private static func runChild(
+            _ folder: TemporaryFolder, lot: UInt64, kill: (steps: Int, delay: UInt32)? = nil
+        ) throws -> Int {
             let before = try Journal(folder).steps.count
             let child = try ChildProcess(
                 ["/proc/self/exe", "--testing-library", "swift-testing", "--filter", "BackgroundStoreKillTests/child"],
                 variables: [
-                    "NTAPI_STORE_CHILD=\(folder.path)", "NTAPI_SEED=\(lot)", "NTAPI_STORE_KILL=\(delay ?? 0)",
+                    "NTAPI_STORE_CHILD=\(folder.path)", "NTAPI_SEED=\(lot)",
+                    "NTAPI_STORE_STEPS=\(kill?.steps ?? 0)", "NTAPI_STORE_KILL=\(kill?.delay ?? 0)",
                 ])
             while child.readLine() != nil {}
             let status = child.wait()
-            #expect(delay == nil ? status == 0 : status != 0)
+            #expect(kill == nil ? status == 0 : status != 0)
             return try Journal(folder).steps.count - before
         }
 
@@ -130,11 +134,14 @@ import Testing
         @Test(.enabled(if: environment("NTAPI_STORE_CHILD") != nil)) func child() throws {
             let path = try #require(environment("NTAPI_STORE_CHILD"))
             let delay = environment("NTAPI_STORE_KILL").flatMap { Int($0) } ?? 0
+            let steps = environment("NTAPI_STORE_STEPS").flatMap { Int($0) } ?? 0
             let drains = delay == 0
             var random = SeededGenerator(SeededGenerator.ofThisRun)
-            let journal = try Journal.Writer(path)
+            let journal = try Journal.Writer(path) { count in
+                if !drains, count == steps { Self.dieAfter(microseconds: delay) }
+            }
             let store = try BackgroundStore(Self.identifier, root: path)
-            if !drains { Self.dieAfter(microseconds: delay) }
+            if !drains, steps == 0 { Self.dieAfter(microseconds: delay) }
             // A killed child left these: they come first.
             for record in store.records { try step(store, record, journal, toTheEnd: drains, &random) }
             while !drains {
@@ -219,10 +226,13 @@ import Testing
             }
         }
 
-        struct Writer {
+        final class Writer {
             private let file: Int32
+            private var count = 0
+            private let didAdd: (_ count: Int) -> Void
 
-            init(_ path: String) throws {
+            init(_ path: String, didAdd: @escaping (_ count: Int) -> Void) throws {
+                self.didAdd = didAdd
                 file = open("\(path)/journal", O_WRONLY | O_CREAT | O_APPEND, 0o600)
                 try #require(file >= 0)
             }
@@ -230,6 +240,8 @@ import Testing
             func add(_ what: String, _ identifier: Int64, isDone: Bool = false, isAgain: Bool = false) {
                 let line = "\(what) \(identifier) \(isDone) \(isAgain)\n"
                 _ = write(file, line, line.utf8.count)
+                count += 1
+                didAdd(count)
             }
         }
     }

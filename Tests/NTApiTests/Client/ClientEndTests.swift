@@ -36,7 +36,7 @@ import Testing
         #expect(suspended.response?.error == .cancelled, "too late")
         client.close()
         client.invalidateAndCancel()
-        #expect(await onThread { client.drain(timeout: 30) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(client.events.count == 2)
     }
 
@@ -107,7 +107,7 @@ import Testing
             let (mayEnd, left) = (Signal(), Log<Int>())
 
             override func sessionInvalidated() {
-                left.append(drain(timeout: 30))
+                left.append(drain(timeout: patience))
                 mayEnd.block()
             }
         }

@@ -317,7 +317,8 @@ private final class OpenConnections: Sendable {
     /// Waits until there are no more than so many: what a client has closed, a server learns a moment later.
     func falls(to limit: Int) async -> Bool {
         await onThread {
-            self.count.wait(until: MonotonicTime.now().advanced(bySeconds: 20)) { $0 <= limit ? true : nil } ?? false
+            let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+            return self.count.wait(until: deadline) { $0 <= limit ? true : nil } ?? false
         }
     }
 }

@@ -62,7 +62,7 @@ import Testing
                 mailbox.stop()
             }
             // Never inside of begin.
-            return ran.all + (mailbox.run(timeout: 30) == .stopped ? ran.all : [])
+            return ran.all + (mailbox.run(timeout: patience) == .stopped ? ran.all : [])
         }
         #expect(same == [true])
     }
@@ -151,7 +151,7 @@ import Testing
         #expect(request.wait() == .refused, "it was not resumed")
         request.setHandler { response in
             results.append(response.request.wait())
-            left.append(response.request.client.drain(timeout: 20))
+            left.append(response.request.client.drain(timeout: patience))
         }
         request.resume()
         #expect(await results.first(1) == [.refused])
@@ -166,7 +166,7 @@ import Testing
         let result = await onThread { request.wait(timeout: 0.05) }
         #expect(result == .timedOut && request.isRunning)
         request.cancel()
-        #expect(await onThread { request.wait(timeout: 30) } == .completed)
+        #expect(await onThread { request.wait(timeout: patience) } == .completed)
         #expect(request.state == .cancelled && request.response?.error == .cancelled)
     }
 

@@ -47,9 +47,9 @@ import Testing
             entries.broadcast()
         }
 
-        /// Waits until the handlers of every request are gone; what is there after two minutes is returned all the same.
+        /// Waits until the handlers of every request are gone; what is there after a long time is returned all the same.
         func finished() -> [Entry] {
-            let deadline = MonotonicTime.now().advanced(bySeconds: 120)
+            let deadline = MonotonicTime.now().advanced(bySeconds: 4 * patience)
             _ = entries.wait(until: deadline) { $0.open == 0 ? true : nil }
             return entries.withLock { $0.all }
         }

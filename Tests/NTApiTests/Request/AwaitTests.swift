@@ -35,7 +35,7 @@ import Testing
         task.cancel()
         gate.set()
         #expect(await task.value == .cancelled)
-        #expect(await onThread { client.drain(timeout: 30) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
     @Test func cancelAtAnyMoment() async throws {
@@ -51,7 +51,7 @@ import Testing
             if Int.random(in: 0..<4, using: &generator) == 0 { await Task.yield() }
         }
         for task in tasks { _ = await task.value }
-        #expect(await onThread { client.drain(timeout: 30) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
     @Test func aHundredAtOnce() async throws {
@@ -91,9 +91,10 @@ import Testing
     @Test func progressNeedsNoMailbox() async throws {
         let client = try TestClient.of("weather")
         let told = Log<TransferProgress>()
-        let response = try await client.send(
+        _ = try await client.send(
             "download", args: [.url("size", 50_000), .option(.rawData)], downloadProgress: { told.append($0) })
-        #expect(response.elapsed < 4 && told.all.last == TransferProgress(bytes: 50_000, total: 50_000))
+        #expect(told.all.last == TransferProgress(bytes: 50_000, total: 50_000))
+        #expect(!client.lines.all.contains { $0.message.containsSubstring("progress was dropped") })
         #expect(told.all.first == TransferProgress(bytes: 0, total: 50_000))
     }
 

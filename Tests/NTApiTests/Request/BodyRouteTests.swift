@@ -146,7 +146,7 @@ import Testing
         let told = Log<Int>()
         let first = Signal()
         let client = try TestClient.of("nginx")
-        let request = client.request("256M.bin", args: [.responseThread(.background), .timeout(1)])
+        let request = client.request("256M.bin", args: [.responseThread(.background), .timeout(idleTimeout)])
         request.setDataHandler { piece in
             told.append(piece.count)
             first.set()
@@ -156,8 +156,8 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         await first.wait()
-        // Longer than the idle timeout: a handler that takes its time is no fault of the server's.
-        try await pass(1.5)
+        // A handler that takes its time is no fault of the server's.
+        try await pass(longerThanIdle)
         #expect(told.count == 1 && responses.count == 0)
         request.cancel()
         release.set()
@@ -194,7 +194,7 @@ import Testing
             #expect(order.all.last == "response" && order.all.count == 2)
             #expect(response.error?.code == .cancelled)
         }
-        #expect(client.drain(timeout: 10) == 0)
+        #expect(client.drain(timeout: patience) == 0)
     }
 
     @Test func aResponseThatIsTooLargeEndsTheStream() async throws {
@@ -214,7 +214,7 @@ import Testing
             "drip",
             args: [
                 .url("size", 4_000_000), .url("bytes", 20_000), .url("ms", 10), .responseThread(.background),
-                .timeout(2),
+                .timeout(idleTimeout),
             ])
         let (pieces, moved, responses) = (Sink(in: try temporaryFolder()), Signal(), Log<APIResponse>())
         request.setDataHandler {
@@ -228,9 +228,9 @@ import Testing
         #expect(!request.suspend(), "it does not run yet")
         request.resume()
         await moved.wait()
-        // The command takes effect; then nothing moves, for longer than the idle timeout.
+        // The command takes effect; then nothing moves.
         let before = try await settled { pieces.sizes.count }
-        try await pass(2.4)
+        try await pass(longerThanIdle)
         #expect(pieces.sizes.count == before && responses.count == 0)
         #expect(request.resume() && request.state == .running)
         #expect(!request.resume())
@@ -245,7 +245,7 @@ import Testing
         let bytes = [UInt8](repeating: 5, count: 8_000_000)
         let request = client.request(
             "upload",
-            args: [.data(bytes), .url("rate", 4_000_000), .handlers(.all, on: .background), .timeout(2)])
+            args: [.data(bytes), .url("rate", 4_000_000), .handlers(.all, on: .background), .timeout(idleTimeout)])
         let (told, suspended, responses) = (Log<Int64>(), Signal(), Log<APIResponse>())
         request.setUploadProgress {
             told.append($0.bytes)
@@ -255,7 +255,7 @@ import Testing
         request.resume()
         await suspended.wait()
         let before = try await settled { told.all.last }
-        try await pass(2.4)
+        try await pass(longerThanIdle)
         #expect(told.all.last == before && responses.count == 0)
         #expect(request.resume())
         let response = try await responses.element(0)

@@ -99,10 +99,17 @@ import Testing
     @Test func theClockOfTheWholeRequestRunsOn() async throws {
         let kept = Log<RequestDecision>()
         for kind in [RequestDecision.Kinds.redirect, .response] {
-            let response = try await ask(
-                try .of("httpbin"), "redirect-to", redirect + [.timeout(2, .total), .timeout(1)], kind
-            ) { kept.append($0) }
-            #expect(response.error?.code == .timeout && response.error?.message.contains("total") == true)
+            try await untilOneCounts {
+                let count = kept.count
+                let response = try await ask(
+                    try .of("httpbin"), "redirect-to", redirect + [.timeout(2, .total), .timeout(1)], kind
+                ) { kept.append($0) }
+                #expect(response.error?.code == .timeout)
+                // The server may have been too late to be asked about.
+                guard kept.count > count else { return false }
+                #expect(response.error?.message.contains("total") == true)
+                return true
+            }
         }
     }
 
@@ -128,12 +135,17 @@ import Testing
     /// A response that ended while somebody was asked about it asks no more.
     @Test func whatIsOverIsNotDecided() async throws {
         let kept = Log<RequestDecision>()
-        let response = try await ask(.of("nginx"), "pattern-8M.bin", [.timeout(0.5, .attempt)], .response) {
-            kept.append($0)
+        try await untilOneCounts {
+            let response = try await ask(.of("nginx"), "pattern-8M.bin", [.timeout(0.5, .attempt)], .response) {
+                kept.append($0)
+            }
+            #expect(response.error?.code == .timeout && kept.count <= 1)
+            // The server may have been too late to be asked about.
+            return kept.count == 1
         }
-        #expect(response.error?.code == .timeout && kept.count == 1)
+        let decision = try #require(kept.all.first)
         let folder = try TemporaryFolder()
-        #expect(!kept.all[0].becomeDownload(to: "\(folder.path)/late") && kept.all[0].isAnswered)
+        #expect(!decision.becomeDownload(to: "\(folder.path)/late") && decision.isAnswered)
         #expect(shell("ls -A \(folder.path)").isEmpty)
     }
 
@@ -272,6 +284,6 @@ import Testing
         }
         let all = await ends.first(200)
         #expect(Set(all).count == 200 && all.count == 200, "NTAPI_SEED=\(SeededGenerator.ofThisRun)")
-        #expect(client.drain(timeout: 10) == 0 && ends.count == 200)
+        #expect(client.drain(timeout: patience) == 0 && ends.count == 200)
     }
 }

@@ -151,11 +151,11 @@ import Testing
         let folder = try Self.folder()
         let client = try TestClient.of("nginx")
         var data: ResumeData?
-        for turn in 0..<4 {
+        for _ in 0..<4 {
             let request = client.request(
                 "slow/pattern-8M.bin",
                 args: [.download(to: "\(folder)/f"), .resume(data), .handlers(.all, on: .background)])
-            let (goal, responses) = (Int64(turn + 1) << 19, Log<APIResponse>())
+            let (goal, responses) = ((data?.offset ?? 0) + 1 << 19, Log<APIResponse>())
             request.setDownloadProgress { if $0.bytes > goal { request.cancel() } }
             request.setHandler { responses.append($0) }
             request.resume()

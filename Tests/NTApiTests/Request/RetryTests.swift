@@ -254,7 +254,7 @@ import Testing
         #expect(await count.first(1).first?.error?.code == .cancelled)
         #expect(api.clock.sleepers == 0 && !request.cancel())
         api.clock.advance(by: 100)
-        await onThread { _ = api.client.drain(timeout: 10) }
+        await onThread { _ = api.client.drain(timeout: patience) }
         #expect(count.count == 1)
         #expect(try await api.seen().count == 1)
     }

@@ -51,7 +51,7 @@ import Testing
         for try await chunk in stream { chunk.withUnsafeBytes { body.append(contentsOf: $0) } }
         #expect(body == shell("cat '\(try TestServers.url("nginx_root"))/pattern-8M.bin'"))
         #expect(stream.request.response?.error == nil && stream.status == 200)
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
     @Test func anEmptyBodyHasNoChunks() async throws {
@@ -88,10 +88,10 @@ import Testing
 
     /// The server cannot get rid of more than what fits on the way.
     @Test func nobodyWhoReadsHoldsUpTheNetwork() async throws {
-        let stream = try await TestClient.of("nginx").stream("256M.bin", args: [.timeout(1)])
+        let stream = try await TestClient.of("nginx").stream("256M.bin", args: [.timeout(idleTimeout)])
         var iterator = stream.makeAsyncIterator()
         _ = try await iterator.next()
-        _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", 1.3)])
+        _ = try await TestClient.of("weather").send("slow", args: [.url("seconds", longerThanIdle)])
         #expect(stream.request.bytesReceived.bytes < 4 << 20)
         // It goes on as if nothing had been.
         for _ in 0..<20 { #expect(try await iterator.next() != nil) }
@@ -102,13 +102,13 @@ import Testing
         let client = try TestClient.of("nginx")
         let stream = try await client.stream("256M.bin")
         for try await _ in stream { break }
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(stream.request.response?.error?.code == .cancelled)
         // Never even begun.
         var dropped: ResponseStream? = try await client.stream("256M.bin")
         let request = try #require(dropped?.request)
         dropped = nil
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(request.response?.error?.code == .cancelled)
     }
 
@@ -116,7 +116,7 @@ import Testing
         let client = try TestClient.of("nginx")
         let stream = try await client.stream("pattern-8M.bin")
         client.close()
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         let error = await #expect(throws: APIError.self) { for try await _ in stream {} }
         #expect(error?.code == .cancelled)
     }
@@ -127,7 +127,7 @@ import Testing
         var iterator = client.lines("lines", args: [.url("hold", 1)]).makeAsyncIterator()
         #expect(try await iterator.next() == ["n": 1])
         client.close()
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         let error = await #expect(throws: APIError.self) { _ = try await iterator.next() }
         #expect(error?.code == .cancelled)
     }
@@ -153,7 +153,7 @@ import Testing
             task.cancel()
             #expect(await task.value?.code == .cancelled)
         }
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
     // MARK: JSON lines
@@ -204,7 +204,7 @@ import Testing
             for try await _ in client.lines("endless", args: [limit]) {}
         }
         #expect(error?.code == .responseTooLarge && error?.message.containsSubstring("line 1") == true)
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 
     @Test func manyLinesArriveInOrder() async throws {
@@ -350,7 +350,7 @@ import Testing
         task.cancel()
         let outcome = await task.result
         #expect(throws: APIError.self) { try outcome.get() }
-        #expect(await onThread { client.drain(timeout: 10) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
         #expect(try await seen(token).count == 1)
     }
 
@@ -416,6 +416,6 @@ import Testing
                 }
             }
         }
-        #expect(await onThread { client.drain(timeout: 20) } == 0)
+        #expect(await onThread { client.drain(timeout: patience) } == 0)
     }
 }

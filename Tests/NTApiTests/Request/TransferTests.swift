@@ -131,7 +131,7 @@ import Testing
         let body = [UInt8](repeating: 7, count: 8 << 20)
         let request = client.request(
             "upload",
-            args: [.url("rate", 16 << 20), .data(body), .timeout(1), .handlers(.all, on: .background)])
+            args: [.url("rate", 16 << 20), .data(body), .timeout(idleTimeout), .handlers(.all, on: .background)])
         let (held, responses) = (Log<Bool>(), Log<APIResponse>())
         request.setUploadProgress {
             if $0.bytes > 0, held.count == 0, request.suspend() { held.append(true) }
@@ -139,10 +139,13 @@ import Testing
         request.setHandler { responses.append($0) }
         request.resume()
         _ = try await held.element(0)
-        // Until that has taken effect, and longer than the idle timeout.
-        _ = try await client.send("slow", args: [.url("seconds", 0.3)])
-        let before = request.bytesSent.bytes
-        _ = try await client.send("slow", args: [.url("seconds", 1.2)])
+        // Until that has taken effect.
+        var before: Int64
+        repeat {
+            before = request.bytesSent.bytes
+            _ = try await client.send("slow", args: [.url("seconds", 0.3)])
+        } while request.bytesSent.bytes != before
+        _ = try await client.send("slow", args: [.url("seconds", longerThanIdle)])
         #expect(request.bytesSent.bytes == before && before < Int64(body.count) && responses.count == 0)
         #expect(request.resume())
         #expect(try await responses.element(0).json?["size"]?.int == body.count)

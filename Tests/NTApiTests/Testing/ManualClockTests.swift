@@ -110,7 +110,7 @@ import Testing
         #expect(await clock.waitForSleepers())
         reading.cancel()
         _ = await reading.result
-        await onThread { _ = client.drain(timeout: 10) }
+        await onThread { _ = client.drain(timeout: patience) }
         #expect(clock.sleepers == 0)
     }
 

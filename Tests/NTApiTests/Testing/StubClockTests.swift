@@ -112,7 +112,7 @@ import Testing
         clock.advance(by: 1)
         for request in requests { request.cancel() }
         _ = await calls.first(400)
-        let left = await onThread { [client] in client.drain(timeout: 30) }
+        let left = await onThread { [client] in client.drain(timeout: patience) }
         #expect(left == 0 && calls.count == 400 && Set(calls.all).count == 400)
         #expect(clock.sleepers == 0)
     }

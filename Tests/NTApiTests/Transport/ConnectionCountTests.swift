@@ -33,7 +33,7 @@ import Testing
             Set((0..<12).map { _ in ObjectIdentifier(engine.transport(connectionLimit: limit)) })
         }
         #expect(threads(64).count == 3 && threads(2).count == 2 && threads(1).count == 1)
-        #expect(engine.stop(timeout: 1))
+        #expect(engine.stop(timeout: patience))
     }
 
     @Test func severalThreadsStayWithinTheLimit() async throws {

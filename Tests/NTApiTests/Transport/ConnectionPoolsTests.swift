@@ -76,6 +76,8 @@ import Testing
         func request(_ path: String) -> HTTPRequest {
             var request = HTTPRequest(method: "GET", url: server.url + path)
             request.settings.maximumConnectionsPerHost = 500
+            // The connections of those that time out would not be trusted any more.
+            request.settings.timeouts.idle = nil
             return request
         }
         let recorders = (0..<hanging).map { _ in Recorder() }
@@ -104,6 +106,7 @@ import Testing
         let engine = TestEngine()
         var request = HTTPRequest(method: "GET", url: server.url)
         request.settings.maximumConnectionsPerHost = 500
+        request.settings.timeouts.idle = nil
         let recorders = (0..<PoolCounts.capacity + 2).map { _ in Recorder() }
         let exchanges = recorders.map { engine.begin(request, $0, connectionLimit: 500) }
         await onThread { server.waitForConnections(recorders.count) }
@@ -111,7 +114,7 @@ import Testing
         #expect(await engine.send(request).error?.code == .timeout)
         if let last = exchanges.last { engine.cancel(last) }
         #expect(await recorders.last?.result().error?.code == .cancelled)
-        _ = await onThread { engine.engine.stop(timeout: 30) }
+        _ = await onThread { engine.engine.stop(timeout: patience) }
         for recorder in recorders { #expect(await recorder.result().error?.code == .cancelled) }
     }
 }

@@ -23,10 +23,10 @@ import Testing
         }
     }
 
-    private func request(_ server: RawServer) -> HTTPRequest {
+    private func request(_ server: RawServer, idle: Double = patience) -> HTTPRequest {
         var request = HTTPRequest(method: "GET", url: server.url)
         request.settings.httpVersion = .http2
-        request.settings.timeouts.idle = 0.2
+        request.settings.timeouts.idle = idle
         return request
     }
 
@@ -46,7 +46,7 @@ import Testing
         let server = try server()
         let engine = TestEngine()
         #expect(await engine.send(request(server)).error == nil)
-        #expect(await engine.send(request(server)).error?.code == .timeout)
+        #expect(await engine.send(request(server, idle: 0.2)).error?.code == .timeout)
         let third = await engine.send(request(server))
         #expect(third.error == nil)
         #expect(!third.metrics.connectionReused)

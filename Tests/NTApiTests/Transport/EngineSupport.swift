@@ -73,7 +73,7 @@ final class TestEngine: Sendable {
     }
 
     deinit {
-        engine.stop(timeout: 5)
+        engine.stop(timeout: patience)
         workers.stop()
     }
 

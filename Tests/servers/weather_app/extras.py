@@ -105,11 +105,9 @@ def content(size: int, step: int, position: int = 0) -> Iterator[bytes]:
 @route("/download", "GET")
 def download(handler: Handler) -> None:
     """`size` bytes (1000) of a fixed pattern, at `rate` bytes per second when given, or those from a
-    position on that a Range asks for.
+    position on that a Range asks for, which are sent at `part_rate` if that is given.
     """
     size = max(0, min(MAX_DOWNLOAD, int(handler.number("size", 1000))))
-    rate = handler.number("rate", 0)
-    step = max(1, int(rate / 20)) if rate > 0 else len(PATTERN)
     digest = hashlib.sha256()
     for piece in content(size, len(PATTERN)):
         digest.update(piece)
@@ -118,6 +116,9 @@ def download(handler: Handler) -> None:
     first = int(asked[1]) if asked and handler.headers.get("If-Range", etag) == etag else 0
     is_part = 0 < first < size
     first = first if is_part else 0
+    rate = handler.number("rate", 0)
+    rate = handler.number("part_rate", rate) if is_part else rate
+    step = max(1, int(rate / 20)) if rate > 0 else len(PATTERN)
     handler.send_response(206 if is_part else 200)
     if is_part:
         handler.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")

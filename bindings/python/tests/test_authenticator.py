@@ -14,6 +14,7 @@ from typing import Any, Optional
 import pytest
 
 import ntapi
+from conftest import PATIENCE
 from ntapi.testing import ManualClock
 
 COUNT = 100
@@ -188,7 +189,7 @@ def test_a_refresh_that_never_ends(api: Api) -> None:
     goes_on = threading.Event()
 
     def refresh(_: ntapi.Refresh) -> str:
-        assert goes_on.wait(30)
+        assert goes_on.wait(PATIENCE)
         return api.issue()
 
     api.client.authenticator = ntapi.Authenticator(refresh, timeout=0.1)
@@ -198,7 +199,7 @@ def test_a_refresh_that_never_ends(api: Api) -> None:
     assert "0.1" in error.message
     # It comes after all, and is of use.
     goes_on.set()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while api.client.authenticator.token is None and time.monotonic() < deadline:
         api.client.drain(0.01)
     assert api.use().status == 200

@@ -18,7 +18,9 @@ from uuid import uuid4
 import pytest
 
 import ntapi
+from conftest import PATIENCE
 from ntapi import SessionConfiguration, codes
+from transfers import ENDLESS, begun
 
 KILLS = int(os.environ.get("NTAPI_KILLS", "15"))
 SEED = int(os.environ.get("NTAPI_SEED", random.SystemRandom().randrange(1 << 32)))
@@ -170,7 +172,7 @@ def test_paused_killed_and_gone_on_with(
     client = sessions.client(identifier="large")
     [request] = client.restored_requests(ntapi.response_thread(ntapi.BACKGROUND))
     request.resume()
-    assert request.wait(100)
+    assert request.wait(PATIENCE)
     assert request.response is not None
     assert request.response.error is None
     assert request.response.status == 206
@@ -199,7 +201,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
             break
     with sessions.child(*served) as child:
         assert first_line(child) == "ready"
-        assert child.wait(120) == 0
+        assert child.wait(3 * PATIENCE) == 0
 
     entries = [json.loads(line) for line in sessions.journal.read_text().splitlines()]
     ended: dict[str, list[dict[str, Any]]] = {}
@@ -224,7 +226,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
 
 
 def test_another_process_has_it(sessions: Sessions, servers: dict[str, str]) -> None:
-    with sessions.child(f"{servers['nginx']}/slow/pattern-8M.bin") as child:
+    with sessions.child(f"{servers['nginx']}/slow/256M.bin") as child:
         assert first_line(child) == "ready"
         with sessions.client() as client:
             error = client.background_error
@@ -248,14 +250,14 @@ configuration = ntapi.SessionConfiguration.background("photos", proxy="")
 client = ntapi.Client({servers["nginx"]!r}, configuration=configuration)
 def ended(response):
     print(response.error.code, flush=True)
-client.begin("slow/pattern-8M.bin", ntapi.download({str(sessions.files / "f")!r}), ended)
+client.begin("slow/256M.bin", ntapi.download({str(sessions.files / "f")!r}), ended)
 """
     run = subprocess.run(
         [sys.executable, "-c", program],
         env=sessions.environment,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE,
         check=True,
     )
     assert run.stdout == "detached\n"
@@ -263,7 +265,7 @@ client.begin("slow/pattern-8M.bin", ntapi.download({str(sessions.files / "f")!r}
     with sessions.client() as client:
         (request,) = client.restored_requests()
         request.cancel()
-        assert client.drain(20) == 0
+        assert client.drain(PATIENCE) == 0
     assert sessions.records == []
 
 
@@ -271,7 +273,7 @@ def test_closing_keeps_what_runs(sessions: Sessions) -> None:
     told: list[Optional[ntapi.ApiError]] = []
     with sessions.client("nginx") as client:
         client.begin(
-            "slow/pattern-8M.bin",
+            "slow/256M.bin",
             ntapi.download(sessions.files / "f"),
             lambda response: told.append(response.error),
         )
@@ -282,7 +284,7 @@ def test_closing_keeps_what_runs(sessions: Sessions) -> None:
         (request,) = client.restored_requests()
         assert request.identifier == 1
         request.cancel()
-        assert client.drain(20) == 0
+        assert client.drain(PATIENCE) == 0
         assert client.restored_requests() == []
 
 
@@ -290,7 +292,11 @@ def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Cl
     token = ntapi.url("token", uuid4().hex)
     with sessions.client(maximum_connections_per_host=1) as client:
         # The first has the one connection: the others still wait when the session is closed.
-        client.begin("hold", ntapi.download(sessions.files / "hold"))
+        moved, progress = begun()
+        place = ntapi.download_progress_thread(ntapi.BACKGROUND)
+        args = [*ENDLESS, place, ntapi.download(sessions.files / "endless")]
+        client.begin("drip", args, download_progress=progress)
+        assert moved.wait(PATIENCE)
         for number, priority in enumerate([0.2, 0.9, 0.5, 0.9]):
             path = sessions.files / str(number)
             args = [token, ntapi.url("n", number), ntapi.download(path)]
@@ -303,7 +309,7 @@ def test_those_of_higher_priority_come_first(sessions: Sessions, fault: ntapi.Cl
         assert [request.description for request in restored] == ["1", "3", None, "2", "0"]
         restored[2].cancel()
         assert client.resume_restored_requests() == 4
-        assert client.drain(20) == 0
+        assert client.drain(PATIENCE) == 0
     seen = fault.send("seen", token).json["requests"]
     assert [request["args"]["n"] for request in seen] == ["1", "3", "2", "0"]
 
@@ -314,7 +320,7 @@ def test_a_handler_that_runs_keeps_the_record(sessions: Sessions) -> None:
         client.begin(
             "range", ntapi.download(sessions.files / "f"), lambda _: seen.append(sessions.records)
         )
-        assert client.drain(20) == 0
+        assert client.drain(PATIENCE) == 0
         assert len(seen[0]) == 1
         assert sessions.records == []
         assert client.resume_restored_requests() == 0

@@ -12,7 +12,7 @@ import pytest
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
-from transfers import DRIP, PATTERN, begun
+from transfers import ENDLESS, PATTERN, begun
 
 
 class InSomeFolder:
@@ -56,7 +56,7 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(
     assert missing.json == {"error": "none"}
     assert broken.file is missing.file is None
     moved, progress = begun()
-    request = fault.begin("drip", [*DRIP, ntapi.download(path)], download_progress=progress)
+    request = fault.begin("drip", [*ENDLESS, ntapi.download(path)], download_progress=progress)
     assert moved.wait(PATIENCE)
     assert request.received_status == 200
     assert len(os.listdir(tmp_path)) == 2

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from conftest import PATIENCE, run_python
+from conftest import IDLE_TIMEOUT, LONGER_THAN_IDLE, PATIENCE, run_python
 from ntapi import ServerSentEvent, codes
 from stream_samples import EVENTS, LINES, seen, token
 
@@ -71,9 +71,9 @@ def test_what_came_before_a_break_is_read(fault: ntapi.Client) -> None:
 
 
 def test_nobody_who_reads_holds_up_the_network(nginx: ntapi.Client, weather: ntapi.Client) -> None:
-    with nginx.stream("256M.bin", ntapi.timeout(1)) as chunks:
+    with nginx.stream("256M.bin", ntapi.timeout(IDLE_TIMEOUT)) as chunks:
         next(chunks)
-        weather.send("slow", ntapi.url("seconds", 1.3))
+        weather.send("slow", ntapi.url("seconds", LONGER_THAN_IDLE))
         assert chunks.request.bytes_received < 4 << 20
         for _ in range(20):
             assert next(chunks)

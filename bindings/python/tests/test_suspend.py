@@ -6,31 +6,49 @@ import hashlib
 import random
 import threading
 from pathlib import Path
-from typing import Optional
+from typing import Callable, Optional
 
 import pytest
 
 import ntapi
-from conftest import PATIENCE
-from transfers import DRIP, Pieces
+from conftest import IDLE_TIMEOUT, LONGER_THAN_IDLE, PATIENCE
+from transfers import DRIP, ENDLESS, Pieces
+
+
+def settled(value: Callable[[], int], fault: ntapi.Client) -> int:
+    """What does not change any more, once a command has taken effect."""
+    before = -1
+    while (now := value()) != before:
+        before = now
+        fault.send("late", ntapi.url("ms", 300))
+    return now
+
+
+def wait_longer_than_idle(fault: ntapi.Client) -> None:
+    """An answer that takes longer than the idle timeout."""
+    fault.send("late", ntapi.url("ms", int(LONGER_THAN_IDLE * 1000)))
 
 
 def test_a_suspended_request_moves_no_byte_and_goes_on(fault: ntapi.Client) -> None:
     pieces = Pieces()
-    args = [*DRIP, ntapi.timeout(0.8), ntapi.response_thread(ntapi.BACKGROUND)]
-    request = fault.create_request("drip", args, data_handler=pieces)
+
+    def take(piece: bytes) -> None:
+        # Here, or a busy machine might come to it when the body is over.
+        if not pieces.pieces:
+            assert request.suspend()
+        pieces(piece)
+
+    place = ntapi.response_thread(ntapi.BACKGROUND)
+    args = [*DRIP, ntapi.url("size", 2_000_000), ntapi.timeout(IDLE_TIMEOUT), place]
+    request = fault.create_request("drip", args, data_handler=take)
     assert not request.suspend()
     request.resume()
     assert pieces.moved.wait(PATIENCE)
-    assert request.suspend()
     assert request.state is ntapi.RequestState.SUSPENDED
     assert request.is_running
     assert not request.suspend()
-    # Until that has taken effect.
-    fault.send("late", ntapi.url("ms", 200))
-    before = len(pieces.pieces)
-    # Longer than the idle timeout.
-    fault.send("late", ntapi.url("ms", 1000))
+    before = settled(lambda: len(pieces.pieces), fault)
+    wait_longer_than_idle(fault)
     assert len(pieces.pieces) == before
     request.resume()
     assert request.state is ntapi.RequestState.RUNNING
@@ -58,17 +76,14 @@ def test_a_suspended_upload_sends_no_byte_and_goes_on(
     args = [
         ntapi.url("rate", 12 << 20),
         ntapi.file(path, "application/octet-stream"),
-        ntapi.timeout(0.8),
+        ntapi.timeout(IDLE_TIMEOUT),
         ntapi.upload_progress_thread(ntapi.BACKGROUND),
     ]
     request = weather.create_request("upload", args, upload_progress=progress)
     request.resume()
     assert moved.wait(PATIENCE)
-    # Until that has taken effect.
-    fault.send("late", ntapi.url("ms", 200))
-    before = request.bytes_sent
-    # Longer than the idle timeout.
-    fault.send("late", ntapi.url("ms", 1000))
+    before = settled(lambda: request.bytes_sent, fault)
+    wait_longer_than_idle(fault)
     assert request.is_running
     assert request.bytes_sent == before < len(content)
     request.resume()
@@ -79,7 +94,8 @@ def test_a_suspended_upload_sends_no_byte_and_goes_on(
 
 def test_a_suspended_request_is_cancelled(fault: ntapi.Client) -> None:
     pieces = Pieces()
-    request = fault.begin("drip", [*DRIP, ntapi.data_thread(ntapi.BACKGROUND)], data_handler=pieces)
+    place = ntapi.data_thread(ntapi.BACKGROUND)
+    request = fault.begin("drip", [*ENDLESS, place], data_handler=pieces)
     assert pieces.moved.wait(PATIENCE)
     assert request.suspend()
     request.cancel()

@@ -11,8 +11,10 @@ from conftest import PATIENCE
 PATTERN = "pattern-8M.bin"
 """A file that nginx has, each four bytes of which are others."""
 
-DRIP = [ntapi.url("size", 2_000_000), ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
-"""A body of the fault server that takes a second."""
+DRIP = [ntapi.url("bytes", 10_000), ntapi.url("ms", 5)]
+"""A body of the fault server that takes a second for two million bytes."""
+ENDLESS = [ntapi.url("size", 1_000_000), ntapi.url("bytes", 100)]
+"""One that is still on its way when a busy machine comes to look at it."""
 
 
 def begun() -> tuple[threading.Event, Callable[[int, Optional[int]], None]]:
