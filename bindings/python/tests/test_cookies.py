@@ -238,8 +238,8 @@ def test_killed_writers_leave_a_whole_file(home: Home) -> None:
 
 
 def check_whole(path: Path, seed: int) -> list[str]:
-    """The names in the file. Each writer's are from one round, or from two where the client has saved
-    them by itself in the middle of one.
+    """The names in the file. Each writer's are from one round, or from two where the client has
+    saved them by itself in the middle of one.
     """
     rounds: dict[str, set[int]] = {"one": set(), "two": set()}
     names = []
