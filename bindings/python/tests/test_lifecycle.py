@@ -19,6 +19,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE, Unraisable, run_python
+from ntapi._library import lib
 from ntapi._threads import main_mailbox
 
 
@@ -206,14 +207,44 @@ def interrupted_in(wait: Callable[[], object]) -> None:
 
 
 def test_ctrl_c_in_a_wait(fault: ntapi.Client) -> None:
-    request = fault.begin("hold")
     interrupted_in(lambda: fault.perform("hold"))
+    # Not only for Python: C has nothing of it left.
+    assert lib.ntapi_client_drain(fault._handle.pointer, PATIENCE) == 0
+    request = fault.begin("hold")
     interrupted_in(request.wait)
     interrupted_in(fault.drain)
     interrupted_in(ntapi.run)
     request.cancel()
     assert fault.drain(PATIENCE) == 0
     assert fault.send("echo").status == 200
+
+
+def test_a_signal_handler_performs_a_request_of_its_own(fault: ntapi.Client) -> None:
+    """In the middle of another one, whose answer is not mixed up with its."""
+    answers: list[object] = []
+    finished = threading.Event()
+
+    def on_signal(*_: object) -> None:
+        if not answers:
+            answers.append(fault.perform("echo").json)
+
+    def shoot() -> None:
+        while not finished.wait(0.02):
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    previous = signal.signal(signal.SIGUSR1, on_signal)
+    thread = threading.Thread(target=shoot)
+    thread.start()
+    try:
+        for _ in range(3):
+            response = fault.perform("late", ntapi.url("ms", 300))
+            assert response.error is None
+            assert response.json == {"late": True}
+            assert answers.pop()["target"] == "/echo"  # type: ignore[index]
+    finally:
+        finished.set()
+        thread.join()
+        signal.signal(signal.SIGUSR1, previous)
 
 
 def test_ctrl_c_at_any_moment_loses_no_handler(fault: ntapi.Client, unraisable: Unraisable) -> None:

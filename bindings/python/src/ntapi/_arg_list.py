@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Callable
 
+    from ._aliases import Args
     from ._errors import ApiError
 
 _OK = Status.OK
@@ -27,6 +28,29 @@ THREAD_KINDS = frozenset(
     }
 )
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
+
+
+_LONG = frozenset({"stream", "download", "resume"})
+"""Kinds of args that keep something for whoever waits: a source, a file to go on with."""
+
+
+def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
+    """Whether they can go the short way. What can be read only once is left for the long way, as is
+    what is no arg at all.
+    """
+    for item in args:
+        if isinstance(item, Arg):
+            if item.is_suppressed:
+                continue
+            if item.kind in _LONG:
+                return False
+            flat.append(item)
+        elif isinstance(item, (list, tuple)):
+            if not gather_short(item, flat):
+                return False
+        elif item is not None:
+            return False
+    return True
 
 
 def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:

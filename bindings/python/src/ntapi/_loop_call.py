@@ -117,19 +117,17 @@ def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[
     if _registry.is_exiting:
         return None
     loop = get_running_loop()
+    call = LoopCall(client, loop_mailbox(loop), loop.create_future())
     pointer: Optional[int] = 0
     try:
         text = c_command(command)
         if args or client._authenticator is not None:
             pointer = c_args(client, args)
     except Exception as error:
-        refused = Response._refused(error)
-        call = LoopCall(client, loop_mailbox(loop), loop.create_future())
+        call.waiter.set_result(Response._refused(error))
         call.is_done = True
-        call.waiter.set_result(refused)
         return call
     if pointer is None:
         return None
-    call = LoopCall(client, loop_mailbox(loop), loop.create_future())
     call._begin(command, text, pointer)
     return call

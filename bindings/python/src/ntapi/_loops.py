@@ -53,7 +53,7 @@ def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
 def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     mailbox = _mailboxes.get(loop)
     if mailbox is None:
-        mailbox = _mailboxes[loop] = Mailbox()
+        mailbox = Mailbox()
         mailbox.whose = "loop"
         reader = _Reader(mailbox)
         # Two descriptors, both level-triggered: one turn of the loop takes everything that waits.
@@ -62,6 +62,8 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
         # When the loop goes before its requests do, the background goes on with them. A loop that
         # is closed drops its readers, though somebody may keep the loop itself for ever.
         weakref.finalize(reader, _background.adopt, mailbox).atexit = False
+        # Not before it has its readers: what waits for one without them waits for ever.
+        _mailboxes[loop] = mailbox
     return mailbox
 
 

@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._aliases import Args
+    from ._arg import Arg
     from ._client import BaseClient
 
-_LONG = frozenset({"stream", "download", "resume"})
-"""Kinds of args that keep something for whoever waits: a source, a file to go on with."""
 _TEXTS = 256
 commands: dict[str, bytes] = {}
 """Commands as C wants them: most programs have a few, and use them again and again."""
@@ -47,15 +46,11 @@ def c_args(client: BaseClient, args: tuple[Args, ...]) -> Optional[int]:
     """
     if client._authenticator is not None:
         args = client._authenticator._adjust(args)
-    if not args:
-        return 0
-    from ._arg import flatten
-    from ._arg_list import append_args
+    from ._arg_list import append_args, gather_short
 
-    flat = flatten(args)
-    for arg in flat:
-        if arg.kind in _LONG:
-            return None
+    flat: list[Arg] = []
+    if not gather_short(args, flat):
+        return None
     if not flat:
         return 0
     pointer: int = lib.ntapi_args_create()

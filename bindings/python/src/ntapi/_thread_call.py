@@ -6,7 +6,7 @@ The thread looks up from it for signals, and for what waits in its mailbox.
 from __future__ import annotations
 
 from . import _registry
-from ._events import Facts, read_watch
+from ._events import Facts, Watching, read_watch
 from ._library import lib
 from ._registry import observers, pending, wake_observers
 from ._response import Response
@@ -29,13 +29,16 @@ _perform_watching = lib.ntapi_client_perform_watching
 class ThreadCall:
     """Owed to the thread that is in the middle of it, which uses it again for the next."""
 
-    __slots__ = ("client", "is_done", "runner", "token")
+    __slots__ = ("client", "is_done", "runner", "taken", "token", "watching")
 
-    def __init__(self, thread: int) -> None:
+    def __init__(self, owner: Owner) -> None:
         self.client: Optional[BaseClient] = None
         self.token = _registry.new_token()
         self.is_done = True
-        self.runner: Optional[int] = thread
+        self.watching = Watching(owner.mailbox.fileno(), owner.first_wait)
+        self.taken = 0
+        """The response that was taken last, which may still be in the room of `watching`."""
+        self.runner: Optional[int] = owner.thread
         """As in a handler of its own: what waits for every request on this thread meanwhile does
         not wait for this one.
         """
@@ -86,60 +89,78 @@ def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optiona
     if pointer is None:
         return None
     try:
-        owner: Owner = mailboxes.local.owner
-    except AttributeError:
-        owner = current_owner()
-    mailbox = owner.mailbox
-    watching = owner.watching
-    call = owner.call
-    if call is None or not call.is_done:
-        # In a handler that runs while this thread waits for another request, that one has it.
-        call = owner.call = ThreadCall(owner.thread)
-    token = call.token
-    if not mailbox.acquire(False):
-        # It says why.
-        mailbox.enter()
-    try:
-        call.is_done = False
-        call.client = client
-        pending[token] = call
-        client._pending.add(call)
-        hurries = mailbox.has_more
-        if hurries:
-            # What waits here, and would wake nobody, may be what the server waits for.
-            watching.set_timeout(0)
-        status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
-        facts = read_watch(watching.room)
-        if hurries:
-            watching.set_timeout(owner.first_wait)
-        if status:
-            facts = _go_on(facts[2], owner)
-        response = Response(facts[3], facts)
-        if kept:
-            # What a default's provider raised.
-            raise_kept()
-        return response
+        try:
+            owner: Owner = mailboxes.local.owner
+        except AttributeError:
+            owner = current_owner()
+        mailbox = owner.mailbox
+        call = owner.call
+        if call is None or not call.is_done:
+            # In a handler that runs while this thread waits for another request, that one has it.
+            call = owner.call = ThreadCall(owner)
+        watching = call.watching
+        token = call.token
+        if not mailbox.acquire(False):
+            # It says why.
+            mailbox.enter()
+        try:
+            call.is_done = False
+            call.client = client
+            pending[token] = call
+            client._pending.add(call)
+            hurries = mailbox.has_more
+            if hurries:
+                # What waits here, and would wake nobody, may be what the server waits for.
+                watching.set_timeout(0)
+            status = _perform_watching(client._handle.pointer, text, pointer, watching.address)
+            facts = read_watch(watching.room)
+            if hurries:
+                watching.set_timeout(owner.first_wait)
+            if status:
+                facts = _go_on(facts[2], call, owner)
+            response = Response(facts[3], facts)
+            call.taken = facts[3]
+            if kept:
+                # What a default's provider raised.
+                raise_kept()
+            return response
+        except BaseException:
+            _abandon(call)
+            raise
+        finally:
+            mailbox.leave()
+            call.is_done = True
+            call.client = None
+            client._pending.discard(call)
+            # As `ended` does it.
+            pending.pop(token, None)
+            if observers:
+                wake_observers()
     finally:
-        mailbox.leave()
-        call.is_done = True
-        call.client = None
-        client._pending.discard(call)
-        # As `ended` does it.
-        pending.pop(token, None)
-        if observers:
-            wake_observers()
         if pointer:
             lib.ntapi_args_free(pointer)
 
 
-def _go_on(request: int, owner: Owner) -> Facts:
+def _abandon(call: ThreadCall) -> None:
+    """After Ctrl-C, say: a thread hears of it when C has returned, and before it has looked at what
+    the call came to, at which nobody will look now.
+    """
+    _, _, request, response, *_ = read_watch(call.watching.room)
+    # What is over, or was freed before, is not there any more: these do nothing then.
+    lib.ntapi_request_cancel(request)
+    lib.ntapi_request_free(request)
+    if response != call.taken:
+        lib.ntapi_response_free(response)
+
+
+def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
     """Runs what waits in the thread's mailbox until the response has come.
 
     Signal handlers have run before this, and run between any two lines of it.
     """
     if not request:
         raise ValueError("the command or the client cannot be used")
-    watching = owner.watching
+    watching = call.watching
     try:
         while True:
             # A handler may perform a request of its own.

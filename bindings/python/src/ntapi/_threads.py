@@ -6,7 +6,6 @@ import os
 import sys
 from _thread import RLock, _local, get_ident, get_native_id
 
-from ._events import Watching
 from ._library import lib
 from ._mailbox import Mailbox
 
@@ -29,7 +28,7 @@ class Owner:
     mailbox may outlive both.
     """
 
-    __slots__ = ("__weakref__", "call", "first_wait", "mailbox", "thread", "watching")
+    __slots__ = ("__weakref__", "call", "first_wait", "mailbox", "thread")
 
     def __init__(self, mailbox: Mailbox) -> None:
         self.mailbox = mailbox
@@ -37,7 +36,6 @@ class Owner:
         """The request that the thread waits for in C, or has waited for last."""
         self.thread = get_ident()
         self.first_wait = _FIRST_WAIT if is_main_thread() else -1.0
-        self.watching = Watching(mailbox.fileno(), self.first_wait)
 
 
 class Mailboxes:
