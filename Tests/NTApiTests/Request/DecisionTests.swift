@@ -99,10 +99,10 @@ import Testing
     @Test func theClockOfTheWholeRequestRunsOn() async throws {
         let kept = Log<RequestDecision>()
         for kind in [RequestDecision.Kinds.redirect, .response] {
-            try await untilOneCounts {
+            try await untilOneCounts { scale in
                 let count = kept.count
                 let response = try await ask(
-                    try .of("httpbin"), "redirect-to", redirect + [.timeout(2, .total), .timeout(1)], kind
+                    try .of("httpbin"), "redirect-to", redirect + [.timeout(2 * scale, .total), .timeout(scale)], kind
                 ) { kept.append($0) }
                 #expect(response.error?.code == .timeout)
                 // The server may have been too late to be asked about.
@@ -135,8 +135,8 @@ import Testing
     /// A response that ended while somebody was asked about it asks no more.
     @Test func whatIsOverIsNotDecided() async throws {
         let kept = Log<RequestDecision>()
-        try await untilOneCounts {
-            let response = try await ask(.of("nginx"), "pattern-8M.bin", [.timeout(0.5, .attempt)], .response) {
+        try await untilOneCounts { scale in
+            let response = try await ask(.of("nginx"), "pattern-8M.bin", [.timeout(0.5 * scale, .attempt)], .response) {
                 kept.append($0)
             }
             #expect(response.error?.code == .timeout && kept.count <= 1)

@@ -109,9 +109,10 @@ private final class HookedClient: TestClient, @unchecked Sendable {
     /// What is performed after a pause is not late from the start: nobody has driven its loop meanwhile.
     @Test func aPauseIsNotHeldAgainstTheNext() async throws {
         let (client, other) = (try TestClient.of("fault"), try TestClient.of("fault"))
-        let limit = 0.4
         for milliseconds in [0, 0, 0, 100] {
-            await untilOneCounts {
+            try await untilOneCounts { scale in
+                let limit = 0.4 * scale
+                _ = try await other.send("late", args: [.url("ms", 600 * scale)])
                 let begun = MonotonicTime.now()
                 let response = await onThread {
                     client.perform(
@@ -122,7 +123,6 @@ private final class HookedClient: TestClient, @unchecked Sendable {
                 #expect(response.error == nil, "\(response.metrics)")
                 return true
             }
-            _ = try await other.send("late", args: [.url("ms", 600)])
         }
     }
 

@@ -35,13 +35,13 @@ import Testing
 
     @Test(arguments: [TimeoutClock.idle, .attempt])
     func aPOSTThatTimedOutMayHaveBeenDone(_ clock: TimeoutClock) async throws {
-        try await untilOneCounts {
+        try await untilOneCounts { scale in
             let asked = Signal()
             let server = try RawServer { connection in
                 if connection.readHead() != nil { asked.set() }
                 connection.waitForEnd()
             }
-            var post = request(server.url) { $0.timeouts[clock] = 0.05 }
+            var post = request(server.url) { $0.timeouts[clock] = 0.05 * scale }
             post.method = "POST"
             let result = await TestEngine().send(post)
             #expect(result.error?.code == .timeout)
@@ -79,7 +79,7 @@ import Testing
         private let server: RawServer
         private let (slowest, isOver) = (Lock(0.0), Signal())
 
-        init(bytes: Int, milliseconds: Int32) throws {
+        init(bytes: Int, seconds: Double) throws {
             let beginning = MonotonicTime.now()
             server = try RawServer { [slowest, isOver] connection in
                 var before = beginning
@@ -87,7 +87,7 @@ import Testing
                 connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(bytes)\r\n\r\n")
                 for _ in 0..<bytes {
                     // The pace is what is tested.
-                    poll(nil, 0, milliseconds)
+                    poll(nil, 0, Int32(seconds * 1000))
                     let now = MonotonicTime.now()
                     connection.send("x")
                     slowest.withLock { $0 = max($0, MonotonicTime.now().seconds(since: before)) }
@@ -107,10 +107,10 @@ import Testing
 
     /// The clock begins anew when a byte comes, not when the loop last had something to do.
     @Test func eachByteHasTheWholeIdleTime() async throws {
-        try await untilOneCounts {
-            let server = try PacedServer(bytes: 3, milliseconds: 1300)
-            let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 })
-            if result.error != nil, await server.wasLate(1.9) { return false }
+        try await untilOneCounts { scale in
+            let server = try PacedServer(bytes: 3, seconds: 1.3 * scale)
+            let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 * scale })
+            if result.error != nil, await server.wasLate(1.9 * scale) { return false }
             #expect(result.error == nil)
             return true
         }
@@ -118,10 +118,10 @@ import Testing
 
     /// All in all it takes longer than the idle clock, from byte to byte far less.
     @Test func bytesKeepTheIdleClockFromRunningOut() async throws {
-        try await untilOneCounts {
-            let server = try PacedServer(bytes: 25, milliseconds: 100)
-            let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 })
-            if result.error != nil, await server.wasLate(1.9) { return false }
+        try await untilOneCounts { scale in
+            let server = try PacedServer(bytes: 25, seconds: 0.1 * scale)
+            let result = await TestEngine().send(request(server.url) { $0.timeouts.idle = 2 * scale })
+            if result.error != nil, await server.wasLate(1.9 * scale) { return false }
             #expect(result.error == nil && result.body.count == 25)
             return true
         }
@@ -129,7 +129,7 @@ import Testing
 
     /// PITFALLS 2: waiting for a connection takes nothing from the other clocks.
     @Test func queuesByPriorityOutsideOfTheClocks() async throws {
-        try await untilOneCounts {
+        try await untilOneCounts { scale in
             let (isBusy, mayAnswer) = (Signal(), Signal())
             let order = Lock<[String]>([])
             let server = try RawServer { connection in
@@ -149,26 +149,26 @@ import Testing
             await isBusy.wait()
             let lowRequest = request(server.url + "/low") {
                 settings(&$0)
-                $0.timeouts = Timeouts(queue: nil, connect: 1, idle: 1, attempt: 1)
+                $0.timeouts = Timeouts(queue: nil, connect: scale, idle: scale, attempt: scale)
             }
             engine.begin(lowRequest, low, priority: 0.1)
             engine.begin(request(server.url + "/high", settings), high, priority: 0.9)
             let queued = request(server.url + "/queued") {
                 settings(&$0)
-                $0.timeouts.queue = 1.2
+                $0.timeouts.queue = 1.2 * scale
             }
             engine.begin(queued, timedOut)
             let late = await timedOut.result()
             #expect(late.error?.message.containsSubstring("queue timeout") == true)
             #expect(late.error?.isRetryable == true)
-            #expect(late.metrics.queued >= 1.2)
+            #expect(late.metrics.queued >= 1.2 * scale)
             let released = MonotonicTime.now()
             mayAnswer.set()
             #expect(await first.result().error == nil)
             #expect(await high.result().error == nil)
             let error = await low.result().error
-            // It had less than its second when the server could answer it at last.
-            if error != nil, MonotonicTime.now().seconds(since: released) > 0.9 { return false }
+            // It had less than its time when the server could answer it at last.
+            if error != nil, MonotonicTime.now().seconds(since: released) > 0.9 * scale { return false }
             #expect(error == nil)
             #expect(order.withLock { $0 } == ["GET /first HTTP/1.1", "GET /high HTTP/1.1", "GET /low HTTP/1.1"])
             #expect(server.connectionCount == 1)
@@ -261,13 +261,13 @@ import Testing
     }
 
     @Test func runsJobsInTime() async throws {
-        await untilOneCounts {
+        await untilOneCounts { scale in
             let engine = TestEngine()
             let order = Lock<[Int]>([])
             let done = Signal()
             let now = MonotonicTime.now()
             for (index, delay) in [0.06, 0.02, 0.04].enumerated() {
-                engine.engine.schedule(at: now.advanced(bySeconds: delay)) {
+                engine.engine.schedule(at: now.advanced(bySeconds: delay * scale)) {
                     let count = order.withLock {
                         $0.append(index)
                         return $0.count
@@ -276,9 +276,9 @@ import Testing
                 }
             }
             // All are there before the first of them is due, or that may be run before them.
-            let isInTime = MonotonicTime.now().seconds(since: now) < 0.02
+            let isInTime = MonotonicTime.now().seconds(since: now) < 0.02 * scale
             await done.wait()
-            #expect(MonotonicTime.now().seconds(since: now) >= 0.06)
+            #expect(MonotonicTime.now().seconds(since: now) >= 0.06 * scale)
             guard isInTime else { return false }
             #expect(order.withLock { $0 } == [1, 2, 0])
             return true

@@ -153,12 +153,12 @@ import Testing
 
     /// What others hear meanwhile shows that the answer is slow, and not the connection dead.
     @Test func keepsAConnectionOnWhichOthersAreAnswered() async throws {
-        try await untilOneCounts {
+        try await untilOneCounts { scale in
             let engine = TestEngine()
             let first = await engine.send(try request("nginx_tls"))
             let hung = Recorder()
             var slow = try request("nginx_tls", "/slow?seconds=30")
-            slow.settings.timeouts.attempt = 0.3
+            slow.settings.timeouts.attempt = 0.3 * scale
             engine.begin(slow, hung)
             var answered = 0
             while hung.endCount == 0 {
@@ -176,8 +176,8 @@ import Testing
 
     /// One that is never idle would never be closed for its age.
     @Test func replacesAnOldConnection() async throws {
-        try await untilOneCounts {
-            let age = 0.3
+        try await untilOneCounts { scale in
+            let age = 0.3 * scale
             let engine = TestEngine(connectionAge: age)
             let begun = MonotonicTime.now()
             let hung = Recorder()
