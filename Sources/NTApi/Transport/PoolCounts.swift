@@ -1,7 +1,7 @@
 /// How many exchanges to one host run in each of the loop's pools of connections. A pure value.
 ///
 /// An exchange goes to the first pool that has room. So later pools are used only while the ones before are full, and all
-/// together never open more connections than exchanges ran at once.
+/// together never open more connections than exchanges ran at once, of those with the same limit.
 struct PoolCounts {
     /// How many exchanges to one host a pool has room for.
     static let capacity = 256

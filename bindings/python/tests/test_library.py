@@ -62,19 +62,53 @@ assert not hasattr(ntapi, "no_such_name")
     assert result.returncode == 0, result.stderr
 
 
-def test_a_client_needs_little_of_python() -> None:
+def test_a_request_needs_little_of_python(servers: dict[str, str]) -> None:
     code = """
 import sys
 before = set(sys.modules)
 import ntapi
-ntapi.Client("http://example.com", args=[ntapi.url("q", "London")]).close()
+client = ntapi.Client(sys.argv[1])
+assert client.send("echo", ntapi.url("q", "London")).json["method"] == "GET"
+client.close()
 print(*(set(sys.modules) - before))
 """
-    result = run_python(code)
+    result = run_python(code, servers["fault"])
     imported = set(result.stdout.split())
     assert "ntapi._client" in imported, result.stderr
-    slow = {"asyncio", "collections", "enum", "inspect", "json", "logging", "re", "threading"}
-    assert not slow & imported
+    slow = [
+        "asyncio",
+        "collections",
+        "contextlib",
+        "enum",
+        "inspect",
+        "json",
+        "logging",
+        "pickle",
+        "re",
+        "threading",
+        "weakref",
+    ]
+    assert not imported.intersection(slow)
+
+
+def test_another_thread_may_be_the_first_to_use_it(servers: dict[str, str]) -> None:
+    """It is not taken for the main thread, neither here nor by Python's own threading."""
+    code = """
+import _thread, sys
+import ntapi
+done = _thread.allocate_lock()
+done.acquire()
+def use():
+    assert ntapi.Client(sys.argv[1]).send("ok").status == 200
+    done.release()
+_thread.start_new_thread(use, ())
+assert done.acquire(timeout=60)
+import threading
+assert threading.main_thread() is threading.current_thread()
+assert ntapi.mailbox() is ntapi._threads.main_mailbox()
+"""
+    result = run_python(code, servers["fault"])
+    assert result.returncode == 0, result.stderr
 
 
 def test_names_are_found_whoever_asks_first() -> None:

@@ -7,8 +7,8 @@ import CCurl
 /// pools; see `PoolCounts`. What may share a connection, or has to count all of them, stays in the first.
 final class ConnectionPools {
     private let first: CurlMulti
-    /// Those that a host with many exchanges needs beside the first.
-    @exclusivity(unchecked) private var others: [CurlMulti] = []
+    /// Those that a host with many exchanges needs beside the first. Nil is one that was closed, and is made anew.
+    @exclusivity(unchecked) private var others: [CurlMulti?] = []
     /// Those of the others in which libcurl ran since their messages were read.
     @exclusivity(unchecked) private var running: [CurlMulti] = []
     /// The pool of each socket, by the socket's number; the first has those that are not in it. Empty when all are the first's.
@@ -29,22 +29,27 @@ final class ConnectionPools {
         if let limit { first.limitConnections(to: limit) }
     }
 
-    var count: Int { others.count + 1 }
+    /// How many there are.
+    var count: Int { others.reduce(1) { $1 == nil ? $0 : $0 + 1 } }
 
     /// The earliest moment at which libcurl wants to be called, whatever the sockets do.
     var timer: MonotonicTime? {
-        others.isEmpty ? first.timer : others.reduce(first.timer) { [$0, $1.timer].compactMap(\.self).min() }
+        var earliest = first.timer
+        for pool in others {
+            if let timer = pool?.timer { earliest = min(timer, earliest ?? timer) }
+        }
+        return earliest
     }
 
     /// The pool of this number; the first when the system has no descriptors for one more.
     func pool(_ number: Int) -> CurlMulti {
         guard number > 0 else { return first }
-        while others.count < number {
-            guard let pool = CurlMulti(poller: poller, number: count) else { return first }
-            pool.pools = self
-            others.append(pool)
-        }
-        return others[number - 1]
+        while others.count < number { others.append(nil) }
+        if let pool = others[number - 1] { return pool }
+        guard let pool = CurlMulti(poller: poller, number: number) else { return first }
+        pool.pools = self
+        others[number - 1] = pool
+        return pool
     }
 
     /// Lets libcurl read and write.
@@ -52,7 +57,7 @@ final class ConnectionPools {
         guard socket < owners.count, case let owner = Int(owners[Int(socket)]), owner > 0 else {
             return first.run(socket, ready)
         }
-        if owner <= others.count { others[owner - 1].run(socket, ready) }
+        if owner <= others.count { others[owner - 1]?.run(socket, ready) }
     }
 
     /// Calls libcurl for its timers.
@@ -61,7 +66,7 @@ final class ConnectionPools {
     func runTimers(_ now: MonotonicTime) -> Bool {
         var wasDue = first.isDue(now)
         if wasDue { first.runTimer() }
-        for pool in others where pool.isDue(now) {
+        for case let pool? in others where pool.isDue(now) {
             pool.runTimer()
             wasDue = true
         }
@@ -79,21 +84,31 @@ final class ConnectionPools {
         return nil
     }
 
-    /// Closes pools that a burst has left behind, with their idle connections. Not while messages are read.
-    func closeUnneeded(transfers: Int) {
-        while let last = others.last, last.transferCount == 0,
-            others.count * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
-        {
-            last.close()
-            running.removeAll { $0 === last }
-            others.removeLast()
-            if others.isEmpty { owners = [] }
+    /// Closes pools that a burst has left behind, with their idle connections: at once where these are too many, and after
+    /// a while in any case, as libcurl looks at the connections of a pool only when a transfer starts in it. Not while
+    /// messages are read.
+    func closeUnneeded(transfers: Int, _ now: MonotonicTime) {
+        guard !others.isEmpty else { return }
+        for index in others.indices.reversed() {
+            guard let pool = others[index], pool.transferCount == 0 else { continue }
+            let idleSince = pool.idleSince ?? now
+            pool.idleSince = idleSince
+            let areTooMany = (index + 1) * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
+            guard areTooMany || now.seconds(since: idleSince) > Self.idleTime else { continue }
+            pool.close()
+            running.removeAll { $0 === pool }
+            others[index] = nil
         }
+        while case .some(nil) = others.last { others.removeLast() }
+        if others.isEmpty { owners = [] }
     }
+
+    /// Seconds after which libcurl does not use an idle connection again.
+    private static let idleTime = 118.0
 
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
     func close() {
-        for pool in others { pool.close() }
+        for pool in others { pool?.close() }
         others = []
         running = []
         first.close()

@@ -22,6 +22,8 @@ final class CurlMulti {
     private let number: UInt16
     /// How many transfers are in it.
     @exclusivity(unchecked) private(set) var transferCount = 0
+    /// When it was first seen without a transfer, since the last one.
+    @exclusivity(unchecked) var idleSince: MonotonicTime?
     /// Whether it is among those of which `pools` reads the messages.
     @exclusivity(unchecked) var mayHaveMessages = false
     /// When libcurl wants to be called, whatever the sockets do.
@@ -68,6 +70,7 @@ final class CurlMulti {
         let code = curl_multi_add_handle(handle, easy)
         guard code == CURLM_OK else { return code }
         transferCount += 1
+        idleSince = nil
         keepConnections()
         return code
     }

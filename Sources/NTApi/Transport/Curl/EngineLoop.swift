@@ -74,7 +74,7 @@ final class EngineLoop {
         expireTimers()
         startReady()
         runTransfers()
-        pools.closeUnneeded(transfers: transferCount)
+        pools.closeUnneeded(transfers: transferCount, current.now)
         return isStopping
     }
 

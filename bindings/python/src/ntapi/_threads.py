@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from _thread import RLock, _local, get_ident, get_native_id
+from _thread import RLock, _local, get_ident
 
+from . import _registry
 from ._library import lib
 from ._mailbox import Mailbox
 
@@ -56,10 +56,8 @@ mailboxes = Mailboxes()
 
 def _main_thread() -> int:
     """The identifier of the main thread."""
-    # Most programs that have no threading have one thread, and to import it takes longer than to
-    # import most of this package. The first thread of a process has the process's number.
-    if "threading" not in sys.modules and get_native_id() == os.getpid():
-        return get_ident()
+    if _registry.first_thread is not None:
+        return _registry.first_thread
     from threading import main_thread
 
     identifier = main_thread().ident
