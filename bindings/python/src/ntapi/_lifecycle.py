@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import atexit
 import sys
+
+# With the package, and not when it is first needed: up to Python 3.12 the thread that imports it is
+# the main thread for it.
+import threading
 import time
-from _thread import get_ident
 
 from . import _handles, _registry
 from ._library import lib
@@ -38,7 +41,7 @@ def drain(timeout: Optional[float] = None) -> int:
 
 
 def _is_running_here(owed: Owed) -> bool:
-    return owed.outcome.runner == get_ident()
+    return owed.outcome.runner == threading.get_ident()
 
 
 def _is_attended(mailbox: Mailbox) -> bool:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
-from _thread import get_ident, get_native_id
 
 from ._events import DATA, DECISION, RESPONSE, Facts
 from ._library import lib
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Optional
-
     from ._mailbox import Mailbox
     from ._protocols import Observer, Owed
 
@@ -24,18 +21,6 @@ observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
 _tokens = itertools.count(1)
-
-
-def _first_thread() -> Optional[int]:
-    """The calling thread, when it is the first of the process: that has the process's number."""
-    return get_ident() if get_native_id() == os.getpid() else None
-
-
-first_thread = _first_thread()
-"""The main thread, where it imported the package, as it mostly does. To import threading, which
-knows it, takes longer than to import most of this package; and the thread that does so first is
-the main one for threading, up to Python 3.12.
-"""
 
 
 def new_token() -> int:
@@ -99,11 +84,8 @@ def wake_observers() -> None:
 
 def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
-    global first_thread
     pending.clear()
     observers.clear()
-    # The only one there is.
-    first_thread = _first_thread()
 
 
 os.register_at_fork(after_in_child=_reset_in_child)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from _thread import RLock, _local, get_ident
+from threading import main_thread
 
-from . import _registry
 from ._library import lib
 from ._mailbox import Mailbox
 
@@ -56,10 +56,6 @@ mailboxes = Mailboxes()
 
 def _main_thread() -> int:
     """The identifier of the main thread."""
-    if _registry.first_thread is not None:
-        return _registry.first_thread
-    from threading import main_thread
-
     identifier = main_thread().ident
     assert identifier is not None
     return identifier
