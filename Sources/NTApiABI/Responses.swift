@@ -137,8 +137,7 @@ extension PythonFunctions {
         else { return nil }
         self.init(
             none: none, yes: yes, no: no, retain: retain, release: release, int: int, intOfText: intOfText,
-            float: float,
-            text: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember)
+            float: float, text: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember)
     }
 }
 

@@ -95,6 +95,14 @@ def test_values_are_those_of_pythons_own_parser(mirror: ntapi.Client, text: str)
     assert repr(received(mirror, text)) == repr(json.loads(text.lstrip("\ufeff")))
 
 
+def test_integers_are_exact_as_far_as_a_double_reaches(mirror: ntapi.Client) -> None:
+    """So none comes near the number of digits at which Python itself refuses to read one."""
+    longest = "9" * 308
+    assert received(mirror, f"[{longest}, -{longest}]") == [int(longest), -int(longest)]
+    with pytest.raises(ntapi.ApiError, match="beyond a double"):
+        received(mirror, f"[{longest}99]")
+
+
 def test_random_documents(mirror: ntapi.Client) -> None:
     generator = random.Random(11)
 

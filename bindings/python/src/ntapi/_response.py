@@ -191,8 +191,8 @@ class Response:
         """The body as JSON, parsed when first asked for; None when there is none, and with the
         option "raw_data" unless the status is an error.
 
-        What is JSON is the core's decision. Integers are exact; Python itself refuses those of more
-        than 4,300 digits with a ValueError: see `sys.set_int_max_str_digits`.
+        What is JSON is the core's decision. Integers are exact, and none is larger than a double
+        can be.
         """
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
