@@ -16,6 +16,7 @@ final class EasyHandle {
     @exclusivity(unchecked) unowned(unsafe) var poller: SystemPoller?
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     @exclusivity(unchecked) private var profile: HandleProfile?
+    @exclusivity(unchecked) private var url = HandleURL()
     @exclusivity(unchecked) private var headers = HeaderLines()
     @exclusivity(unchecked) private var message = HandleMessage.get
     @exclusivity(unchecked) private var customMethod: String?
@@ -53,7 +54,7 @@ final class EasyHandle {
             engine.attach(easy)
             cookies = (engine, true)
         }
-        options.set(CURLOPT_URL, transfer.url)
+        url.set(transfer.url, &options)
         try setMessage(of: transfer, &options)
         if let freshness {
             options.set(freshness)
@@ -98,6 +99,7 @@ final class EasyHandle {
     private func reset() {
         curl_easy_reset(easy)
         profile = nil
+        url.forget()
         headers = HeaderLines()
         message = .get
         customMethod = nil
