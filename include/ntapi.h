@@ -2739,6 +2739,9 @@ const ntapi_json *ntapi_response_json(const ntapi_response *response);
  *  @since 0.1 */
 const char *ntapi_response_json_pickle(const ntapi_response *response, size_t *length);
 
+/** The bytes of the room for keys in an ntapi_python. */
+#define NTAPI_PYTHON_KEYS_SIZE 32768
+
 /** What values are made with by ntapi_response_json_python: of CPython's C API the objects and functions of these
  * names.
  */
@@ -2756,6 +2759,10 @@ typedef struct ntapi_python {
     int (*set_item)(void *list, ptrdiff_t index, void *item);                 /* PyList_SetItem */
     void *(*make_dict)(void);                                                 /* PyDict_New */
     int (*set_member)(void *dict, void *key, void *value);                    /* PyDict_SetItem */
+    void *(*new_text)(ptrdiff_t length, uint32_t largest); /* PyUnicode_New; may be NULL, as the next may be 0 */
+    ptrdiff_t text_offset; /* where the letters of an ASCII text are in its object: sys.getsizeof("") - 1 */
+    void *keys; /* NTAPI_PYTHON_KEYS_SIZE bytes, at first zeros, where strings of keys are kept for later calls, of one
+                   thread at a time: they are the room's from then on; NULL keeps none */
 } ntapi_python;
 
 /** The body as JSON in values of CPython, made by its own functions.

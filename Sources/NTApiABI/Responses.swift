@@ -137,7 +137,9 @@ extension PythonFunctions {
         else { return nil }
         self.init(
             none: none, yes: yes, no: no, retain: retain, release: release, int: int, intOfText: intOfText,
-            float: float, text: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember)
+            float: float, decodedText: text, list: list, setItem: setItem, dictionary: dictionary, setMember: setMember,
+            ascii: python.new_text.flatMap { python.text_offset > 0 ? ($0, python.text_offset) : nil },
+            keys: python.keys)
     }
 }
 

@@ -72,6 +72,21 @@ static void *make_text(const char *bytes, ptrdiff_t length, const char *how) {
     return made(text);
 }
 
+static struct value *new_texts[8];
+static int new_text_count;
+
+/* Its letters are written by the library. */
+static void *new_text(ptrdiff_t length, uint32_t largest) {
+    assert_in_range(length, 2, 62);
+    assert_int_equal(largest, 127);
+    struct value *text = made("");
+    if (text) {
+        memset(text->text, '?', sizeof text->text);
+        new_texts[new_text_count++] = text;
+    }
+    return text;
+}
+
 static void *make_list(ptrdiff_t count) {
     struct value *list = made("");
     if (list) {
@@ -153,16 +168,20 @@ static ntapi_response *answer(const char *json, ntapi_args *args) {
     return response;
 }
 
-static void check(const char *json, const char *expected) {
+static void check_with(const ntapi_python *functions, const char *json, const char *expected) {
     ntapi_response *response = answer(json, NULL);
-    struct value *value = ntapi_response_json_python(response, &python);
+    struct value *value = ntapi_response_json_python(response, functions);
     assert_non_null(value);
     char text[1024] = "";
     describe(value, text);
     assert_string_equal(text, expected);
     release(value);
-    assert_int_equal(alive, 0);
     ntapi_response_free(response);
+}
+
+static void check(const char *json, const char *expected) {
+    check_with(&python, json, expected);
+    assert_int_equal(alive, 0);
 }
 
 static void values_are_made_in_order(void **state) {
@@ -174,6 +193,43 @@ static void values_are_made_in_order(void **state) {
           "[null,true,false,0,1.5,123456789012345678901234567890,]");
     check("{\"a\":[1,{\"a\":\"b\\u0041\"},[]],\"b\":{}}", "{'a',[1,{'a','bA',},[],],'b',{},}");
     check("\"a\\nb\"", "'a\nb'");
+}
+
+static void ascii_texts_are_written_into_new_ones(void **state) {
+    (void)state;
+    ntapi_python direct = python;
+    direct.new_text = new_text;
+    direct.text_offset = offsetof(struct value, text);
+    /* Those of one letter and of none are the interpreter's own. */
+    check_with(&direct, "[\"ab\",\"12345678\",\"123456789\",\"a\",\"\",\"a\\u00e9\",\"caf\u00e9\",\"a\\u0041\"]",
+               "[ab,12345678,123456789,'a','','a\u00e9','caf\u00e9',aA,]");
+    assert_int_equal(new_text_count, 4);
+    assert_int_equal(alive, 0);
+
+    /* Without both nothing is known of a text. */
+    direct.text_offset = 0;
+    check_with(&direct, "[\"ab\"]", "['ab',]");
+    new_text_count = 0;
+}
+
+static void keys_are_kept_where_the_caller_has_room(void **state) {
+    (void)state;
+    ntapi_python keeping = python;
+    keeping.new_text = new_text;
+    keeping.text_offset = offsetof(struct value, text);
+    keeping.keys = calloc(1, NTAPI_PYTHON_KEYS_SIZE);
+    assert_non_null(keeping.keys);
+    check_with(&keeping, "{\"ab\":1,\"cd\":[{\"ab\":2,\"cd\":3}]}", "{ab,1,cd,[{ab,2,cd,3,},],}");
+    assert_int_equal(new_text_count, 2);
+    assert_int_equal(alive, 2);
+    check_with(&keeping, "{\"cd\":\"ef\",\"ab\":0}", "{cd,ef,ab,0,}");
+    assert_int_equal(new_text_count, 3);
+    assert_int_equal(alive, 2);
+    release(new_texts[0]);
+    release(new_texts[1]);
+    assert_int_equal(alive, 0);
+    free(keeping.keys);
+    new_text_count = 0;
 }
 
 static void a_function_that_fails_ends_it_without_a_leak(void **state) {
@@ -218,6 +274,8 @@ static void without_json_there_is_no_value(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_made_in_order),
+        cmocka_unit_test(ascii_texts_are_written_into_new_ones),
+        cmocka_unit_test(keys_are_kept_where_the_caller_has_room),
         cmocka_unit_test(a_function_that_fails_ends_it_without_a_leak),
         cmocka_unit_test(without_json_there_is_no_value),
     };

@@ -95,6 +95,28 @@ def test_values_are_those_of_pythons_own_parser(mirror: ntapi.Client, text: str)
     assert repr(received(mirror, text)) == repr(json.loads(text.lstrip("\ufeff")))
 
 
+def test_documents_share_their_keys(mirror: ntapi.Client) -> None:
+    texts = ["id", "name", "four", "created_at", "received_events_url", "k" * 48]
+    first, second = (received(mirror, json.dumps([dict.fromkeys(texts, 0)] * 2)) for _ in range(2))
+    for key, again, other in zip(first[0], first[1], second[0]):
+        assert key is again is other
+
+
+def test_keys_that_differ_a_little_are_told_apart(mirror: ntapi.Client) -> None:
+    middles = [f"first part {number} of it" for number in range(10)]
+    longer = ["", "a", "é", "aé", "ab", "abc", "abcd", "k" * 47, "k" * 48, "k" * 49, "k" * 50]
+    document = {key: number for number, key in enumerate([*middles, *longer, "a\n"])}
+    for _ in range(2):
+        assert received(mirror, json.dumps(document, ensure_ascii=False)) == document
+
+
+def test_ever_new_keys(mirror: ntapi.Client) -> None:
+    """More of them than are kept: those before are let go."""
+    for number in range(4):
+        document = {f"{number} and {place}": {"id": place} for place in range(1000)}
+        assert received(mirror, json.dumps(document)) == document
+
+
 def test_integers_are_exact_as_far_as_a_double_reaches(mirror: ntapi.Client) -> None:
     """So none comes near the number of digits at which Python itself refuses to read one."""
     longest = "9" * 308

@@ -8,9 +8,11 @@ extension JSON {
     package func pythonValue(_ python: PythonFunctions) -> PythonFunctions.Object? {
         guard case .parsed(let document, let index) = storage else { return nil }
         return withExtendedLifetime(document) {
-            var maker = JSONPythonMaker(document.tape, python)
-            defer { maker.forgetKeys() }
-            return maker.make(Int(index))
+            withUnsafePointer(to: python) { python in
+                let keys = JSONPythonKeys(python)
+                defer { keys.end() }
+                return JSONPythonMaker(document.tape, python, keys).make(Int(index))
+            }
         }
     }
 }
@@ -21,6 +23,7 @@ extension JSON {
 private struct JSONPythonMaker {
     typealias Object = PythonFunctions.Object
 
+    /// An array or object that is being filled.
     private struct Open {
         let object: Object
         let isObject: Bool
@@ -28,131 +31,118 @@ private struct JSONPythonMaker {
         let end: Int
         /// The place of its next element.
         var position = 0
+
+        @inline(__always)
+        init(_ object: Object, _ tape: JSONTape, _ index: Int) {
+            self.object = object
+            isObject = tape.kind(index) == .object
+            end = tape.next(index)
+        }
     }
 
     private let tape: JSONTape
-    private let python: PythonFunctions
-    private var keys = JSONPickledKeys()
-    /// The strings of `keys`: Python makes one of each, as its own parser does.
-    private var keyTexts: [Object] = []
-    private var open: [Open] = []
+    /// By their address: there are many, and each call of a method would copy them.
+    private let python: UnsafePointer<PythonFunctions>
+    private let keys: JSONPythonKeys
 
-    init(_ tape: JSONTape, _ python: PythonFunctions) {
+    init(_ tape: JSONTape, _ python: UnsafePointer<PythonFunctions>, _ keys: JSONPythonKeys) {
         self.tape = tape
         self.python = python
-        keyTexts.reserveCapacity(32)
-        open.reserveCapacity(8)
+        self.keys = keys
     }
 
-    mutating func make(_ start: Int) -> Object? {
+    func make(_ start: Int) -> Object? {
         guard let root = value(start) else { return nil }
-        var index = enter(start, root)
-        while let last = open.last {
-            if index >= last.end {
-                open.removeLast()
-            } else if last.isObject {
-                guard let member = member(index, of: last.object) else { return fail(root) }
-                index = enter(index &+ 1, member)
-            } else {
-                guard let element = value(index) else { return fail(root) }
-                open[open.count &- 1].position &+= 1
-                guard python.setItem(last.object, last.position, element) == 0 else { return fail(root) }
-                index = enter(index, element)
+        guard tape.isContainer(start) else { return root }
+        var outer: [Open] = []
+        outer.reserveCapacity(8)
+        var open = Open(root, tape, start)
+        var index = start &+ 2
+        while true {
+            guard index < open.end else {
+                guard let next = outer.popLast() else { return root }
+                open = next
+                continue
             }
+            let place = open.isObject ? index &+ 1 : index
+            guard let made = value(place), put(made, index, into: &open) else {
+                python.pointee.release(root)
+                return nil
+            }
+            index = place &+ 1
+            guard tape.isContainer(place) else { continue }
+            outer.append(open)
+            open = Open(made, tape, place)
+            index &+= 1
         }
-        return root
     }
 
-    func forgetKeys() {
-        for text in keyTexts { python.release(text) }
-    }
-
-    private func fail(_ root: Object) -> Object? {
-        python.release(root)
-        return nil
-    }
-
-    /// An array or object is filled next.
-    ///
-    /// - Returns: where its contents begin, or what follows another value.
+    /// Puts a member, whose key is at the index, or the next element into its object or array, which owns it then.
     @inline(__always)
-    private mutating func enter(_ index: Int, _ object: Object) -> Int {
-        guard tape.isContainer(index) else { return index &+ 1 }
-        open.append(Open(object: object, isObject: tape.kind(index) == .object, end: tape.next(index)))
-        return index &+ 2
-    }
-
-    /// Makes a member and puts it into its object, which owns it then.
-    @inline(__always)
-    private mutating func member(_ index: Int, of object: Object) -> Object? {
-        guard let (key, isKept) = key(index) else { return nil }
-        defer { if !isKept { python.release(key) } }
-        guard let value = value(index &+ 1) else { return nil }
-        defer { python.release(value) }
-        return python.setMember(object, key, value) == 0 ? value : nil
-    }
-
-    private mutating func key(_ index: Int) -> (Object, isKept: Bool)? {
-        guard tape.kind(index) == .plainString else { return text(index).map { ($0, false) } }
-        switch keys.find(tape.bytes(index)) {
-        case .known(let number): return (keyTexts[Int(number)], true)
-        case .new:
-            guard let made = text(index) else { return nil }
-            keyTexts.append(made)
-            return (made, true)
-        case .tooMany: return text(index).map { ($0, false) }
+    private func put(_ value: Object, _ index: Int, into open: inout Open) -> Bool {
+        guard open.isObject else {
+            defer { open.position &+= 1 }
+            return python.pointee.setItem(open.object, open.position, value) == 0
         }
+        defer { python.pointee.release(value) }
+        // Not before the value is there: what makes a container may collect garbage, and so run a program's code, which
+        // may make values of another document, and another key in the place of this one.
+        guard let key = tape.kind(index) == .plainString ? keys.find(tape.bytes(index)) : nil else {
+            return put(value, unsharedKey: index, into: open.object)
+        }
+        return python.pointee.setMember(open.object, key, value) == 0
+    }
+
+    @inline(never)
+    private func put(_ value: Object, unsharedKey index: Int, into object: Object) -> Bool {
+        guard let key = text(index) else { return false }
+        defer { python.pointee.release(key) }
+        return python.pointee.setMember(object, key, value) == 0
     }
 
     /// A new reference; to an empty array or object where it is one.
     @inline(__always)
     private func value(_ index: Int) -> Object? {
         switch tape.kind(index) {
-        case .null: kept(python.none)
-        case .yes: kept(python.yes)
-        case .no: kept(python.no)
-        case .int: python.int(JSONNumber.int64(tape.bytes(index)))
+        case .null: kept(python.pointee.none)
+        case .yes: kept(python.pointee.yes)
+        case .no: kept(python.pointee.no)
+        case .int: python.pointee.int(JSONNumber.int64(tape.bytes(index)))
         case .double: number(tape.bytes(index))
-        case .plainString, .escapedString: text(index)
-        case .array: python.list(tape.count(index))
-        case .object: python.dictionary()
+        case .plainString: python.pointee.text(tape.bytes(index))
+        case .escapedString: text(index)
+        case .array: python.pointee.list(tape.count(index))
+        case .object: python.pointee.dictionary()
         }
     }
 
     @inline(__always)
     private func kept(_ object: Object) -> Object {
-        python.retain(object)
+        python.pointee.retain(object)
         return object
     }
 
     private func number(_ text: UnsafeRawBufferPointer) -> Object? {
         let isInteger = text.allSatisfy { $0 == UInt8(ascii: "-") || $0.isASCIIDigit }
-        guard isInteger else { return python.float(JSONNumber.double(text)) }
+        guard isInteger else { return python.pointee.float(JSONNumber.double(text)) }
         // Minus zero, which Python's own parser reads as zero, or beyond 64 bits.
-        guard text.count > 2 else { return python.int(0) }
+        guard text.count > 2 else { return python.pointee.int(0) }
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: text.count + 1) { digits in
             digits.withMemoryRebound(to: UInt8.self) { _ = $0.initialize(from: text) }
             digits[text.count] = 0
-            return python.intOfText(digits.baseAddress, nil, 10)
+            return python.pointee.intOfText(digits.baseAddress, nil, 10)
         }
     }
 
-    @inline(__always)
+    /// A string of any kind.
+    @inline(never)
     private func text(_ index: Int) -> Object? {
         let bytes = tape.bytes(index)
-        guard tape.kind(index) == .escapedString else { return text(bytes.baseAddress, bytes.count) }
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: max(1, bytes.count)) { room in
-            let count = room.baseAddress.map { JSONEscape.decode(bytes, into: $0) } ?? 0
-            return text(room.baseAddress.map { UnsafeRawPointer($0) }, count)
+        guard tape.kind(index) == .escapedString else { return python.pointee.text(bytes) }
+        return withUnsafeTemporaryAllocation(byteCount: max(1, bytes.count), alignment: 1) { room in
+            let start = room.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            let count = start.map { JSONEscape.decode(bytes, into: $0) } ?? 0
+            return python.pointee.text(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(room)[..<count]))
         }
     }
-
-    @inline(__always)
-    private func text(_ bytes: UnsafeRawPointer?, _ count: Int) -> Object? {
-        // Half of a surrogate pair may stand alone in JSON, as it may in Python.
-        let how = UnsafeRawPointer(Self.passing.utf8Start).assumingMemoryBound(to: CChar.self)
-        return python.text(bytes?.assumingMemoryBound(to: CChar.self), count, how)
-    }
-
-    private static let passing: StaticString = "surrogatepass"
 }

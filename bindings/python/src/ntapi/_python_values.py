@@ -5,10 +5,11 @@ writes a pickle for an interpreter that is not CPython.
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import c_void_p
 
 from ._library import lib
-from ._signatures import Python
+from ._signatures import PYTHON_KEYS_SIZE, Python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,18 +41,29 @@ def _made_by_python() -> Callable[[int], Any]:
         "PyList_SetItem",
         "PyDict_New",
         "PyDict_SetItem",
+        "PyUnicode_New",
     )
     functions = (ctypes.cast(getattr(api, name), c_void_p) for name in names)
-    python = Python(id(None), id(True), id(False), *functions)
+    # Where only a lock keeps threads apart, keys are kept from one document to the next.
+    has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
+    room = (ctypes.c_uint64 * (PYTHON_KEYS_SIZE // 8))() if has_lock else None
+    keys = ctypes.cast(room, c_void_p)
+    python = Python(id(None), id(True), id(False), *functions, _text_offset(), keys)
     address = ctypes.addressof(python)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_void_p)
     make = prototype(("ntapi_response_json_python", lib.library))
 
-    def json_value(pointer: int, _python: Python = python) -> Any:
-        """`_python` is kept as long as its address is used."""
+    def json_value(pointer: int, _kept: Any = (python, room)) -> Any:
+        """`_kept` is what is at the address."""
         return make(pointer, address)
 
     return json_value
+
+
+def _text_offset() -> int:
+    """Where the letters of an ASCII string are in its object; 0 when they are not found there."""
+    offset = sys.getsizeof("") - 1
+    return offset if ctypes.string_at(id("ntapi") + offset, 6) == b"ntapi\0" else 0
 
 
 json_value: Callable[[int], Any]

@@ -97,8 +97,15 @@ class Python(Structure):
             "set_item",
             "make_dict",
             "set_member",
+            "new_text",
+            "text_offset",
+            "keys",
         )
     )
+
+
+PYTHON_KEYS_SIZE = 32768
+"""NTAPI_PYTHON_KEYS_SIZE."""
 
 
 # name -> (result, arguments). Bytes that may contain NUL are void * here.

@@ -1,0 +1,94 @@
+/// The keys of the documents before, as Python's strings: most documents have the keys of the one before, and most
+/// objects those of the object before.
+///
+/// Each key has two places, by its hash, and takes that of the one that came earlier: what comes again and again stays,
+/// and documents with ever new keys cost little. The places hold a reference each, and are in memory of the caller's.
+struct JSONPythonKeys {
+    typealias Object = PythonFunctions.Object
+
+    /// A line of the processor's cache: a string, how many bytes it has, and the bytes.
+    private static let place = 64
+    private static let longest = 48
+    private static let pairs = 256
+    /// NTAPI_PYTHON_KEYS_SIZE.
+    package static let size = pairs * 2 * place
+
+    private let python: UnsafePointer<PythonFunctions>
+    private let room: UnsafeMutableRawPointer
+    /// Whether the keys are remembered within one document only, as their caller has no room for them.
+    private let isOwn: Bool
+
+    init(_ python: UnsafePointer<PythonFunctions>) {
+        self.python = python
+        isOwn = python.pointee.keys == nil
+        room = python.pointee.keys ?? .allocate(byteCount: Self.size, alignment: Self.place)
+        if isOwn { room.initializeMemory(as: UInt8.self, repeating: 0, count: Self.size) }
+    }
+
+    /// The end of a document.
+    func end() {
+        guard isOwn else { return }
+        for place in stride(from: 0, to: Self.size, by: Self.place) {
+            if let text = text(room + place) { python.pointee.release(text) }
+        }
+        room.deallocate()
+    }
+
+    /// A key without escapes.
+    ///
+    /// - Returns: its string, lent until the next key; nil for one that is too long, and when it could not be made.
+    @inline(__always)
+    func find(_ key: UnsafeRawBufferPointer) -> Object? {
+        let first = room + Self.pair(key) &* (2 &* Self.place)
+        if holds(first, key) { return text(first) }
+        let second = first + Self.place
+        if holds(second, key) { return text(second) }
+        return remember(key, first, second)
+    }
+
+    @inline(never)
+    private func remember(
+        _ key: UnsafeRawBufferPointer, _ first: UnsafeMutableRawPointer, _ second: UnsafeMutableRawPointer
+    ) -> Object? {
+        guard key.count <= Self.longest, let made = python.pointee.text(key) else { return nil }
+        let gone = text(second)
+        second.copyMemory(from: first, byteCount: Self.place)
+        first.storeBytes(of: made, as: Object?.self)
+        first.storeBytes(of: key.count, toByteOffset: 8, as: Int.self)
+        if let bytes = key.baseAddress { (first + 16).copyMemory(from: bytes, byteCount: key.count) }
+        if let gone { python.pointee.release(gone) }
+        return made
+    }
+
+    @inline(__always)
+    private func text(_ place: UnsafeMutableRawPointer) -> Object? { place.load(as: Object?.self) }
+
+    @inline(__always)
+    private func holds(_ place: UnsafeMutableRawPointer, _ key: UnsafeRawBufferPointer) -> Bool {
+        // A free place has the length of an empty key, but no string.
+        let count = place.load(fromByteOffset: 8, as: Int.self)
+        return UnsafeRawBufferPointer(start: place + 16, count: count).isEqual(to: key) && text(place) != nil
+    }
+
+    /// By length and the bytes at both ends.
+    @inline(__always)
+    private static func pair(_ key: UnsafeRawBufferPointer) -> Int {
+        let count = key.count
+        let start: UInt64
+        let end: UInt64
+        if count >= 8 {
+            start = key.loadUnaligned(as: UInt64.self)
+            end = key.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        } else if count >= 4 {
+            start = UInt64(key.loadUnaligned(as: UInt32.self))
+            end = UInt64(key.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+        } else if count > 0 {
+            start = UInt64(key[0])
+            end = UInt64(key[count &- 1]) << 8 | UInt64(key[count / 2])
+        } else {
+            return 0
+        }
+        let mixed = (start &+ end &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(count)) &* 0xD6E8_FEB8_6659_FD93
+        return Int(truncatingIfNeeded: mixed >> 56)
+    }
+}
