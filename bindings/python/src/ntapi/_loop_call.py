@@ -9,6 +9,7 @@ from asyncio import get_running_loop
 from . import _registry
 from ._events import Facts
 from ._library import lib
+from ._loop_reader import answer
 from ._loops import loop_mailbox
 from ._registry import observers, pending, wake_observers
 from ._response import Response
@@ -90,14 +91,11 @@ class LoopCall:
         pending.pop(self._token, None)
         if observers:
             wake_observers()
-        # The waiter may be done, cancelled with its task.
-        waiter = self.waiter
-        if not waiter.done():
-            try:
-                waiter.set_result(response)
-            except RuntimeError:
-                # The loop is closed: nobody waits there any more.
-                pass
+        answered = self.mailbox.answered
+        if answered is not None:
+            answered.append((self.waiter, response))
+        else:
+            answer(self.waiter, response)
 
     def take_decision(self, event: Facts) -> None:
         """Nobody asked for it."""

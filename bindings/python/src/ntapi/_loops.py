@@ -19,18 +19,6 @@ _mailboxes: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Mailbox] = (
 )
 
 
-class _Reader:
-    """What a loop calls when a mailbox has something. Only the loop refers to it."""
-
-    __slots__ = ("__weakref__", "_mailbox")
-
-    def __init__(self, mailbox: Mailbox) -> None:
-        self._mailbox = mailbox
-
-    def __call__(self) -> None:
-        self._mailbox.drain()
-
-
 def _no_loop() -> None:
     """Stands for a weak reference to a loop that has gone."""
 
@@ -55,7 +43,9 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     if mailbox is None:
         mailbox = Mailbox()
         mailbox.whose = "loop"
-        reader = _Reader(mailbox)
+        from ._loop_reader import Reader
+
+        reader = Reader(mailbox)
         # Two descriptors, both level-triggered: one turn of the loop takes everything that waits.
         loop.add_reader(mailbox.event_fd, reader)
         loop.add_reader(mailbox.wake_fd, reader)

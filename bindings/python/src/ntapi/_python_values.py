@@ -46,8 +46,8 @@ def _made_by_python() -> Callable[[int], Any]:
     functions = (ctypes.cast(getattr(api, name), c_void_p) for name in names)
     # Where only a lock keeps threads apart, keys are kept from one document to the next.
     has_lock = getattr(sys, "_is_gil_enabled", lambda: True)()
-    room = (ctypes.c_uint64 * (PYTHON_KEYS_SIZE // 8))() if has_lock else None
-    keys = ctypes.cast(room, c_void_p)
+    room = (ctypes.c_uint64 * (PYTHON_KEYS_SIZE // 8))()
+    keys = ctypes.addressof(room) if has_lock else None
     python = Python(id(None), id(True), id(False), *functions, _text_offset(), keys)
     address = ctypes.addressof(python)
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_void_p)
