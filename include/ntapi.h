@@ -2763,6 +2763,13 @@ typedef struct ntapi_python {
     ptrdiff_t text_offset; /* where the letters of an ASCII text are in its object: sys.getsizeof("") - 1 */
     void *keys; /* NTAPI_PYTHON_KEYS_SIZE bytes, at first zeros, where strings of keys are kept for later calls, of one
                    thread at a time: they are the room's from then on; NULL keeps none */
+    /* For ntapi_python_function alone: */
+    void *(*make_function)(void *definition, void *self, void *module); /* PyCFunction_NewEx */
+    void *(*read_address)(void *integer);                               /* PyLong_AsVoidPtr */
+    char *(*read_bytes)(void *bytes);                                   /* PyBytes_AsString */
+    void *(*error)(void);                                               /* PyErr_Occurred */
+    void *(*unlock)(void);                                              /* PyEval_SaveThread */
+    void (*lock)(void *thread);                                         /* PyEval_RestoreThread */
 } ntapi_python;
 
 /** The body as JSON in values of CPython, made by its own functions.
@@ -2774,6 +2781,18 @@ typedef struct ntapi_python {
  *  @threads one that holds Python's global lock; from callbacks: yes.
  *  @since 0.1 */
 void *ntapi_response_json_python(const ntapi_response *response, const ntapi_python *python);
+
+/** A function of the library as one of CPython's own, which costs a fraction of a call by way of ctypes.
+ *  It takes what the C function takes: bytes for a text, and for any other pointer its address as an int, or None for
+ * NULL. It returns an address or a status as an int. Python's global lock is released meanwhile, except while values
+ * are made.
+ *  @param python the functions, for the call; those that are called later are of the first call, for the whole process.
+ *  @param name "ntapi_response_free", "ntapi_response_json_python", "ntapi_client_begin_event" or
+ * "ntapi_client_perform_watching", borrowed for the call.
+ *  @returns the function, a new reference of Python's; NULL for another name, and when a function is missing or fails.
+ *  @threads one that holds Python's global lock; from callbacks: yes.
+ *  @since 0.1 */
+void *ntapi_python_function(const ntapi_python *python, const char *name);
 
 /** The text that came before the JSON (a PHP warning, say).
  *  @param response the response.

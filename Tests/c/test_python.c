@@ -1,6 +1,8 @@
 /* Section 11 of the header: JSON in values of an interpreter, here one that writes down what it is asked for. */
 #include "support.h"
 
+#include <poll.h>
+
 /* A value is its text. Lists and dictionaries grow as they are filled, and own what is in them. */
 struct value {
     int references;
@@ -139,6 +141,77 @@ static const ntapi_python python = {
     .set_member = set_member,
 };
 
+/* What CPython has of a function, and how it calls it: PyMethodDef, and METH_FASTCALL. */
+struct definition {
+    const char *name;
+    void *(*function)(void *self, void **arguments, ptrdiff_t count);
+    int flags;
+    const char *documentation;
+};
+
+static int unlocked;
+static void *exception;
+
+static void *make_function(void *definition, void *self, void *module) {
+    assert_null(self);
+    assert_null(module);
+    assert_int_equal(((struct definition *)definition)->flags, 0x80);
+    return definition;
+}
+
+static void *read_address(void *integer) {
+    char *end;
+    unsigned long long address = strtoull(((struct value *)integer)->text, &end, 10);
+    exception = *end ? integer : NULL;
+    return *end ? NULL : (void *)(uintptr_t)address;
+}
+
+static char *read_bytes(void *bytes) {
+    struct value *value = bytes;
+    exception = value == &singletons[0] ? value : NULL;
+    return exception ? NULL : value->text;
+}
+
+static void *error(void) {
+    return exception;
+}
+
+static void *unlock(void) {
+    assert_int_equal(unlocked++, 0);
+    return &unlocked;
+}
+
+static void lock(void *thread) {
+    assert_ptr_equal(thread, &unlocked);
+    assert_int_equal(unlocked--, 1);
+}
+
+static ntapi_python calling(void) {
+    ntapi_python interpreter = python;
+    interpreter.make_function = make_function;
+    interpreter.read_address = read_address;
+    interpreter.read_bytes = read_bytes;
+    interpreter.error = error;
+    interpreter.unlock = unlock;
+    interpreter.lock = lock;
+    return interpreter;
+}
+
+static void *call(const char *name, void **arguments, ptrdiff_t count) {
+    ntapi_python interpreter = calling();
+    struct definition *definition = ntapi_python_function(&interpreter, name);
+    assert_non_null(definition);
+    assert_string_equal(definition->name, name);
+    exception = NULL;
+    void *result = definition->function(NULL, arguments, count);
+    assert_int_equal(unlocked, 0);
+    return result;
+}
+
+static void *integer(const void *address) {
+    return make_int((int64_t)(uintptr_t)address);
+}
+
 static void describe(const struct value *value, char *text) {
     if (!value->opening) {
         strcat(text, value->text);
@@ -271,12 +344,97 @@ static void without_json_there_is_no_value(void **state) {
     ntapi_response_free(response);
 }
 
+static void functions_take_and_return_values(void **state) {
+    (void)state;
+    ntapi_client *client = ntapi_client_create(NULL, "http://127.0.0.1:1");
+    ntapi_mailbox *mailbox = ntapi_mailbox_create();
+    ntapi_watch watch = {.timeout = -1, .descriptor = -1};
+    void *arguments[] = {integer(client), made("any"), &singletons[0], integer(&watch), &singletons[0]};
+
+    struct value *status = call("ntapi_client_perform_watching", arguments, 4);
+    assert_string_equal(status->text, "0");
+    assert_non_null(watch.response);
+    assert_string_equal(ntapi_error_code(ntapi_response_error(watch.response)), "network");
+    void *response = integer(watch.response);
+    struct value *none = call("ntapi_response_free", &response, 1);
+    assert_ptr_equal(none, &singletons[0]);
+    release(none);
+    assert_null(ntapi_response_error(watch.response));
+
+    int token;
+    release(arguments[3]);
+    arguments[3] = integer(mailbox);
+    arguments[4] = integer(&token);
+    struct value *request = call("ntapi_client_begin_event", arguments, 5);
+    assert_string_not_equal(request->text, "0");
+    ntapi_event event;
+    while (ntapi_mailbox_take(mailbox, &event, 1) == 0) {
+        poll(&(struct pollfd){.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN}, 1, -1);
+    }
+    assert_ptr_equal(event.user_data, &token);
+    ntapi_response_free(event.response);
+
+    ntapi_response *with_json = answer("[1,2]", NULL);
+    ntapi_python interpreter = calling();
+    void *of_json[] = {integer(with_json), integer(&interpreter)};
+    struct value *list = call("ntapi_response_json_python", of_json, 2);
+    assert_int_equal(list->count, 2);
+    ntapi_response_free(with_json);
+    none = call("ntapi_response_json_python", of_json, 2);
+    assert_ptr_equal(none, &singletons[0]);
+    release(none);
+
+    void *values[] = {status, response, request, list, of_json[0], of_json[1]};
+    for (int each = 0; each < 6; each++) {
+        release(values[each]);
+    }
+    for (int each = 0; each < 5; each++) {
+        if (arguments[each] != &singletons[0]) {
+            release(arguments[each]);
+        }
+    }
+    assert_int_equal(alive, 0);
+    ntapi_mailbox_free(mailbox);
+    ntapi_client_free(client);
+}
+
+static void functions_refuse_what_is_no_argument_of_theirs(void **state) {
+    (void)state;
+    void *none = &singletons[0];
+    void *wrong = made("no number");
+    void *nothing[] = {none, none, none, none, none};
+    void *wrongs[] = {wrong, wrong, wrong, wrong, wrong};
+    const char *names[] = {"ntapi_response_free", "ntapi_response_json_python", "ntapi_client_perform_watching",
+                           "ntapi_client_begin_event"};
+    const ptrdiff_t counts[] = {1, 2, 4, 5};
+    for (int each = 0; each < 4; each++) {
+        assert_null(call(names[each], nothing, counts[each] - 1));
+        assert_null(call(names[each], NULL, counts[each]));
+        assert_null(call(names[each], wrongs, counts[each]));
+        assert_non_null(exception);
+    }
+    /* None is NULL, but no text. */
+    assert_null(call(names[3], nothing, 5));
+    assert_non_null(exception);
+    release(wrong);
+    assert_int_equal(alive, 0);
+
+    ntapi_python interpreter = calling();
+    assert_null(ntapi_python_function(&interpreter, "ntapi_version"));
+    assert_null(ntapi_python_function(&interpreter, NULL));
+    assert_null(ntapi_python_function(NULL, names[0]));
+    interpreter.lock = NULL;
+    assert_null(ntapi_python_function(&interpreter, names[0]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_made_in_order),
         cmocka_unit_test(ascii_texts_are_written_into_new_ones),
         cmocka_unit_test(keys_are_kept_where_the_caller_has_room),
         cmocka_unit_test(a_function_that_fails_ends_it_without_a_leak),
+        cmocka_unit_test(functions_take_and_return_values),
+        cmocka_unit_test(functions_refuse_what_is_no_argument_of_theirs),
         cmocka_unit_test(without_json_there_is_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

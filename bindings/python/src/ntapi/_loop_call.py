@@ -11,6 +11,7 @@ from ._events import Facts
 from ._library import lib
 from ._loop_reader import answer
 from ._loops import loop_mailbox
+from ._python_calls import quick
 from ._registry import observers, pending, wake_observers
 from ._response import Response
 from ._same_thread import kept, raise_kept
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from ._client import BaseClient
     from ._mailbox import Mailbox
 
-_begin_event = lib.ntapi_client_begin_event
+_begin_event = quick("ntapi_client_begin_event")
 
 
 class LoopCall:

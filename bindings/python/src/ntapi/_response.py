@@ -8,6 +8,7 @@ from ._events import Facts
 from ._handles import Handle, is_over
 from ._library import lib
 from ._numbers import Content, Status
+from ._python_calls import INTERPRETER, json_value, quick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,19 +28,7 @@ if TYPE_CHECKING:
 _UNSET: Any = object()
 _JSON = Content.JSON
 _NOTHING = (0, 0, 0, 0, 0)
-_free = lib.ntapi_response_free
-_json_value: Optional[Callable[[int], Any]] = None
-"""Imported when JSON is first asked for; a statement that imports it for each would cost as much as
-to make a third of the values.
-"""
-
-
-def _imported_json_value() -> Callable[[int], Any]:
-    global _json_value
-    from ._python_values import json_value
-
-    _json_value = json_value
-    return json_value
+_free = quick("ntapi_response_free")
 
 
 class Response:
@@ -197,7 +186,7 @@ class Response:
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = (_json_value or _imported_json_value())(self._pointer or 0)
+            self._parsed = json_value(self._pointer or 0, INTERPRETER)
         return self._parsed
 
     if TYPE_CHECKING:

@@ -100,6 +100,12 @@ class Python(Structure):
             "new_text",
             "text_offset",
             "keys",
+            "make_function",
+            "read_address",
+            "read_bytes",
+            "error",
+            "unlock",
+            "lock",
         )
     )
 
@@ -289,8 +295,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
-    # Not called by this, but with Python's lock held: see `_python_values`.
+    # Not called by these, but with Python's lock held: see `_python_calls`.
     "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
+    "ntapi_python_function": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
@@ -423,5 +430,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_response_json_python"
+LATEST = "ntapi_python_function"
 """The function that was added last."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import _registry
 from ._events import Facts, Watching, read_watch
 from ._library import lib
+from ._python_calls import quick
 from ._registry import observers, pending, wake_observers
 from ._response import Response
 from ._same_thread import kept, raise_kept
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ._client import BaseClient
     from ._mailbox import Mailbox
 
-_perform_watching = lib.ntapi_client_perform_watching
+_perform_watching = quick("ntapi_client_perform_watching")
 
 
 class ThreadCall:
