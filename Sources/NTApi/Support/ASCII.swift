@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 // Names of headers, schemes and options are ASCII: compared byte by byte, in place. None of these allocates, but for
 // `lowercasedASCII()` of a text that has capitals.
 
@@ -39,7 +45,17 @@ extension UnsafeBufferPointer<UInt8> {
     }
 
     func hasPrefix(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
-        count >= prefix.count && (0..<prefix.count).allSatisfy { self[$0] == prefix[$0] }
+        guard count >= prefix.count else { return false }
+        guard let mine = baseAddress, let other = prefix.baseAddress else { return true }
+        return memcmp(mine, other, prefix.count) == 0
+    }
+
+    /// Whether it has no spaces, controls and bytes beyond ASCII. Without an end before the last byte, so that many are looked
+    /// at in one instruction.
+    var areVisibleASCII: Bool {
+        var isOdd: UInt8 = 0
+        for byte in self { isOdd |= byte &- 0x21 > 0x5D ? 1 : 0 }
+        return isOdd == 0
     }
 
     private func hasPrefixIgnoringASCIICase(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -39,7 +39,8 @@ struct HandleURL: ~Copyable {
         if parts == nil { parts = curl_url() }
         guard let parts else { return false }
         let isSameServer =
-            path == originLength && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
+            path == originLength
+            && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
         // Not even those of the last one, should libcurl refuse a part.
         originLength = 0
         let code =
@@ -66,7 +67,7 @@ struct HandleURL: ~Copyable {
             url[colon...].starts(with: "://".utf8),
             let path = url[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")),
             url[..<path].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-_:/".utf8.contains($0) }),
-            url[path...].allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "#") })
+            url.areVisibleASCII, !url[path...].contains(UInt8(ascii: "%")), !url[path...].contains(UInt8(ascii: "#"))
         else { return nil }
         return path
     }

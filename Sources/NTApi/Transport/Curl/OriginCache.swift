@@ -41,7 +41,7 @@ struct OriginCache {
     /// How many bytes stand before path, query or fragment; nil for a URL that is anything but plain.
     private static func lengthOfOrigin(_ url: String) -> Int? {
         url.withBytes { bytes in
-            guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            guard bytes.areVisibleASCII, let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
                 UnsafeBufferPointer(rebasing: bytes[colon...]).hasPrefixIgnoringASCIICase("://")
             else { return nil }
             return bytes[(colon + 3)...].firstIndex {
