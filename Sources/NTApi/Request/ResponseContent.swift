@@ -7,8 +7,8 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
-    var resumeData: ResumeData?
-    var error: APIError?
+    @Apart var resumeData: ResumeData?
+    @Apart var error: APIError?
     /// Whether a handler may have seen it, in a process that ended meanwhile.
     var wasDeliveredBefore = false
     var url = ""

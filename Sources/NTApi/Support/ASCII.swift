@@ -50,11 +50,12 @@ extension UnsafeBufferPointer<UInt8> {
         return memcmp(mine, other, prefix.count) == 0
     }
 
-    /// Whether it has no spaces, controls and bytes beyond ASCII. Without an end before the last byte, so that many are looked
-    /// at in one instruction.
+    /// Whether it has no spaces, controls and bytes beyond ASCII. It never ends early, so that many are looked at in one
+    /// instruction.
     var areVisibleASCII: Bool {
+        guard let start = baseAddress else { return true }
         var isOdd: UInt8 = 0
-        for byte in self { isOdd |= byte &- 0x21 > 0x5D ? 1 : 0 }
+        for index in 0..<count { isOdd |= start[index] &- 0x21 > 0x5D ? 1 : 0 }
         return isOdd == 0
     }
 

@@ -55,14 +55,17 @@ final class ReceivedHeaders: @unchecked Sendable {
     }
 
     /// For so many bytes and one more line.
-    private func makeRoom(for bytes: Int) {
-        let linesSize = count * MemoryLayout<Line>.stride
-        let needed = textCount + bytes + linesSize + MemoryLayout<Line>.stride
-        guard needed > size else { return }
+    @inline(__always) private func makeRoom(for bytes: Int) {
+        let needed = textCount + bytes + (count + 1) * MemoryLayout<Line>.stride
+        if needed > size { grow(to: needed) }
+    }
+
+    private func grow(to needed: Int) {
         // A power of two: what is counted from its end stays aligned.
         var larger = size
         while larger < needed { larger *= 2 }
         let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: MemoryLayout<Line>.alignment)
+        let linesSize = count * MemoryLayout<Line>.stride
         moved.copyMemory(from: block, byteCount: textCount)
         (moved + larger - linesSize).copyMemory(from: block + size - linesSize, byteCount: linesSize)
         block.deallocate()
