@@ -1,7 +1,7 @@
 /// What stands between a request and its exchanges beside the network: other attempts, and the limit of its client.
 ///
 /// Either is there: a request that is sent once, and at once, has none.
-struct Pacing: Sendable {
+final class Pacing: Sendable {
     /// Nil makes one attempt.
     let retry: RetryPolicy?
     let limiter: RateLimiter?
@@ -20,5 +20,5 @@ struct Pacing: Sendable {
 }
 
 extension APIRequest {
-    var pacing: Pacing? { (try? built.get())?.pacing }
+    var pacing: Pacing? { built.request?.pacing }
 }

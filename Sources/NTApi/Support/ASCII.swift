@@ -59,6 +59,14 @@ extension UnsafeBufferPointer<UInt8> {
         return isOdd == 0
     }
 
+    /// Where what follows `://` begins; nil without a scheme.
+    var endOfScheme: Int? {
+        guard let start = baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), count) else { return nil }
+        let end = UnsafeRawPointer(colon) - UnsafeRawPointer(start) + 3
+        guard end <= count, self[end - 2] == UInt8(ascii: "/"), self[end - 1] == UInt8(ascii: "/") else { return nil }
+        return end
+    }
+
     private func hasPrefixIgnoringASCIICase(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
         guard count >= prefix.count else { return false }
         for index in 0..<prefix.count where self[index] != prefix[index] {

@@ -68,19 +68,18 @@ struct HeaderAssembler {
             fields?.continueLast(Self.trimmed(line))
             return
         }
-        guard let start = line.baseAddress, let found = memchr(start, Int32(UInt8(ascii: ":")), line.count) else {
+        guard let start = line.baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), line.count) else {
             return
         }
-        let colon = UnsafeRawPointer(found) - start
-        var name = colon
-        var value = colon + 1
+        var name = UnsafeRawPointer(colon) - start
+        var value = name &+ 1
         var end = line.count
-        while name > 0, Self.isSpace(line[name - 1]) { name -= 1 }
+        while name > 0, Self.isSpace(line[name &- 1]) { name &-= 1 }
         guard name > 0 else { return }
-        while end > value, Self.isSpace(line[end - 1]) { end -= 1 }
-        while value < end, Self.isSpace(line[value]) { value += 1 }
+        while end > value, Self.isSpace(line[end &- 1]) { end &-= 1 }
+        while value < end, Self.isSpace(line[value]) { value &+= 1 }
         if fields == nil { fields = ReceivedHeaders() }
-        fields?.append(UnsafeRawBufferPointer(rebasing: line[..<end]), nameCount: name, valueStart: value)
+        fields?.append(UnsafeRawBufferPointer(start: start, count: end), nameCount: name, valueStart: value)
     }
 
     static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -112,9 +111,9 @@ struct HeaderAssembler {
 
     private static func withoutLineBreak(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var end = line.count
-        if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
-        if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: line[..<end])
+        if end > 0, line[end &- 1] == UInt8(ascii: "\n") { end &-= 1 }
+        if end > 0, line[end &- 1] == UInt8(ascii: "\r") { end &-= 1 }
+        return UnsafeRawBufferPointer(start: line.baseAddress, count: end)
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

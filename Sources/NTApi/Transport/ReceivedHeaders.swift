@@ -29,16 +29,16 @@ final class ReceivedHeaders: @unchecked Sendable {
     /// - Parameters:
     ///   - line: from the name's first byte to the value's last.
     ///   - valueStart: where in the line the value begins.
-    func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
+    @inline(__always) func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
         makeRoom(for: line.count)
         let start = UInt32(truncatingIfNeeded: textCount)
-        keep(line)
-        let end = UInt32(truncatingIfNeeded: textCount)
         self.line(at: count).initialize(
             to: Line(
                 start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount),
-                valueStart: start &+ UInt32(truncatingIfNeeded: valueStart), end: end))
-        count += 1
+                valueStart: start &+ UInt32(truncatingIfNeeded: valueStart),
+                end: start &+ UInt32(truncatingIfNeeded: line.count)))
+        count &+= 1
+        keep(line)
     }
 
     /// Adds to the value of the last line, which is the end of the text.
@@ -56,7 +56,7 @@ final class ReceivedHeaders: @unchecked Sendable {
 
     /// For so many bytes and one more line.
     @inline(__always) private func makeRoom(for bytes: Int) {
-        let needed = textCount + bytes + (count + 1) * MemoryLayout<Line>.stride
+        let needed = textCount &+ bytes &+ (count &+ 1) &* MemoryLayout<Line>.stride
         if needed > size { grow(to: needed) }
     }
 
@@ -73,14 +73,14 @@ final class ReceivedHeaders: @unchecked Sendable {
         size = larger
     }
 
-    private func keep(_ text: UnsafeRawBufferPointer) {
+    @inline(__always) private func keep(_ text: UnsafeRawBufferPointer) {
         guard let start = text.baseAddress else { return }
         (block + textCount).copyMemory(from: start, byteCount: text.count)
-        textCount += text.count
+        textCount &+= text.count
     }
 
-    private func line(at index: Int) -> UnsafeMutablePointer<Line> {
-        (block + size).assumingMemoryBound(to: Line.self) - (index + 1)
+    @inline(__always) private func line(at index: Int) -> UnsafeMutablePointer<Line> {
+        (block + size).assumingMemoryBound(to: Line.self) - (index &+ 1)
     }
 
     // MARK: Reading

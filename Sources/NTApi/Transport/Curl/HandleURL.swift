@@ -63,9 +63,7 @@ struct HandleURL: ~Copyable {
     /// Nil where the URL has anything that libcurl might write differently when it is given in parts: a percent sign, whose
     /// digits it puts into lower case, an IPv6 address, whose zone it loses, a fragment.
     private static func startOfPath(_ url: UnsafeBufferPointer<UInt8>) -> Int? {
-        guard let colon = url.firstIndex(of: UInt8(ascii: ":")),
-            url[colon...].starts(with: "://".utf8),
-            let path = url[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")),
+        guard let start = url.endOfScheme, let path = url[start...].firstIndex(of: UInt8(ascii: "/")),
             url[..<path].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-_:/".utf8.contains($0) }),
             url.areVisibleASCII, !url[path...].contains(UInt8(ascii: "%")), !url[path...].contains(UInt8(ascii: "#"))
         else { return nil }

@@ -41,11 +41,9 @@ struct OriginCache {
     /// How many bytes stand before path, query or fragment; nil for a URL that is anything but plain.
     private static func lengthOfOrigin(_ url: String) -> Int? {
         url.withBytes { bytes in
-            guard bytes.areVisibleASCII, let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-                UnsafeBufferPointer(rebasing: bytes[colon...]).hasPrefixIgnoringASCIICase("://")
-            else { return nil }
-            return bytes[(colon + 3)...].firstIndex {
-                $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+            guard bytes.areVisibleASCII, let start = bytes.endOfScheme else { return nil }
+            return (start..<bytes.count).first {
+                bytes[$0] == UInt8(ascii: "/") || bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#")
             }
         }
     }
