@@ -140,7 +140,7 @@ extension APIClient {
     ) throws(APIError) -> Pacing? {
         let limiter = own ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
-        return Pacing(retry ?? settings.retry, limiter)
+        return Pacing.make(retry ?? settings.retry, limiter)
     }
 }
 

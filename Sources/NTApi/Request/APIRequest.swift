@@ -63,8 +63,13 @@ public final class APIRequest: Sendable {
         }
     }
 
+    /// A function that generic code hands on as it is: by itself, it would wrap it up on the way in and on the way out.
+    struct ResponseCallback: Sendable {
+        let call: ResponseHandler
+    }
+
     struct Handlers {
-        var response: ResponseHandler?
+        var response: ResponseCallback?
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var body: BodyHandler?
@@ -268,7 +273,9 @@ public final class APIRequest: Sendable {
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setHandler(_ handler: ResponseHandler?) -> Bool {
-        configure { exchange(&$0.response, with: handler) }
+        var callback: ResponseCallback?
+        if let handler { callback = ResponseCallback(call: handler) }
+        return configure { exchange(&$0.response, with: callback) }
     }
 
     /// Sets the handler for the progress of the upload.

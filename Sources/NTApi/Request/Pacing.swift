@@ -6,10 +6,14 @@ final class Pacing: Sendable {
     let retry: RetryPolicy?
     let limiter: RateLimiter?
 
-    init?(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
-        self.retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
+    private init(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
+        self.retry = retry
         self.limiter = limiter
-        if self.retry == nil, limiter == nil { return nil }
+    }
+
+    static func make(_ retry: RetryPolicy?, _ limiter: RateLimiter?) -> Pacing? {
+        let retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
+        return retry == nil && limiter == nil ? nil : Pacing(retry, limiter)
     }
 
     /// The answers that may be followed by another attempt, so that nobody is to see their bodies as the request's.

@@ -23,7 +23,7 @@ struct ResponseContent: Sendable {
     /// Shares what stands and does not change any more.
     final class Box: Sendable {
         // Protected by: nobody else has it while `init` writes.
-        nonisolated(unsafe) private(set) var content: ResponseContent
+        @exclusivity(unchecked) nonisolated(unsafe) private(set) var content: ResponseContent
         /// Whether a hook is asked what the error is: there the JSON of one may be decoded.
         let isJudged: Bool
 
@@ -36,10 +36,7 @@ struct ResponseContent: Sendable {
         init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
             isJudged = false
             // Here, and not before: each copy would count up all that it refers to.
-            content = ResponseContent(journey, now)
-            content.take(result)
-            content.json = json
-            content.lacksLastTransaction = true
+            content = ResponseContent(journey, result, json, now)
         }
     }
 
@@ -56,13 +53,20 @@ struct ResponseContent: Sendable {
         metrics.retries = journey.retries
     }
 
+    @inline(__always) private init(
+        _ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
+    ) {
+        self.init(journey, now)
+        take(result)
+        self.json = json
+        lacksLastTransaction = true
+    }
+
     /// Takes what the last exchange brought.
-    mutating func take(_ result: ExchangeResult) {
-        if let head = result.head {
-            status = head.status
-            headers = head.headers
-            metrics.httpVersion = head.httpVersion
-        }
+    @inline(__always) mutating func take(_ result: ExchangeResult) {
+        status = result.head?.status ?? 0
+        headers = result.head?.headers ?? HTTPHeaders()
+        metrics.httpVersion = result.head?.httpVersion ?? 0
         body = result.body
         metrics.add(result.metrics)
     }
