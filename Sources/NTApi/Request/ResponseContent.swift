@@ -36,7 +36,10 @@ struct ResponseContent: Sendable {
         init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
             isJudged = false
             // Here, and not before: each copy would count up all that it refers to.
-            content = ResponseContent(journey, result, json, now)
+            content = ResponseContent(journey, now)
+            content.take(result)
+            content.json = json
+            content.lacksLastTransaction = true
         }
     }
 
@@ -51,15 +54,6 @@ struct ResponseContent: Sendable {
         metrics.queued = journey.queued
         metrics.redirects = journey.redirects
         metrics.retries = journey.retries
-    }
-
-    @inline(__always) private init(
-        _ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
-    ) {
-        self.init(journey, now)
-        take(result)
-        self.json = json
-        lacksLastTransaction = true
     }
 
     /// Takes what the last exchange brought.

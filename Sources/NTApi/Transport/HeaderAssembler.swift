@@ -61,7 +61,7 @@ struct HeaderAssembler {
         return .complete
     }
 
-    private mutating func appendField(_ line: UnsafeRawBufferPointer) {
+    @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) {
         guard current != nil else { return }
         // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
         if Self.isSpace(line[0]) {
