@@ -15,8 +15,9 @@ struct OriginCache {
         if let length, let known = known(url, length) { return (known, url) }
         let parts = try URLParts(url)
         let key = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
-        if let length { remember(key, of: Self.prefix(url, length)) }
-        return (key, parts.text)
+        guard let length else { return (key, parts.text) }
+        remember(key, of: Self.prefix(url, length))
+        return (key, url)
     }
 
     private mutating func known(_ url: String, _ length: Int) -> Origin? {
