@@ -7,7 +7,7 @@ import CCurl
 /// most. The text it has, too: that is what it goes by when it sends a request once more.
 struct HandleURL: ~Copyable {
     private var parts: OpaquePointer?
-    /// What the parts are those of, up to the path; 0 is none.
+    /// How much of the text stands before the path, where the parts are the text's; else 0.
     private var originLength = 0
     private var text = ""
     private var isSet = false
@@ -35,14 +35,15 @@ struct HandleURL: ~Copyable {
 
     /// - Returns: whether the parts are those of the URL now. What is out of the ordinary is left to libcurl.
     private mutating func takeApart(_ url: String) -> Bool {
+        let lastLength = originLength
+        // Until this has succeeded, the parts are not those of the text that follows.
+        originLength = 0
         guard let path = url.withBytes(Self.startOfPath) else { return false }
         if parts == nil { parts = curl_url() }
         guard let parts else { return false }
         let isSameServer =
-            path == originLength
+            path == lastLength
             && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
-        // Not even those of the last one, should libcurl refuse a part.
-        originLength = 0
         let code =
             isSameServer
             ? Self.set(parts, target: url.utf8.dropFirst(path))
