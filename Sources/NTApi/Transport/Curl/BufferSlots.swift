@@ -37,11 +37,15 @@ struct BufferSlots {
         return slot
     }
 
-    /// - Returns: places whose memory the system is to get back.
-    mutating func giveBack(_ slot: Int) -> ArraySlice<UInt16> {
-        free.append(UInt16(slot))
+    /// - Returns: whether a crowd has gone, so that `empty` is to follow.
+    mutating func giveBack(_ slot: Int) -> Bool {
+        free.append(UInt16(truncatingIfNeeded: slot))
         taken -= 1
-        guard peak >= Self.crowd, taken < peak / 4 else { return [] }
+        return peak >= Self.crowd && taken < peak / 4
+    }
+
+    /// - Returns: places whose memory the system is to get back.
+    mutating func empty() -> ArraySlice<UInt16> {
         peak = taken
         let end = max(emptied, free.count - Self.kept)
         defer { emptied = end }

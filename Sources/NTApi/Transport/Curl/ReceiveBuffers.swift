@@ -27,9 +27,14 @@ enum ReceiveBuffers {
     @exclusivity(unchecked) nonisolated(unsafe) private static var stride: UInt = 0
     /// How many bytes there are from `start` on; 0 before it is set.
     @exclusivity(unchecked) nonisolated(unsafe) private static var length: UInt = 0
-    // Safe to share: with the lock only.
-    @exclusivity(unchecked) nonisolated(unsafe) private static var slots = BufferSlots(capacity: capacity)
-    @exclusivity(unchecked) nonisolated(unsafe) private static var accessible = 0
+    // Safe to share: with the lock only, which is there with them.
+    @exclusivity(unchecked) nonisolated(unsafe) private static var state: UnsafeMutablePointer<State>?
+
+    private struct State {
+        let mutex = SharedMutex.receiveBuffers
+        var slots = BufferSlots(capacity: capacity)
+        var accessible = 0
+    }
 
     /// Sets up libcurl, with these functions where it needs them.
     static func initializeCurl() -> CURLcode {
@@ -43,7 +48,10 @@ enum ReceiveBuffers {
     /// Whether this libcurl needs them.
     static var areUsed: Bool { start != 0 }
 
-    static var takenCount: Int { SharedMutex.receiveBuffers.withLock { slots.taken } }
+    static var takenCount: Int {
+        guard let state else { return 0 }
+        return state.pointee.mutex.withLock { state.pointee.slots.taken }
+    }
 
     /// Reserves addresses, which costs no memory.
     private static func reserve() -> Bool {
@@ -60,6 +68,8 @@ enum ReceiveBuffers {
             // A huge page would be memory for thirty of them at the first byte of one.
             madvise(start, length, MADV_NOHUGEPAGE)
         #endif
+        state = .allocate(capacity: 1)
+        state?.initialize(to: State())
         self.start = UInt(bitPattern: start)
         self.stride = stride
         self.length = UInt(length)
@@ -72,34 +82,47 @@ enum ReceiveBuffers {
         UInt(bitPattern: pointer) &- start < length
     }
 
-    /// Nil when there are no more.
-    fileprivate static func take() -> UnsafeMutableRawPointer? {
-        SharedMutex.receiveBuffers.withLock {
-            guard let slot = slots.take() else { return nil }
-            if slot < accessible || makeAccessible(slot) { return address(slot) }
-            _ = slots.giveBack(slot)
+    @inline(never) fileprivate static func take(_ size: Int) -> UnsafeMutableRawPointer? {
+        guard let state else { return malloc(size) }
+        let slot = state.pointee.mutex.withLock { () -> Int? in
+            guard let slot = state.pointee.slots.take() else { return nil }
+            if slot < state.pointee.accessible || makeAccessible(slot, &state.pointee) { return slot }
+            _ = state.pointee.slots.giveBack(slot)
             return nil
         }
+        return slot.map(address) ?? malloc(size)
     }
 
-    fileprivate static func giveBack(_ pointer: UnsafeMutableRawPointer?) {
+    @inline(never) fileprivate static func giveBack(_ pointer: UnsafeMutableRawPointer?) {
+        guard let state else { return }
         let slot = Int((UInt(bitPattern: pointer) &- start) / stride)
-        SharedMutex.receiveBuffers.withLock {
-            for slot in slots.giveBack(slot) {
-                #if os(Linux)
-                    madvise(address(Int(slot)), Int(stride), MADV_DONTNEED)
-                #else
-                    madvise(address(Int(slot)), Int(stride), MADV_FREE)
-                #endif
-            }
+        state.pointee.mutex.withLock { if state.pointee.slots.giveBack(slot) { empty(&state.pointee.slots) } }
+    }
+
+    private static func empty(_ slots: inout BufferSlots) {
+        for slot in slots.empty() {
+            #if os(Linux)
+                madvise(address(Int(slot)), Int(stride), MADV_DONTNEED)
+            #else
+                madvise(address(Int(slot)), Int(stride), MADV_FREE)
+            #endif
         }
     }
 
-    private static func makeAccessible(_ slot: Int) -> Bool {
+    private static func makeAccessible(_ slot: Int, _ state: inout State) -> Bool {
         let count = min(step, capacity - slot)
         guard mprotect(address(slot), count * Int(stride), PROT_READ | PROT_WRITE) == 0 else { return false }
-        accessible = slot + count
+        state.accessible = slot + count
         return true
+    }
+
+    @inline(never) fileprivate static func move(
+        _ pointer: UnsafeMutableRawPointer, _ size: Int
+    ) -> UnsafeMutableRawPointer? {
+        guard let moved = malloc(size) else { return nil }
+        memcpy(moved, pointer, min(size, Self.size + 1))
+        giveBack(pointer)
+        return moved
     }
 
     private static func address(_ slot: Int) -> UnsafeMutableRawPointer? {
@@ -107,9 +130,10 @@ enum ReceiveBuffers {
     }
 }
 
+// Called for all that libcurl allocates: as short as can be.
+
 private func curlAllocates(_ size: Int) -> UnsafeMutableRawPointer? {
-    guard size == ReceiveBuffers.size + 1 || size == ReceiveBuffers.size else { return malloc(size) }
-    return ReceiveBuffers.take() ?? malloc(size)
+    size == ReceiveBuffers.size + 1 || size == ReceiveBuffers.size ? ReceiveBuffers.take(size) : malloc(size)
 }
 
 private func curlFrees(_ pointer: UnsafeMutableRawPointer?) {
@@ -119,8 +143,5 @@ private func curlFrees(_ pointer: UnsafeMutableRawPointer?) {
 /// libcurl grows none of its buffers; it would get what it asks for.
 private func curlReallocates(_ pointer: UnsafeMutableRawPointer?, _ size: Int) -> UnsafeMutableRawPointer? {
     guard let pointer, ReceiveBuffers.own(pointer) else { return realloc(pointer, size) }
-    guard let moved = malloc(size) else { return nil }
-    memcpy(moved, pointer, min(size, ReceiveBuffers.size + 1))
-    ReceiveBuffers.giveBack(pointer)
-    return moved
+    return ReceiveBuffers.move(pointer, size)
 }
