@@ -7,10 +7,10 @@ import Testing
     @Test func givesOutWhatCameBackLast() {
         var slots = BufferSlots(capacity: 3)
         #expect((slots.take(), slots.take()) == (0, 1))
-        #expect(!slots.giveBack(0) && !slots.giveBack(1))
+        #expect((slots.giveBack(0), slots.giveBack(1)) == (false, false))
         #expect((slots.take(), slots.take(), slots.take()) == (1, 0, 2))
         #expect(slots.take() == nil)
-        #expect(!slots.giveBack(2))
+        #expect(slots.giveBack(2) == false)
         #expect(slots.take() == 2)
     }
 
@@ -41,7 +41,7 @@ import Testing
         var slots = BufferSlots(capacity: BufferSlots.crowd)
         for _ in 0..<1000 {
             let taken = (1..<BufferSlots.crowd).compactMap { _ in slots.take() }
-            for slot in taken { #expect(!slots.giveBack(slot)) }
+            for slot in taken { #expect(slots.giveBack(slot) == false) }
         }
     }
 

@@ -30,8 +30,6 @@ final class EngineLoop {
     @exclusivity(unchecked) private var origins = OriginCache()
     @exclusivity(unchecked) private var taken: [EngineCommand] = []
     @exclusivity(unchecked) private var isStopping = false
-    /// Whether exchanges wait that may have been started in this turn.
-    @exclusivity(unchecked) private var hasMoreToStart = false
     /// Until when whatever came has been taken from the sockets. Only then may a clock run out: a process that was stopped,
     /// or whose thread had to wait for a processor, would else give up what has long been answered.
     @exclusivity(unchecked) private var lookedAt = MonotonicTime(nanoseconds: 0)
@@ -88,7 +86,7 @@ final class EngineLoop {
         if let timer = timers.firstKey { moment = min(moment, timer) }
         if let timer = pools.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
-        let isDue = hasMoreToStart || moment <= now
+        let isDue = moment <= now
         let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
         var isAwake = false
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
@@ -204,24 +202,13 @@ final class EngineLoop {
     }
 
     /// Starts what the host queue lets go. After every batch of commands, so that a cancel in it comes in time.
-    ///
-    /// Of thousands some at a time: the others' answers need not wait, and what libcurl needs only to connect serves the next.
     private func startReady() {
         let reserved = connections?.direct ?? 0
-        hasMoreToStart = false
-        var count = 0
         while let transfer = hosts.startNext(reserved: reserved) {
             transfer.connectionLimit = max(1, transfer.connectionLimit - reserved)
             start(transfer)
-            count += 1
-            guard count < Self.startsInTurn else {
-                hasMoreToStart = true
-                return
-            }
         }
     }
-
-    private static let startsInTurn = 128
 
     private func start(_ transfer: CurlTransfer) {
         transfer.clocks.started(current.now)

@@ -39,7 +39,8 @@ struct HandleURL: ~Copyable {
         if parts == nil { parts = curl_url() }
         guard let parts else { return false }
         let isSameServer =
-            path == originLength && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
+            path == originLength
+            && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
         // Not even those of the last one, should libcurl refuse a part.
         originLength = 0
         let code =
