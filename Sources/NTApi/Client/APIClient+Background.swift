@@ -20,7 +20,8 @@ extension APIClient {
         let settings = settings
         let threads = HandlerThreads(self.args + args)
         return background.foundRequests { record in
-            let built = Result { () throws(APIError) in try record.build(with: settings, pacing(record.retry, settings))
+            let built = BuildOutcome { () throws(APIError) in
+                try record.build(with: settings, pacing(record.retry, settings))
             }
             let request = APIRequest(
                 client: self, identifier: UInt64(clamping: record.identifier), command: record.command,

@@ -18,7 +18,7 @@ extension APIClient {
         var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
         buildArgs(command, &all)
         var identifier = countRequest()
-        let built: Result<BuiltRequest, APIError>
+        let built: BuildOutcome
         var transfer: BackgroundTransfer?
         do throws(APIError) {
             guard mayBegin else { throw .invalidRequest("the client is closed: make another one") }
@@ -113,18 +113,26 @@ extension APIClient {
         let settings = settings
         var http = try RequestBuilder(settings: settings).build(command, applied)
         let secrets = RequestBuilder.secrets(in: http.headers, applied)
-        let checked = (method: http.method, url: http.url, headers: http.headers)
-        configure?(&http)
-        buildRequest(&http, options: applied.options)
-        // What a hook may have put in is checked as what the args put in.
-        if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
-        if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
-        if http.url != checked.url { _ = try URLParts(http.url) }
-        if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
+        if configure != nil || hookKinds.contains(.building) {
+            try change(&http, applied.options, configure)
+        }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         return BuiltRequest(
             http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
+    }
+
+    /// Lets the hooks change what the args made; it is checked as that was.
+    private func change(
+        _ http: inout HTTPRequest, _ options: APIOptions, _ configure: ((inout HTTPRequest) -> Void)?
+    ) throws(APIError) {
+        let checked = http
+        configure?(&http)
+        buildRequest(&http, options: options)
+        if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
+        if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
+        if http.url != checked.url { _ = try URLParts(http.url) }
+        if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
     }
 
     func pacing(
@@ -132,7 +140,7 @@ extension APIClient {
     ) throws(APIError) -> Pacing? {
         let limiter = own ?? rateLimiter ?? settings.rateLimiter
         if let problem = limiter?.problem { throw problem }
-        return Pacing(retry ?? settings.retry, limiter)
+        return Pacing.make(retry ?? settings.retry, limiter)
     }
 }
 

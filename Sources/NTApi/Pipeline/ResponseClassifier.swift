@@ -51,10 +51,10 @@ struct ResponseClassifier {
         if let interpret = request.shared.withLock({ $0.handlers.interpreter }) {
             content.error = interpret(judged(content))
         }
-        if content.error?.httpStatus == nil { content.error?.httpStatus = content.status }
-        if content.error != nil, content.error?.retryAfter == nil {
-            content.error?.retryAfter = result.head?.retryAfter(now: request.clock.calendarSeconds)
-        }
+        guard var error = content.error else { return content }
+        error.httpStatus = error.httpStatus ?? content.status
+        error.retryAfter = error.retryAfter ?? result.head?.retryAfter(now: request.clock.calendarSeconds)
+        content.error = error
         return content
     }
 
@@ -79,11 +79,12 @@ struct ResponseClassifier {
         } catch {
             // The body of an HTTP error is often a page for people; the status is what went wrong then.
             guard content.error == nil else { return }
-            content.error =
+            var problem =
                 (error as? APIError)
                 ?? APIError(
                     domain: .json, code: .invalidJSON, message: "the body of \(request.summary) is not JSON: \(error)")
-            content.error?.httpStatus = content.status
+            problem.httpStatus = content.status
+            content.error = problem
         }
     }
 }

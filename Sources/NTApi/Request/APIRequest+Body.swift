@@ -149,8 +149,9 @@ extension APIRequest: BodySink {
             try download.finish()
             content.file = download.destination
         } catch {
+            var error = error
+            error.httpStatus = content.status
             content.error = error
-            content.error?.httpStatus = content.status
             download.file?.discard()
         }
     }

@@ -68,7 +68,7 @@ extension APIRequest {
         let isHeard = handler != nil || !isEvent(.response)
         if let content, let handler {
             beginDelivery()
-            Delivery.run(self) { handler(APIResponse(request: self, content)) }
+            Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
         }
         handlerReturned(acknowledges: isHeard)
     }

@@ -63,8 +63,13 @@ public final class APIRequest: Sendable {
         }
     }
 
+    /// A function that generic code hands on as it is: by itself, it would wrap it up on the way in and on the way out.
+    struct ResponseCallback: Sendable {
+        let call: ResponseHandler
+    }
+
     struct Handlers {
-        var response: ResponseHandler?
+        var response: ResponseCallback?
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var body: BodyHandler?
@@ -131,14 +136,12 @@ public final class APIRequest: Sendable {
     /// The path below the base URL that the request was begun with.
     public let command: String
     /// What was built from the args; an error when they make no request.
-    let built: Result<BuiltRequest, APIError>
+    let built: BuildOutcome
     /// Of a background session's request.
     let background: BackgroundTransfer?
     let responseDestination: Destination
-    let uploadProgressDestination: Destination
-    let downloadProgressDestination: Destination
-    let dataDestination: Destination
-    let decisionDestination: Destination
+    /// Of all other callbacks; nil is where the response goes.
+    private let otherDestinations: OtherDestinations?
     let logFlags: LogFlags
     let runtime: Runtime
     let manualClock: ManualClock?
@@ -151,7 +154,7 @@ public final class APIRequest: Sendable {
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
-        built: Result<BuiltRequest, APIError>, background: BackgroundTransfer? = nil
+        built: BuildOutcome, background: BackgroundTransfer? = nil
     ) {
         self.client = client
         self.background = background
@@ -164,15 +167,17 @@ public final class APIRequest: Sendable {
         recorder = client.recorder
         logFlags = client.logFlags
         responseDestination = Destination(threads.response)
-        uploadProgressDestination = threads.isAllMain ? responseDestination : Destination(threads.uploadProgress)
-        downloadProgressDestination = threads.isAllMain ? responseDestination : Destination(threads.downloadProgress)
-        dataDestination = threads.data.map { Destination($0) } ?? responseDestination
-        decisionDestination = threads.decision.map { Destination($0) } ?? responseDestination
+        otherDestinations = threads.others
     }
+
+    var uploadProgressDestination: Destination { otherDestinations?.uploadProgress ?? responseDestination }
+    var downloadProgressDestination: Destination { otherDestinations?.downloadProgress ?? responseDestination }
+    var dataDestination: Destination { otherDestinations?.data ?? responseDestination }
+    var decisionDestination: Destination { otherDestinations?.decision ?? responseDestination }
 
     /// Listens to an exchange that is about to begin; nil when nobody wants to hear of it.
     func recording(of http: HTTPRequest) -> RecordingObserver? {
-        recorder?.observe(http, (try? built.get())?.secrets ?? MarkedSecrets(), for: self)
+        recorder?.observe(http, built.request?.secrets ?? MarkedSecrets(), for: self)
     }
 
     /// The time by which it waits.
@@ -182,11 +187,11 @@ public final class APIRequest: Sendable {
     var now: MonotonicTime { manualClock?.now ?? .now() }
 
     /// The method, URL, headers and body that are sent first; nil when the args make no request.
-    public var httpRequest: HTTPRequest? { try? built.get().http }
+    public var httpRequest: HTTPRequest? { built.request?.http }
 
     /// The options that the args set.
     public var options: APIOptions {
-        (try? built.get())?.options ?? background?.found?.options ?? APIOptions()
+        built.request?.options ?? background?.found?.options ?? APIOptions()
     }
 
     public var state: State {
@@ -250,7 +255,7 @@ public final class APIRequest: Sendable {
     }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
-    public var curlCommand: String? { (try? built.get()).map(CurlCommand.text) }
+    public var curlCommand: String? { built.request.map(CurlCommand.text) }
 
     // A request belongs to the process that made it. In a forked child its lock may be held by a thread that does not
     // exist there, so it is neither read nor changed.
@@ -268,7 +273,9 @@ public final class APIRequest: Sendable {
     ///
     /// - Returns: false once the request was resumed.
     @discardableResult public func setHandler(_ handler: ResponseHandler?) -> Bool {
-        configure { exchange(&$0.response, with: handler) }
+        var callback: ResponseCallback?
+        if let handler { callback = ResponseCallback(call: handler) }
+        return configure { exchange(&$0.response, with: callback) }
     }
 
     /// Sets the handler for the progress of the upload.

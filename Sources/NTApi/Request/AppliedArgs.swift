@@ -28,7 +28,7 @@ struct AppliedArgs {
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
     /// In the place of an Authorization header.
-    private(set) var digest: UserCredential?
+    @Apart private(set) var digest: UserCredential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     /// Nil leaves it to the client.
@@ -36,8 +36,8 @@ struct AppliedArgs {
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
     private(set) var download: String?
-    private(set) var resumeData: ResumeData?
-    private(set) var retry: RetryPolicy?
+    @Apart private(set) var resumeData: ResumeData?
+    @Apart private(set) var retry: RetryPolicy?
     /// In the place of the client's.
     private(set) var rateLimiter: RateLimiter?
     /// Whether the request is to be given a key, if it needs one.
@@ -170,38 +170,5 @@ struct QueryArgs: Sequence, IteratorProtocol {
             if case .url(let name, let value) = args[index].kind { return (name, value) }
         }
         return nil
-    }
-}
-
-/// Where the handlers of a request run. Read apart from the other args: also a request that these cannot make calls
-/// its handler where it was asked to.
-struct HandlerThreads: Sendable {
-    private(set) var response = CallbackThread.main
-    private(set) var uploadProgress = CallbackThread.main
-    private(set) var downloadProgress = CallbackThread.main
-    /// Nil is where the response handler runs.
-    private(set) var data: CallbackThread?
-    /// Nil is where the response handler runs.
-    private(set) var decision: CallbackThread?
-    /// Whether all run on the main thread, because no arg says otherwise.
-    private(set) var isAllMain = true
-
-    /// - Parameter isAwaited: whether a task waits for the response, wherever that comes. A program that awaits need not run
-    ///   the main thread's mailbox, so that all else is called on a worker unless an arg says otherwise.
-    init(_ args: [APIArg], isAwaited: Bool = false) {
-        if isAwaited { set(.all, .background) }
-        for index in args.indices {
-            if case .thread(let kinds, let thread) = args[index].kind { set(kinds, thread) }
-        }
-        if isAwaited { response = .anywhere }
-    }
-
-    private mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {
-        isAllMain = false
-        if kinds.contains(.response) { response = thread }
-        if kinds.contains(.uploadProgress) { uploadProgress = thread }
-        if kinds.contains(.downloadProgress) { downloadProgress = thread }
-        if kinds.contains(.data) { data = thread }
-        if kinds.contains(.decision) { decision = thread }
     }
 }

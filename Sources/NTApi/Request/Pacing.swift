@@ -1,15 +1,19 @@
 /// What stands between a request and its exchanges beside the network: other attempts, and the limit of its client.
 ///
 /// Either is there: a request that is sent once, and at once, has none.
-struct Pacing: Sendable {
+final class Pacing: Sendable {
     /// Nil makes one attempt.
     let retry: RetryPolicy?
     let limiter: RateLimiter?
 
-    init?(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
-        self.retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
+    private init(_ retry: RetryPolicy?, _ limiter: RateLimiter?) {
+        self.retry = retry
         self.limiter = limiter
-        if self.retry == nil, limiter == nil { return nil }
+    }
+
+    static func make(_ retry: RetryPolicy?, _ limiter: RateLimiter?) -> Pacing? {
+        let retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
+        return retry == nil && limiter == nil ? nil : Pacing(retry, limiter)
     }
 
     /// The answers that may be followed by another attempt, so that nobody is to see their bodies as the request's.
@@ -20,5 +24,5 @@ struct Pacing: Sendable {
 }
 
 extension APIRequest {
-    var pacing: Pacing? { (try? built.get())?.pacing }
+    var pacing: Pacing? { built.request?.pacing }
 }

@@ -63,18 +63,21 @@ struct PlainURL: Sendable {
         writer.write(stem)
         return command.withBytes { command in
             if command.first != UInt8(ascii: "/") { writer.write(UInt8(ascii: "/")) }
-            var rest = command[...]
-            while let byte = rest.popFirst() {
+            var index = 0
+            while index < command.count {
+                let byte = command[index]
+                index += 1
                 if byte.isUnreserved || byte == UInt8(ascii: "/") {
                     writer.write(byte)
                 } else {
                     // An empty value could leave nothing of the command, and then there is no slash either.
-                    guard byte == UInt8(ascii: "{"), let close = rest.firstIndex(of: UInt8(ascii: "}")),
-                        let value = values.last(where: { $0.name == String(decoding: rest[..<close], as: UTF8.self) }),
-                        !value.value.isEmpty
+                    guard byte == UInt8(ascii: "{"), let close = command[index...].firstIndex(of: UInt8(ascii: "}")),
+                        let value = values.last(where: {
+                            $0.name == String(decoding: command[index..<close], as: UTF8.self)
+                        }), !value.value.isEmpty
                     else { return false }
                     writer.write(segment: value.value)
-                    rest = rest[(close + 1)...]
+                    index = close + 1
                 }
             }
             return true

@@ -25,6 +25,28 @@ final class BuiltRequest: Sendable {
     }
 }
 
+/// What args came to: a request, or what is wrong with them.
+enum BuildOutcome: Sendable {
+    case success(BuiltRequest)
+    // Apart: a request has this handed around far more often than it has an error.
+    indirect case failure(APIError)
+
+    init(_ build: () throws(APIError) -> BuiltRequest) {
+        do throws(APIError) { self = .success(try build()) } catch { self = .failure(error) }
+    }
+
+    var request: BuiltRequest? {
+        if case .success(let request) = self { request } else { nil }
+    }
+
+    func get() throws(APIError) -> BuiltRequest {
+        switch self {
+        case .success(let request): return request
+        case .failure(let error): throw error
+        }
+    }
+}
+
 /// Turns a command and args into a request. Runs on the thread that begins the request; mistakes are errors, never traps.
 struct RequestBuilder {
     let settings: ResolvedSettings

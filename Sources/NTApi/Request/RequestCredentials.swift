@@ -118,8 +118,9 @@ extension APIRequest {
     /// The server's answer stays readable; the error says what else went wrong.
     func fail(_ result: ExchangeResult, _ error: APIError, _ deliveries: DeliveryBatch) {
         var content = content(of: result, refusal: nil)
+        var error = error
+        error.httpStatus = error.httpStatus ?? content.status
         content.error = error
-        if error.httpStatus == nil { content.error?.httpStatus = content.status }
         finishDownload(&content)
         finish(content, deliveries)
     }

@@ -91,7 +91,7 @@ extension ExchangeResult {
 }
 
 extension APIRequest {
-    func redact(url: String) -> String { (try? built.get())?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
+    func redact(url: String) -> String { built.request?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
 
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }

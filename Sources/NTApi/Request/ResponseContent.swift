@@ -7,8 +7,8 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
-    var resumeData: ResumeData?
-    var error: APIError?
+    @Apart var resumeData: ResumeData?
+    @Apart var error: APIError?
     /// Whether a handler may have seen it, in a process that ended meanwhile.
     var wasDeliveredBefore = false
     var url = ""
@@ -23,7 +23,7 @@ struct ResponseContent: Sendable {
     /// Shares what stands and does not change any more.
     final class Box: Sendable {
         // Protected by: nobody else has it while `init` writes.
-        nonisolated(unsafe) private(set) var content: ResponseContent
+        @exclusivity(unchecked) nonisolated(unsafe) private(set) var content: ResponseContent
         /// Whether a hook is asked what the error is: there the JSON of one may be decoded.
         let isJudged: Bool
 
@@ -57,12 +57,10 @@ struct ResponseContent: Sendable {
     }
 
     /// Takes what the last exchange brought.
-    mutating func take(_ result: ExchangeResult) {
-        if let head = result.head {
-            status = head.status
-            headers = head.headers
-            metrics.httpVersion = head.httpVersion
-        }
+    @inline(__always) mutating func take(_ result: ExchangeResult) {
+        status = result.head?.status ?? 0
+        headers = result.head?.headers ?? HTTPHeaders()
+        metrics.httpVersion = result.head?.httpVersion ?? 0
         body = result.body
         metrics.add(result.metrics)
     }

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 // Names of headers, schemes and options are ASCII: compared byte by byte, in place. None of these allocates, but for
 // `lowercasedASCII()` of a text that has capitals.
 
@@ -39,7 +45,26 @@ extension UnsafeBufferPointer<UInt8> {
     }
 
     func hasPrefix(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {
-        count >= prefix.count && (0..<prefix.count).allSatisfy { self[$0] == prefix[$0] }
+        guard count >= prefix.count else { return false }
+        guard let mine = baseAddress, let other = prefix.baseAddress else { return true }
+        return memcmp(mine, other, prefix.count) == 0
+    }
+
+    /// Whether it has no spaces, controls and bytes beyond ASCII. It never ends early, so that many are looked at in one
+    /// instruction.
+    var areVisibleASCII: Bool {
+        guard let start = baseAddress else { return true }
+        var isOdd: UInt8 = 0
+        for index in 0..<count { isOdd |= start[index] &- 0x21 > 0x5D ? 1 : 0 }
+        return isOdd == 0
+    }
+
+    /// Where what follows `://` begins; nil without a scheme.
+    var endOfScheme: Int? {
+        guard let start = baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), count) else { return nil }
+        let end = UnsafeRawPointer(colon) - UnsafeRawPointer(start) + 3
+        guard end <= count, self[end - 2] == UInt8(ascii: "/"), self[end - 1] == UInt8(ascii: "/") else { return nil }
+        return end
     }
 
     private func hasPrefixIgnoringASCIICase(_ prefix: UnsafeBufferPointer<UInt8>) -> Bool {

@@ -10,17 +10,19 @@ struct IndexedHeap<Key: Comparable, Element> {
         fileprivate var serial: UInt64
     }
 
+    /// Plain numbers, as a rule: what is moved often refers to nothing whose references would be counted.
     fileprivate struct Node {
         var key: Key
         var serial: UInt64
         var slot: Int
-        var element: Element
     }
 
     fileprivate struct Slot {
         var serial: UInt64
-        /// Where the element is in `nodes`; −1 when the slot is free.
+        /// Where it is in `nodes`.
         var position: Int
+        /// Nil when the slot is free.
+        var element: Element?
     }
 
     private var nodes: [Node] = []
@@ -38,17 +40,21 @@ struct IndexedHeap<Key: Comparable, Element> {
     var firstKey: Key? { nodes.first?.key }
 
     /// The least key of the elements that are meant. Looks at all of them.
-    func firstKey(where isMeant: (Element) -> Bool) -> Key? { nodes.filter { isMeant($0.element) }.map(\.key).min() }
+    func firstKey(where isMeant: (Element) -> Bool) -> Key? {
+        nodes.filter { slots[$0.slot].element.map(isMeant) == true }.map(\.key).min()
+    }
 
-    var first: (key: Key, element: Element)? { nodes.first.map { ($0.key, $0.element) } }
+    var first: (key: Key, element: Element)? {
+        nodes.first.flatMap { node in slots[node.slot].element.map { (node.key, $0) } }
+    }
 
     @discardableResult
     mutating func insert(_ element: Element, key: Key) -> Token {
         lastSerial &+= 1
+        let entry = Slot(serial: lastSerial, position: nodes.count, element: element)
         let slot = freeSlots.popLast() ?? slots.count
-        let entry = Slot(serial: lastSerial, position: nodes.count)
         if slot == slots.count { slots.append(entry) } else { slots[slot] = entry }
-        nodes.append(Node(key: key, serial: lastSerial, slot: slot, element: element))
+        nodes.append(Node(key: key, serial: lastSerial, slot: slot))
         moveUp(nodes.count - 1)
         return Token(slot: slot, serial: lastSerial)
     }
@@ -62,26 +68,29 @@ struct IndexedHeap<Key: Comparable, Element> {
 
     @discardableResult
     mutating func remove(_ token: Token) -> Element? {
-        position(of: token).map { removeNode(at: $0) }
+        position(of: token).flatMap { removeNode(at: $0) }
     }
 
     mutating func popFirst() -> Element? { nodes.isEmpty ? nil : removeNode(at: 0) }
 
     private func position(of token: Token) -> Int? {
-        guard slots.indices.contains(token.slot), slots[token.slot].serial == token.serial else { return nil }
-        let position = slots[token.slot].position
-        return position >= 0 ? position : nil
+        guard slots.indices.contains(token.slot), slots[token.slot].serial == token.serial,
+            slots[token.slot].element != nil
+        else { return nil }
+        return slots[token.slot].position
     }
 
-    private mutating func removeNode(at position: Int) -> Element {
-        let last = nodes.count - 1
-        if position != last { exchange(position, last) }
-        let node = nodes.removeLast()
-        slots[node.slot].position = -1
-        freeSlots.append(node.slot)
-        if position < nodes.count { restore(position) }
+    private mutating func removeNode(at position: Int) -> Element? {
+        let slot = nodes[position].slot
+        let last = nodes.removeLast()
+        if position < nodes.count {
+            place(last, at: position)
+            restore(position)
+        }
+        freeSlots.append(slot)
+        let element = slots[slot].element.take()
         if nodes.isEmpty, slots.count > Self.keptSlots { self = IndexedHeap(lastSerial: lastSerial) }
-        return node.element
+        return element
     }
 
     /// With more of them, their memory goes when the last element does.
@@ -92,42 +101,43 @@ struct IndexedHeap<Key: Comparable, Element> {
         moveDown(position)
     }
 
-    private func precedes(_ left: Int, _ right: Int) -> Bool {
-        if nodes[left].key != nodes[right].key { return nodes[left].key < nodes[right].key }
-        return nodes[left].serial < nodes[right].serial
+    private static func precedes(_ left: Node, _ right: Node) -> Bool {
+        left.key == right.key ? left.serial < right.serial : left.key < right.key
     }
 
-    private mutating func exchange(_ left: Int, _ right: Int) {
-        nodes.swapAt(left, right)
-        slots[nodes[left].slot].position = left
-        slots[nodes[right].slot].position = right
+    private mutating func place(_ node: Node, at position: Int) {
+        nodes[position] = node
+        slots[node.slot].position = position
     }
 
     private mutating func moveUp(_ start: Int) {
+        let node = nodes[start]
         var position = start
         while position > 0 {
             let parent = (position - 1) / 2
-            guard precedes(position, parent) else { return }
-            exchange(position, parent)
+            guard Self.precedes(node, nodes[parent]) else { break }
+            place(nodes[parent], at: position)
             position = parent
         }
+        if position != start { place(node, at: position) }
     }
 
     private mutating func moveDown(_ start: Int) {
+        let node = nodes[start]
         var position = start
         while true {
-            var least = position
-            let left = 2 * position + 1
-            let right = left + 1
-            if left < nodes.count, precedes(left, least) { least = left }
-            if right < nodes.count, precedes(right, least) { least = right }
-            guard least != position else { return }
-            exchange(position, least)
-            position = least
+            var child = 2 * position + 1
+            guard child < nodes.count else { break }
+            if child + 1 < nodes.count, Self.precedes(nodes[child + 1], nodes[child]) { child += 1 }
+            guard Self.precedes(nodes[child], node) else { break }
+            place(nodes[child], at: position)
+            position = child
         }
+        if position != start { place(node, at: position) }
     }
 }
 
 extension IndexedHeap: Sendable where Key: Sendable, Element: Sendable {}
 extension IndexedHeap.Token: Sendable {}
-extension IndexedHeap.Node: Sendable where Key: Sendable, Element: Sendable {}
+extension IndexedHeap.Node: Sendable where Key: Sendable {}
+extension IndexedHeap.Slot: Sendable where Element: Sendable {}

@@ -23,14 +23,14 @@ struct HeaderAssembler {
     private var byteCount = 0
     /// What the status line said of the response whose fields follow.
     private var current: (status: Int, httpVersion: Double)?
-    private var bytes: [UInt8] = []
-    private var lines: [ReceivedHeaders.Line] = []
+    private var fields: ReceivedHeaders?
     /// The final response's head, once its empty line was read. Nothing after it can change it.
     private(set) var head: ResponseHead?
 
     /// Forgets an answer that was begun, because the request is sent again. What was received still counts.
     mutating func restart() {
         current = nil
+        fields = nil
         head = nil
     }
 
@@ -42,65 +42,45 @@ struct HeaderAssembler {
         guard head == nil else { return .more }
         let line = Self.withoutLineBreak(bytes)
         if line.isEmpty { return endHead() }
-        if Self.isStatusLine(line) {
-            current = Self.statusLine(line)
-            self.bytes.removeAll(keepingCapacity: true)
-            lines.removeAll(keepingCapacity: true)
-            return current == nil ? .malformed : .more
+        guard Self.isStatusLine(line) else {
+            appendField(line)
+            return .more
         }
-        appendField(line)
-        return .more
+        current = Self.statusLine(line)
+        fields = nil
+        return current == nil ? .malformed : .more
     }
 
     private mutating func endHead() -> Outcome {
         guard let ended = current else { return .more }
         current = nil
         if (100..<200).contains(ended.status) { return .more }
-        head = ResponseHead(
-            status: ended.status, headers: HTTPHeaders(ReceivedHeaders(bytes, lines)), httpVersion: ended.httpVersion)
-        bytes = []
-        lines = []
+        let headers = fields.map { HTTPHeaders($0) } ?? HTTPHeaders()
+        fields = nil
+        head = ResponseHead(status: ended.status, headers: headers, httpVersion: ended.httpVersion)
         return .complete
     }
 
-    private mutating func appendField(_ line: UnsafeRawBufferPointer) {
+    @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) {
         guard current != nil else { return }
-        let text = Self.trimmed(line)
-        if Self.isSpace(line[0]) { return continueLast(text) }
-        guard let start = text.baseAddress, let found = memchr(start, Int32(UInt8(ascii: ":")), text.count) else {
+        // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
+        if Self.isSpace(line[0]) {
+            fields?.continueLast(Self.trimmed(line))
             return
         }
-        var name = UnsafeRawPointer(found) - start
-        var value = name + 1
-        while name > 0, Self.isSpace(text[name - 1]) { name -= 1 }
-        guard name > 0 else { return }
-        while value < text.count, Self.isSpace(text[value]) { value += 1 }
-        if bytes.isEmpty {
-            // As much as most heads need, and no more than the allocator hands out from a thread's own store: 1,032 bytes.
-            bytes.reserveCapacity(960)
-            lines.reserveCapacity(16)
+        guard let start = line.baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), line.count) else {
+            return
         }
-        let kept = keep(text)
-        lines.append(.init(name: kept..<(kept + UInt32(name)), value: (kept + UInt32(value))..<end))
+        var name = UnsafeRawPointer(colon) - start
+        var value = name &+ 1
+        var end = line.count
+        while name > 0, Self.isSpace(line[name &- 1]) { name &-= 1 }
+        guard name > 0 else { return }
+        while end > value, Self.isSpace(line[end &- 1]) { end &-= 1 }
+        while value < end, Self.isSpace(line[value]) { value &+= 1 }
+        if fields == nil { fields = ReceivedHeaders() }
+        fields?.append(UnsafeRawBufferPointer(start: start, count: end), nameCount: name, valueStart: value)
     }
-
-    /// Obsolete line folding (RFC 9112, 5.2): the line continues the value before it, which is the last of the bytes.
-    private mutating func continueLast(_ text: UnsafeRawBufferPointer) {
-        guard let last = lines.popLast() else { return }
-        if !last.value.isEmpty { bytes.append(UInt8(ascii: " ")) }
-        _ = keep(text)
-        lines.append(.init(name: last.name, value: last.value.lowerBound..<end))
-    }
-
-    /// - Returns: where the text is now.
-    private mutating func keep(_ text: UnsafeRawBufferPointer) -> UInt32 {
-        let start = end
-        bytes.append(contentsOf: text)
-        return start
-    }
-
-    // No more is kept than came in, and a space for each line: `maximumBytes` bounds it.
-    private var end: UInt32 { UInt32(truncatingIfNeeded: bytes.count) }
 
     static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {
         line.count >= 5 && line[0] == UInt8(ascii: "H") && line[1] == UInt8(ascii: "T") && line[2] == UInt8(ascii: "T")
@@ -131,9 +111,9 @@ struct HeaderAssembler {
 
     private static func withoutLineBreak(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
         var end = line.count
-        if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
-        if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: line[..<end])
+        if end > 0, line[end &- 1] == UInt8(ascii: "\n") { end &-= 1 }
+        if end > 0, line[end &- 1] == UInt8(ascii: "\r") { end &-= 1 }
+        return UnsafeRawBufferPointer(start: line.baseAddress, count: end)
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

@@ -1,48 +1,119 @@
-/// The fields of a response as they came: one piece of memory and where in it each name and value is.
+/// The fields of a response as they came, in one piece of memory: their lines, and from its end downwards where in them
+/// each name and value is.
 ///
 /// Most responses are asked for one header or none, so a `Field` is made only when it is looked at.
-final class ReceivedHeaders: Sendable {
-    /// Where a name and its value are. Heads are bounded, far below what 32 bits can count.
-    struct Line: Sendable {
-        var name: Range<UInt32>
-        var value: Range<UInt32>
+final class ReceivedHeaders: @unchecked Sendable {
+    // Safe to share: only the loop's thread fills it, while nobody else has it; after that it is only read.
+    @exclusivity(unchecked) private var block: UnsafeMutableRawPointer
+    @exclusivity(unchecked) private var size = 1024
+    @exclusivity(unchecked) private var textCount = 0
+    @exclusivity(unchecked) private(set) var count = 0
+
+    /// Where a field is. Heads are bounded, far below what 32 bits can count.
+    private struct Line {
+        var start: UInt32
+        var nameEnd: UInt32
+        var valueStart: UInt32
+        var end: UInt32
     }
 
-    private let bytes: [UInt8]
-    private let lines: [Line]
-
-    /// - Parameter lines: ranges within the bytes.
-    init(_ bytes: [UInt8], _ lines: [Line]) {
-        self.bytes = bytes
-        self.lines = lines
+    init() {
+        // As much as most heads need, and no more than the allocator hands out from a thread's own store: 1,032 bytes.
+        block = .allocate(byteCount: size, alignment: MemoryLayout<Line>.alignment)
     }
 
-    var count: Int { lines.count }
+    deinit { block.deallocate() }
+
+    // MARK: Filling
+
+    /// - Parameters:
+    ///   - line: from the name's first byte to the value's last.
+    ///   - valueStart: where in the line the value begins.
+    @inline(__always) func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
+        makeRoom(for: line.count)
+        let start = UInt32(truncatingIfNeeded: textCount)
+        self.line(at: count).initialize(
+            to: Line(
+                start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount),
+                valueStart: start &+ UInt32(truncatingIfNeeded: valueStart),
+                end: start &+ UInt32(truncatingIfNeeded: line.count)))
+        count &+= 1
+        keep(line)
+    }
+
+    /// Adds to the value of the last line, which is the end of the text.
+    func continueLast(_ text: UnsafeRawBufferPointer) {
+        guard count > 0 else { return }
+        makeRoom(for: text.count + 1)
+        let last = line(at: count - 1)
+        if last.pointee.valueStart < last.pointee.end {
+            block.storeBytes(of: UInt8(ascii: " "), toByteOffset: textCount, as: UInt8.self)
+            textCount += 1
+        }
+        keep(text)
+        last.pointee.end = UInt32(truncatingIfNeeded: textCount)
+    }
+
+    /// For so many bytes and one more line.
+    @inline(__always) private func makeRoom(for bytes: Int) {
+        let needed = textCount &+ bytes &+ (count &+ 1) &* MemoryLayout<Line>.stride
+        if needed > size { grow(to: needed) }
+    }
+
+    private func grow(to needed: Int) {
+        // A power of two: what is counted from its end stays aligned.
+        var larger = size
+        while larger < needed { larger *= 2 }
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: MemoryLayout<Line>.alignment)
+        let linesSize = count * MemoryLayout<Line>.stride
+        moved.copyMemory(from: block, byteCount: textCount)
+        (moved + larger - linesSize).copyMemory(from: block + size - linesSize, byteCount: linesSize)
+        block.deallocate()
+        block = moved
+        size = larger
+    }
+
+    @inline(__always) private func keep(_ text: UnsafeRawBufferPointer) {
+        guard let start = text.baseAddress else { return }
+        (block + textCount).copyMemory(from: start, byteCount: text.count)
+        textCount &+= text.count
+    }
+
+    @inline(__always) private func line(at index: Int) -> UnsafeMutablePointer<Line> {
+        (block + size).assumingMemoryBound(to: Line.self) - (index &+ 1)
+    }
+
+    // MARK: Reading
 
     func field(at index: Int) -> HTTPHeaders.Field {
-        HTTPHeaders.Field(name: text(lines[index].name), value: value(at: index))
+        precondition(index >= 0 && index < count)
+        let line = self.line(at: index).pointee
+        return HTTPHeaders.Field(
+            name: String(decoding: bytes(line.start, line.nameEnd), as: UTF8.self), value: value(at: index))
     }
 
     /// Bytes that are not UTF-8 become replacement characters: a header is never the reason to lose a response.
-    func value(at index: Int) -> String { text(lines[index].value) }
+    func value(at index: Int) -> String { withValue(at: index) { String(decoding: $0, as: UTF8.self) } }
 
     func withValue<Result>(at index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        withBytes(in: lines[index].value, body)
+        precondition(index >= 0 && index < count)
+        let line = self.line(at: index).pointee
+        return body(bytes(line.valueStart, line.end))
     }
 
     func firstIndex(named name: String, from start: Int) -> Int? {
         name.withBytes { name in
-            lines[start...].firstIndex { line in
-                line.name.count == name.count && withBytes(in: line.name) { $0.equalsIgnoringASCIICase(name) }
+            for index in start..<max(start, count) {
+                let line = self.line(at: index).pointee
+                guard Int(line.nameEnd &- line.start) == name.count else { continue }
+                if bytes(line.start, line.nameEnd).equalsIgnoringASCIICase(name) { return index }
             }
+            return nil
         }
     }
 
-    private func text(_ range: Range<UInt32>) -> String { withBytes(in: range) { String(decoding: $0, as: UTF8.self) } }
-
-    private func withBytes<Result>(in range: Range<UInt32>, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        bytes.withUnsafeBufferPointer {
-            body(UnsafeBufferPointer(rebasing: $0[Int(range.lowerBound)..<Int(range.upperBound)]))
-        }
+    private func bytes(_ start: UInt32, _ end: UInt32) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: (block + Int(start)).assumingMemoryBound(to: UInt8.self), count: Int(end) - Int(start))
     }
 }

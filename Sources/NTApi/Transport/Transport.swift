@@ -78,9 +78,9 @@ struct ExchangeResult: Sendable {
     var head: ResponseHead?
     var body = Bytes.empty
     /// Nil when the response is whole.
-    var error: APIError?
+    @Apart var error: APIError?
     /// What there is to ask the program about; nil, as a rule, is nothing.
-    var question: ConnectionQuestion?
+    @Apart var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
 }
 

@@ -230,8 +230,8 @@ extension APIArg {
     }
 }
 
-extension Result {
-    fileprivate var error: Failure? {
+extension BuildOutcome {
+    fileprivate var error: APIError? {
         if case .failure(let error) = self { error } else { nil }
     }
 }

@@ -80,4 +80,38 @@ import Testing
         }
         #expect(server.connectionCount == 1, "seed \(seed)")
     }
+    /// A handle keeps the parts of its last URL, and changes what is different; libcurl is given the whole text otherwise.
+    @Test(arguments: [UInt64.random(in: 0 ... .max)]) func eachURLIsItself(seed: UInt64) async throws {
+        let received = Log<RawConnection.Request>()
+        let servers = try (0..<2).map { _ in
+            try RawServer { connection in
+                while let request = connection.readRequest() {
+                    received.append(request)
+                    connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+                }
+            }
+        }
+        // What is asked for, and what the server is to see of it.
+        let long = "/long/" + String(repeating: "x", count: 5000)
+        let asItIs = [
+            "/", "/a", "/a?b=c", "/a?", "/?q=1?2&r=/../s", "/a//b/../c", "/a%2Fb%2e?c=%4A", "/a;b=c,(d)!$'*~[]@:",
+            "/{a}|b\"^`?<c>\\d", long,
+        ]
+        let changed = [("", "/"), ("/a#part", "/a"), ("/a?b#part", "/a?b"), ("?a=b", "/?a=b")]
+        let targets = asItIs.map { ($0, $0) } + changed
+        let engine = TestEngine()
+        var random = SeededGenerator(seed)
+        for number in 0..<300 {
+            let server = try #require(servers.randomElement(using: &random))
+            let (asked, seen) = try #require(targets.randomElement(using: &random))
+            let body: HTTPRequest.Body = number % 5 == 0 ? .stream(Self.stream(of: "x")) : .none
+            let method = number % 5 == 0 ? "PUT" : "GET"
+            let result = await engine.send(HTTPRequest(method: method, url: server.url + asked, body: body))
+            #expect(result.error == nil && result.head?.status == 204, "seed \(seed), \(number): \(asked)")
+            let request = try #require(received.all.last)
+            #expect(request.firstLine == "\(method) \(seen) HTTP/1.1", "seed \(seed), \(number): \(asked)")
+            #expect(request.has("Host: \(server.url.dropFirst(7))"), "seed \(seed), \(number): \(asked)")
+        }
+        #expect(servers.map(\.connectionCount) == [1, 1], "seed \(seed)")
+    }
 }

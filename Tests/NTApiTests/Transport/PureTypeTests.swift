@@ -246,6 +246,16 @@ import Testing
         #expect(assembler.head?.headers.count == 3)
     }
 
+    /// More than there is room for at first, in lines and in text, and continued lines among them.
+    @Test func growsWithItsLines() throws {
+        let values = (0..<200).map { String(repeating: "v", count: $0) }
+        let lines = values.enumerated().flatMap { ["N\($0.offset): \($0.element)\r\n", "\t\($0.element) \r\n"] }
+        let headers = try #require(assemble(["HTTP/1.1 200 OK\r\n"] + lines + ["\r\n"]).0.head).headers
+        #expect(headers.map(\.name) == values.indices.map { "N\($0)" })
+        #expect(headers.map(\.value) == values.map { $0.isEmpty ? "" : "\($0) \($0)" })
+        #expect(headers["n199"] == values[199] + " " + values[199] && headers["n200"] == nil)
+    }
+
     @Test func whatCameIsLikeWhatWasMade() throws {
         let lines = ["HTTP/1.1 200 OK", "A: 1", "Set-Cookie: x", "a: 2", "B:", "set-cookie: y", ""]
         let came = try #require(assemble(lines).0.head).headers

@@ -17,7 +17,10 @@ extension CurlTransfer {
                 isRetryable: exchange.request.mayBeRepeated)
         }
         if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
-        result.error?.httpStatus = result.head?.status
+        if var error = result.error {
+            error.httpStatus = assembler.head?.status
+            result.error = error
+        }
         return result
     }
 

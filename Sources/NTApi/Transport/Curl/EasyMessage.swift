@@ -65,11 +65,12 @@ final class HeaderLines {
         if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
 
-    /// What this libcurl decodes; nil is nothing.
+    /// What this libcurl decodes, save deflate: some that send it leave out zlib's header and some do not, and all have gzip.
+    /// Nil is nothing.
     private static let encodings: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [
-            ("deflate, gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
+            ("gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
         ]
         let names = known.filter { features & Int($0.1) != 0 }.map(\.0)
         return names.isEmpty ? nil : names.joined(separator: ", ")

@@ -7,7 +7,7 @@ import CCurl
 /// most. The text it has, too: that is what it goes by when it sends a request once more.
 struct HandleURL: ~Copyable {
     private var parts: OpaquePointer?
-    /// What the parts are those of, up to the path; 0 is none.
+    /// How much of the text stands before the path, where the parts are the text's; else 0.
     private var originLength = 0
     private var text = ""
     private var isSet = false
@@ -35,14 +35,15 @@ struct HandleURL: ~Copyable {
 
     /// - Returns: whether the parts are those of the URL now. What is out of the ordinary is left to libcurl.
     private mutating func takeApart(_ url: String) -> Bool {
+        let lastLength = originLength
+        // Until this has succeeded, the parts are not those of the text that follows.
+        originLength = 0
         guard let path = url.withBytes(Self.startOfPath) else { return false }
         if parts == nil { parts = curl_url() }
         guard let parts else { return false }
         let isSameServer =
-            path == originLength
+            path == lastLength
             && url.withBytes { new in text.withBytes { new.prefix(path).elementsEqual($0.prefix(path)) } }
-        // Not even those of the last one, should libcurl refuse a part.
-        originLength = 0
         let code =
             isSameServer
             ? Self.set(parts, target: url.utf8.dropFirst(path))
@@ -63,11 +64,9 @@ struct HandleURL: ~Copyable {
     /// Nil where the URL has anything that libcurl might write differently when it is given in parts: a percent sign, whose
     /// digits it puts into lower case, an IPv6 address, whose zone it loses, a fragment.
     private static func startOfPath(_ url: UnsafeBufferPointer<UInt8>) -> Int? {
-        guard let colon = url.firstIndex(of: UInt8(ascii: ":")),
-            url[colon...].starts(with: "://".utf8),
-            let path = url[(colon + 3)...].firstIndex(of: UInt8(ascii: "/")),
+        guard let start = url.endOfScheme, let path = url[start...].firstIndex(of: UInt8(ascii: "/")),
             url[..<path].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-_:/".utf8.contains($0) }),
-            url[path...].allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "#") })
+            url.areVisibleASCII, !url[path...].contains(UInt8(ascii: "%")), !url[path...].contains(UInt8(ascii: "#"))
         else { return nil }
         return path
     }

@@ -15,8 +15,9 @@ struct OriginCache {
         if let length, let known = known(url, length) { return (known, url) }
         let parts = try URLParts(url)
         let key = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
-        if let length { remember(key, of: Self.prefix(url, length)) }
-        return (key, parts.text)
+        guard let length else { return (key, parts.text) }
+        remember(key, of: Self.prefix(url, length))
+        return (key, url)
     }
 
     private mutating func known(_ url: String, _ length: Int) -> Origin? {
@@ -41,11 +42,9 @@ struct OriginCache {
     /// How many bytes stand before path, query or fragment; nil for a URL that is anything but plain.
     private static func lengthOfOrigin(_ url: String) -> Int? {
         url.withBytes { bytes in
-            guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
-                UnsafeBufferPointer(rebasing: bytes[colon...]).hasPrefixIgnoringASCIICase("://")
-            else { return nil }
-            return bytes[(colon + 3)...].firstIndex {
-                $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+            guard bytes.areVisibleASCII, let start = bytes.endOfScheme else { return nil }
+            return (start..<bytes.count).first {
+                bytes[$0] == UInt8(ascii: "/") || bytes[$0] == UInt8(ascii: "?") || bytes[$0] == UInt8(ascii: "#")
             }
         }
     }
