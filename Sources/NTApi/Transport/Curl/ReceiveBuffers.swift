@@ -10,8 +10,7 @@ import CCurl
 ///
 /// Before 8.7 each transfer has one of its own from its beginning. Among everything else in the heap, a page of it is in use
 /// although nothing is received yet: as the neighbours' of its first and its last byte. Here it has pages of its own, which
-/// take memory once bytes arrive. That is a fifth of what a request in flight costs; and it saves the C library's search for a
-/// piece of this size, during which it joins all that is free.
+/// take memory once bytes arrive. That is a fifth of what a request in flight costs.
 ///
 /// So libcurl gets its memory from the functions below, which are the C library's but for this one size. Where the host program
 /// has set up libcurl before, it stays with those that it has.
