@@ -5,13 +5,13 @@ final class RequestRegistry: Sendable {
     /// A request's place in the list.
     struct Links {
         fileprivate var isListed = false
-        fileprivate var previous: APIRequest?
-        /// Each keeps the next one alive, and the registry the first.
-        fileprivate var next: APIRequest?
+        // Not counted: what is in the list is kept by one reference, from `insert` to `remove`.
+        fileprivate var previous: Unmanaged<APIRequest>?
+        fileprivate var next: Unmanaged<APIRequest>?
     }
 
     private struct State {
-        var first: APIRequest?
+        var first: Unmanaged<APIRequest>?
         /// Clients that begin nothing more, until they have been told that their last request is gone.
         var ending: [Ending] = []
         var waiters: [Mailbox] = []
@@ -19,7 +19,7 @@ final class RequestRegistry: Sendable {
         var requests: [APIRequest] {
             var requests: [APIRequest] = []
             var next = first
-            while let request = next {
+            while let request = next?.takeUnretainedValue() {
                 requests.append(request)
                 next = request.links.next
             }
@@ -47,9 +47,10 @@ final class RequestRegistry: Sendable {
     func insert(_ request: APIRequest) {
         state.withLock { state in
             guard !request.links.isListed else { return }
+            let entry = Unmanaged.passRetained(request)
             request.links = Links(isListed: true, previous: nil, next: state.first)
-            state.first?.links.previous = request
-            state.first = request
+            state.first?._withUnsafeGuaranteedRef { $0.links.previous = entry }
+            state.first = entry
             if !state.ending.isEmpty { state.ending(of: request.client) { $0.left += 1 } }
         }
     }
@@ -60,8 +61,14 @@ final class RequestRegistry: Sendable {
             guard request.links.isListed else { return false }
             let links = request.links
             request.links = Links()
-            if let previous = links.previous { previous.links.next = links.next } else { state.first = links.next }
-            links.next?.links.previous = links.previous
+            if let previous = links.previous {
+                previous._withUnsafeGuaranteedRef { $0.links.next = links.next }
+            } else {
+                state.first = links.next
+            }
+            links.next?._withUnsafeGuaranteedRef { $0.links.previous = links.previous }
+            // Not the last one: the caller has it.
+            Unmanaged.passUnretained(request).release()
             state.wakeWaiters()
             var isLast = false
             if !state.ending.isEmpty {

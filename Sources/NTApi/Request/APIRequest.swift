@@ -150,7 +150,7 @@ public final class APIRequest: Sendable {
     let generation = Fork.generation
     let shared = Lock(Shared())
     // Safe to share: the registry's own, under its lock.
-    nonisolated(unsafe) var links = RequestRegistry.Links()
+    @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 
     init(
         client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
