@@ -13,6 +13,7 @@ set(archive "${scratch}/${configuration}/libNTApiABI.a")
 
 set(swift_options -c ${configuration} --product NTApiABI --package-path "${PROJECT_SOURCE_DIR}" --scratch-path
                   "${scratch}")
+# Never unmapped (nodelete): its threads run on, and libcurl gets its memory by functions of it.
 set(link_options
     -static-stdlib
     -emit-library
@@ -32,7 +33,11 @@ set(link_options
     -Xlinker
     -z
     -Xlinker
-    now)
+    now
+    -Xlinker
+    -z
+    -Xlinker
+    nodelete)
 if(NTAPI_SANITIZE)
   list(APPEND swift_options --sanitize=${NTAPI_SANITIZE})
   # The runtime's symbols stay undefined here: the executable brings them.

@@ -4,6 +4,8 @@
 #define NTAPI_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef __linux__
 #include <sys/epoll.h>
@@ -13,6 +15,12 @@
 #if LIBCURL_VERSION_NUM < 0x075700
 #error "libcurl 7.87 or newer is needed: CURLOPT_QUICK_EXIT"
 #endif
+
+/* Sets up libcurl with these functions beside the C library's own. */
+static inline CURLcode ntapi_global_init(curl_malloc_callback allocate, curl_free_callback release,
+                                         curl_realloc_callback resize) {
+    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, resize, strdup, calloc);
+}
 
 /* Each calls with the C type that the option is documented to take: through a variadic call a wrong one is undefined.
  */

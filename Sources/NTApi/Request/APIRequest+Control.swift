@@ -156,8 +156,8 @@ extension APIRequest.Shared {
 
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.
     fileprivate mutating func goOn(_ now: MonotonicTime) {
-        let pause = now.seconds(since: suspendedAt)
-        journey.deadline = journey.deadline.advanced(bySeconds: pause)
-        turn?.goOn(now, suspendedAt: suspendedAt)
+        let since = suspendedAt
+        journey.deadline = journey.deadline.advanced(bySeconds: now.seconds(since: since))
+        turn?.goOn(now, suspendedAt: since)
     }
 }

@@ -104,9 +104,9 @@ public final class APIRequest: Sendable {
         /// How the exchange ended whose body is still being read.
         @Apart var ended: ExchangeResult?
         /// Between two attempts, or two connections of a stream.
-        var pause: RequestPause?
+        @Apart var pause: RequestPause?
         /// While it waits for its turn under a rate limit.
-        var turn: RateTurn?
+        @Apart var turn: RateTurn?
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?

@@ -142,7 +142,8 @@ struct RequestMachine: Sendable {
     private var hasExchange = false
     /// Whether the end of an exchange waits until its body has been read.
     private var awaitsData = false
-    private var lanes = Lanes()
+    /// Nil until there is progress to tell.
+    @Apart private var lanes: Lanes?
     private var isHeld = false
     /// How many handlers of decisions run.
     private var deciding = 0
@@ -194,27 +195,35 @@ struct RequestMachine: Sendable {
 
     /// - Returns: whether a job is to be posted that takes the progress.
     mutating func progressed(_ direction: Direction, _ progress: TransferProgress) -> Bool {
-        guard phase == .running, !isCancelled, lanes[direction].add(progress) else { return false }
-        guard !lanes[direction].isPosted else { return false }
+        guard phase == .running, !isCancelled else { return false }
+        var lanes = self.lanes ?? Lanes()
+        guard lanes[direction].add(progress) else { return false }
+        let isPosted = lanes[direction].isPosted
         lanes[direction].isPosted = true
-        return true
+        self.lanes = lanes
+        return !isPosted
     }
 
     /// The posted job runs.
     ///
     /// - Returns: what to tell the handler; nil when there is nothing to tell any more.
     mutating func takeProgress(_ direction: Direction) -> TransferProgress? {
-        guard phase == .running || phase == .ending, let progress = lanes[direction].next() else { return nil }
+        guard phase == .running || phase == .ending, var lanes, let progress = lanes[direction].next() else {
+            return nil
+        }
         lanes[direction].isRunning = true
+        self.lanes = lanes
         return progress
     }
 
     /// The posted job is through, whether it had something to tell or not.
     mutating func progressReturned(_ direction: Direction) -> ProgressAction {
+        guard var lanes else { return deliverIfFree() }
+        let goesOn = lanes[direction].isWaiting && (phase == .running || phase == .ending)
         lanes[direction].isRunning = false
-        if lanes[direction].isWaiting, phase == .running || phase == .ending { return .postProgress }
-        lanes[direction].isPosted = false
-        return deliverIfFree()
+        lanes[direction].isPosted = goesOn
+        self.lanes = lanes
+        return goesOn ? .postProgress : deliverIfFree()
     }
 
     /// A piece of the body has come.
@@ -294,12 +303,14 @@ struct RequestMachine: Sendable {
     mutating func handlerReturned() { phase = .done }
 
     private mutating func dropProgress() {
+        guard var lanes else { return }
         lanes.upload.drop()
         lanes.download.drop()
+        self.lanes = lanes
     }
 
     private mutating func deliverIfFree() -> ProgressAction {
-        guard phase == .ending, !isHeld, deciding == 0, !lanes.isBusy, !data.isBusy else { return .nothing }
+        guard phase == .ending, !isHeld, deciding == 0, lanes?.isBusy != true, !data.isBusy else { return .nothing }
         phase = .delivering
         return .deliverResponse
     }

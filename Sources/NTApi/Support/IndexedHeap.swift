@@ -28,7 +28,12 @@ struct IndexedHeap<Key: Comparable, Element> {
     private var nodes: [Node] = []
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
+    /// Never begins anew: an old token must find nothing.
     private var lastSerial: UInt64 = 0
+
+    init() {}
+
+    private init(lastSerial: UInt64) { self.lastSerial = lastSerial }
 
     var count: Int { nodes.count }
     var isEmpty: Bool { nodes.isEmpty }
@@ -83,8 +88,13 @@ struct IndexedHeap<Key: Comparable, Element> {
             restore(position)
         }
         freeSlots.append(slot)
-        return slots[slot].element.take()
+        let element = slots[slot].element.take()
+        if nodes.isEmpty, slots.count > Self.keptSlots { self = IndexedHeap(lastSerial: lastSerial) }
+        return element
     }
+
+    /// With more of them, their memory goes when the last element does.
+    private static var keptSlots: Int { 256 }
 
     private mutating func restore(_ position: Int) {
         moveUp(position)

@@ -36,6 +36,17 @@ import Testing
             #expect(heap.count == model.count, "seed \(seed)")
         }
     }
+
+    /// The memory of many goes with the last of them; what named them then finds nothing, and not what came later.
+    @Test func tokensOutliveACrowd() {
+        var heap = IndexedHeap<Int, Int>()
+        let old = (0..<1000).map { heap.insert($0, key: $0) }
+        for number in 0..<1000 { #expect(heap.popFirst() == number) }
+        let new = (0..<1000).map { heap.insert($0, key: -$0) }
+        for token in old { #expect(heap.remove(token) == nil) }
+        for (number, token) in new.enumerated() { #expect(heap.remove(token) == number) }
+        #expect(heap.isEmpty)
+    }
 }
 
 @Suite struct HostQueueTests {

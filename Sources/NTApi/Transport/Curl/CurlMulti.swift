@@ -9,7 +9,7 @@ import CCurl
 /// libcurl, set up once for the process and never taken down: the host program may use it too.
 enum CurlGlobal {
     /// The result of `curl_global_init`, which runs at the first look.
-    static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+    static let ready: CURLcode = ReceiveBuffers.initializeCurl()
 }
 
 /// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the

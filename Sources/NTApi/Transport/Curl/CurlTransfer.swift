@@ -43,14 +43,18 @@ final class CurlTransfer {
     @exclusivity(unchecked) var bytesTaken: Int64 = 0
 
     /// Why we made libcurl stop; says more than its "failed writing".
-    @exclusivity(unchecked) var failure: APIError?
+    var failure: APIError? {
+        get { rareFailure.wrappedValue }
+        set { rareFailure.wrappedValue = newValue }
+    }
+    @exclusivity(unchecked) private var rareFailure = Apart<APIError>(wrappedValue: nil)
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
     @exclusivity(unchecked) var endsWithHead = false
     /// Whether the server said of the connection before that it did nothing with the request.
     @exclusivity(unchecked) var refusal = StreamRefusal()
     @exclusivity(unchecked) var assembler = HeaderAssembler()
     @exclusivity(unchecked) private(set) var holds: Holds
-    @exclusivity(unchecked) private var route = BodyRoute.memory
+    @exclusivity(unchecked) private var route = Route.memory
     let body = Bytes()
     @exclusivity(unchecked) var decodedBytes: Int64 = 0
     @exclusivity(unchecked) var connectionsUsed = 0
@@ -213,7 +217,7 @@ final class CurlTransfer {
                 failure = error
                 return .stopped
             }
-        case .undecided, .refused: return .paused
+        case .nowhere: return .paused
         }
         decodedBytes = count
         return .taken
@@ -241,15 +245,27 @@ final class CurlTransfer {
 
     /// - Returns: false when the exchange is to end.
     func setRoute(_ route: BodyRoute) -> Bool {
-        self.route = route
         switch route {
-        case .undecided: hold(.decision)
+        case .undecided:
+            self.route = .nowhere
+            hold(.decision)
+            return true
         case .refused(let error):
+            self.route = .nowhere
             failure = error
             return false
-        case .memory, .sink: if holds.contains(.decision) { release(.decision) }
+        case .memory: self.route = .memory
+        case .sink(let sink): self.route = .sink(sink)
         }
+        if holds.contains(.decision) { release(.decision) }
         return true
+    }
+
+    /// A `BodyRoute` without what is said once.
+    private enum Route {
+        case memory
+        case sink(any BodySink)
+        case nowhere
     }
 
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {

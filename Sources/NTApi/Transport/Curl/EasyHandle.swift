@@ -17,7 +17,7 @@ final class EasyHandle {
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     @exclusivity(unchecked) private var profile: HandleProfile?
     @exclusivity(unchecked) private var url = HandleURL()
-    @exclusivity(unchecked) private var headers = HeaderLines()
+    @exclusivity(unchecked) private var headers: HeaderLines?
     @exclusivity(unchecked) private var message = HandleMessage.get
     @exclusivity(unchecked) private var customMethod: String?
     /// Of the transfer's session, and whether the handle has them at the moment.
@@ -26,9 +26,15 @@ final class EasyHandle {
     /// nothing makes it forget that: neither another request nor a reset.
     @exclusivity(unchecked) private(set) var isReusable = true
 
-    init?() {
+    private let commons: HandleCommons
+    /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
+    @exclusivity(unchecked) private var keepsSessions = false
+
+    init?(_ commons: HandleCommons) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
+        self.commons = commons
+        commons.attach(easy)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -51,6 +57,7 @@ final class EasyHandle {
             setUp(transfer, poller, &options)
         }
         if let engine = transfer.context?.cookies?.engine {
+            keepSessions()
             engine.attach(easy)
             cookies = (engine, true)
         }
@@ -96,11 +103,17 @@ final class EasyHandle {
         }
     }
 
+    private func keepSessions() {
+        guard !keepsSessions else { return }
+        keepsSessions = true
+        commons.detach(easy)
+    }
+
     private func reset() {
         curl_easy_reset(easy)
         profile = nil
         url.forget()
-        headers = HeaderLines()
+        headers = nil
         message = .get
         customMethod = nil
     }
@@ -110,6 +123,7 @@ final class EasyHandle {
         options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         options.set(CURLOPT_PRIVATE, pointer: this)
         let profile = HandleProfile(transfer)
+        if profile.maySpeakTLS { keepSessions() }
         options.setConstants()
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
@@ -120,9 +134,9 @@ final class EasyHandle {
     /// Method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
-        if !headers.are(of: request) {
-            headers = try HeaderLines(
-                of: request, tellsProxy: profile?.hasProxy ?? true, decompresses: profile?.decompresses ?? false)
+        if headers?.are(of: request) != true {
+            let headers = try commons.lines(of: request, profile)
+            self.headers = headers
             options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
             options.set(CURLOPT_USERAGENT, headers.userAgent)
             if headers.hasHost { isReusable = false }
@@ -199,6 +213,9 @@ struct HandleProfile {
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)
     }
+
+    /// Whether the server or the proxy may be spoken to over TLS.
+    var maySpeakTLS: Bool { isSecure || hasProxy }
 
     var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
 

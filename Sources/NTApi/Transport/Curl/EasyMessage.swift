@@ -1,18 +1,17 @@
 import CCurl
 
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
-struct HeaderLines: ~Copyable {
-    private(set) var list: UnsafeMutablePointer<curl_slist>?
+final class HeaderLines {
+    @exclusivity(unchecked) private(set) var list: UnsafeMutablePointer<curl_slist>?
     /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would write
     /// it once more for each transfer, letter by letter.
-    private(set) var userAgent: String?
-    private(set) var hasHost = false
-    private var headers: HTTPHeaders?
-    private var announcesBody = false
-    private var isMultipart = false
-
-    /// None at all.
-    init() {}
+    @exclusivity(unchecked) private(set) var userAgent: String?
+    @exclusivity(unchecked) private(set) var hasHost = false
+    let tellsProxy: Bool
+    let decompresses: Bool
+    private let headers: HTTPHeaders
+    private let announcesBody: Bool
+    private let isMultipart: Bool
 
     deinit { curl_slist_free_all(list) }
 
@@ -25,6 +24,8 @@ struct HeaderLines: ~Copyable {
     ///   - tellsProxy: whether a proxy is to be told the User-Agent.
     ///   - decompresses: whether the encodings are named that libcurl decodes.
     init(of request: HTTPRequest, tellsProxy: Bool, decompresses: Bool) throws(APIError) {
+        self.tellsProxy = tellsProxy
+        self.decompresses = decompresses
         headers = request.headers
         announcesBody = request.announcesBody
         isMultipart = request.body.isMultipart
@@ -75,7 +76,7 @@ struct HeaderLines: ~Copyable {
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }()
 
-    private mutating func append(_ line: String) throws(APIError) {
+    private func append(_ line: String) throws(APIError) {
         guard let longer = curl_slist_append(list, line) else { throw EasyOptions.outOfMemory }
         list = longer
     }

@@ -83,8 +83,8 @@ struct EasyOptions {
         set(CURLOPT_MAXLIFETIME_CONN, 600)
         // libcurl 7.88 keeps a handle's buffer when no connection was made, or when other transfers shared it, and then
         // refuses to hear of its size again. It stays as it is, and that is well.
-        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, 65536)
-        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, 65536)
+        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, ReceiveBuffers.size)
+        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, ReceiveBuffers.size)
     }
 
     mutating func setConnection(_ profile: HandleProfile) {
@@ -123,6 +123,7 @@ struct EasyOptions {
         }
         if settings.trust != .verified { setUnverified() }
         if profile.generation > 0 { setGeneration(profile.generation) }
+        guard profile.maySpeakTLS else { return forgetCertificates() }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_PROXY_CAINFO, file)
@@ -130,6 +131,11 @@ struct EasyOptions {
             set(CURLOPT_CAPATH, nil)
             set(CURLOPT_PROXY_CAPATH, nil)
         }
+    }
+
+    /// Without TLS nobody asks for the system's certificates, and libcurl copies their names for each connection.
+    private mutating func forgetCertificates() {
+        for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] { set(option, nil) }
     }
 
     /// The program looks at the certificate, or has: on a connection of its own, which nobody uses after it.

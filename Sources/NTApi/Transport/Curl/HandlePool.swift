@@ -2,8 +2,9 @@
 struct HandlePool {
     private static let capacity = 128
     private var handles: [EasyHandle] = []
+    private let commons = HandleCommons()
 
-    mutating func take() -> EasyHandle? { handles.popLast() ?? EasyHandle() }
+    mutating func take() -> EasyHandle? { handles.popLast() ?? EasyHandle(commons) }
 
     /// Takes back a handle that is in no multi.
     mutating func giveBack(_ handle: EasyHandle) {
