@@ -361,7 +361,7 @@ static void functions_take_and_return_values(void **state) {
     release(none);
     assert_null(ntapi_response_error(watch.response));
 
-    int token;
+    int token = 0;
     release(arguments[3]);
     arguments[3] = integer(mailbox);
     arguments[4] = integer(&token);

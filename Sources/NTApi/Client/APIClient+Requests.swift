@@ -116,6 +116,8 @@ extension APIClient {
         if configure != nil || hookKinds.contains(.building) {
             try change(&http, applied.options, configure)
         }
+        // Of a hook's, or of the configuration's headers.
+        if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         return BuiltRequest(
@@ -132,7 +134,6 @@ extension APIClient {
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
         if http.url != checked.url { _ = try URLParts(http.url) }
-        if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
     }
 
     func pacing(

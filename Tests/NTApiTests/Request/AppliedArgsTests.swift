@@ -178,6 +178,16 @@ import Testing
         #expect(client.request().built.error?.code == .invalidRequest)
     }
 
+    /// libcurl would send it beside its own answer to the challenge.
+    @Test func aHeaderOfTheConfigurationTakesThePlaceOfDigest() throws {
+        let client = TestClient(at: Self.baseURL)
+        let args = [APIArg.digestAuth("user", "password")]
+        #expect(try client.request("c", args: args).built.get().http.digest != nil)
+        client.defaults["additionalHeaders"] = ["authorization": "Bearer token"]
+        let http = try client.request("c", args: args).built.get().http
+        #expect(http.digest == nil && http.headers["Authorization"] == "Bearer token")
+    }
+
     @Test func aTabAndBytesBeyondASCIIMayBeInAValue() throws {
         #expect(try Self.build([.header("X-A", "a\tb é")]).headers["X-A"] == "a\tb é")
     }

@@ -66,7 +66,7 @@ import Testing
         let recorders = (0..<count).map { _ in Recorder() }
         for recorder in recorders { engine.begin(request, recorder) }
         await areThere.wait()
-        #expect(ReceiveBuffers.takenCount >= count || !ReceiveBuffers.areUsed)
+        #expect(ReceiveBuffers.takenCount >= count || !ReceiveBuffers.areReserved)
         mayAnswer.set()
         for recorder in recorders { #expect(await recorder.result().error == nil) }
     }

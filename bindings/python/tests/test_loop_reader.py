@@ -12,7 +12,7 @@ import pytest
 
 import ntapi
 from conftest import PATIENCE
-from ntapi._loop_reader import go_on
+from ntapi._loop_reader import Reader, answer, go_on
 from ntapi._loops import loop_mailbox
 from ntapi.testing import Stub
 
@@ -164,3 +164,53 @@ def test_responses_come_to_loops_of_both_kinds(stub: Stub, debug: bool) -> None:
             assert [response.json for response in responses] == [[]] * 20
 
     asyncio.run(asyncio.wait_for(main(), 3 * PATIENCE), debug=debug)
+
+
+class Handing:
+    """A mailbox that has a response for each waiter, and may be interrupted behind them."""
+
+    def __init__(self, waiting: Waiting, *results: Any, is_interrupted: bool = False) -> None:
+        self.answered: Any = None
+        self._answers = zip(waiting.waiters, results)
+        self._is_interrupted = is_interrupted
+
+    def enter(self) -> None:
+        pass
+
+    leave = enter
+
+    def drain(self) -> None:
+        for waiter, response in self._answers:
+            if self.answered is None:
+                answer(waiter, response)
+            else:
+                self.answered.append((waiter, response))
+        if self._is_interrupted:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("is_patched", [False, True])
+def test_a_loop_that_coroutines_run_again_knows_of_every_answer_before(
+    loop: Any, is_patched: bool
+) -> None:
+    if is_patched:
+        # As those that a notebook runs say of themselves.
+        loop._nest_patched = True
+    waiting = Waiting(loop, 2)
+    seen: list[bool] = []
+    mailbox: Any = Handing(waiting, lambda: seen.append(waiting.waiters[1].done()), "b")
+    loop.call_soon(Reader(mailbox))
+    assert waiting.end() == [None] * 2
+    assert seen == [is_patched]
+    assert mailbox.answered is None
+
+
+def test_ctrl_c_in_a_handler_leaves_the_coroutines_to_the_loop(loop: Any) -> None:
+    waiting = Waiting(loop, 2)
+    mailbox: Any = Handing(waiting, "a", "b", is_interrupted=True)
+    loop.call_soon(Reader(mailbox))
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(asyncio.sleep(0))
+    assert waiting.said == []
+    assert waiting.end() == [None] * 2
+    assert waiting.said == ["a", "b"]

@@ -87,9 +87,9 @@ private struct JSONPythonMaker {
         defer { python.pointee.release(value) }
         // Not before the value is there: what makes a container may collect garbage, and so run a program's code, which
         // may make values of another document, and another key in the place of this one.
-        guard let key = tape.kind(index) == .plainString ? keys.find(tape.bytes(index)) : nil else {
-            return put(value, unsharedKey: index, into: open.object)
-        }
+        let isShared = tape.kind(index) == .plainString && tape.bytes(index).count <= JSONPythonKeys.longest
+        guard isShared else { return put(value, unsharedKey: index, into: open.object) }
+        guard let key = keys.find(tape.bytes(index)) else { return false }
         return python.pointee.setMember(open.object, key, value) == 0
     }
 

@@ -8,7 +8,8 @@ struct JSONPythonKeys {
 
     /// A line of the processor's cache: a string, how many bytes it has, and the bytes.
     private static let place = 64
-    private static let longest = 48
+    /// How many bytes a key may have.
+    static let longest = 48
     private static let pairs = 256
     /// NTAPI_PYTHON_KEYS_SIZE.
     package static let size = pairs * 2 * place
@@ -34,9 +35,8 @@ struct JSONPythonKeys {
         room.deallocate()
     }
 
-    /// A key without escapes.
-    ///
-    /// - Returns: its string, lent until the next key; nil for one that is too long, and when it could not be made.
+    /// - Parameter key: without escapes, of at most `longest` bytes.
+    /// - Returns: its string, lent until the next key; nil when it could not be made.
     @inline(__always)
     func find(_ key: UnsafeRawBufferPointer) -> Object? {
         let first = room + Self.pair(key) &* (2 &* Self.place)

@@ -67,7 +67,11 @@ final class EasyHandle {
             options.set(freshness)
             message = .unique
         }
-        try options.finish()
+        do { try options.finish() } catch {
+            // What it was told so far is no profile that another request would fit.
+            message = .unique
+            throw error
+        }
     }
 
     /// Says whether the session's cookies are sent, before the request, or taken, before the response.

@@ -133,9 +133,12 @@ struct EasyOptions {
         }
     }
 
-    /// Without TLS nobody asks for the system's certificates, and libcurl copies their names for each connection.
-    private mutating func forgetCertificates() {
-        for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] { set(option, nil) }
+    /// Without TLS nobody asks for the system's certificates, and libcurl copies their names for each connection. One that
+    /// refuses, because its TLS knows no folder of them, has nothing to forget.
+    private func forgetCertificates() {
+        for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] {
+            ntapi_easy_set_string(easy, option, nil)
+        }
     }
 
     /// The program looks at the certificate, or has: on a connection of its own, which nobody uses after it.

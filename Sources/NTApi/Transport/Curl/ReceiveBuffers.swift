@@ -29,6 +29,13 @@ enum ReceiveBuffers {
     // Safe to share: with the lock only, which is there with them.
     @exclusivity(unchecked) nonisolated(unsafe) private static var state: UnsafeMutablePointer<State>?
 
+    #if os(Linux)
+        private static let addressSpace = __rlimit_resource_t(RLIMIT_AS.rawValue)
+    #else
+        private static let addressSpace = RLIMIT_AS
+    #endif
+    private static let infinity = rlim_t.max
+
     private struct State {
         let mutex = SharedMutex.receiveBuffers
         var slots = BufferSlots(capacity: capacity)
@@ -44,16 +51,18 @@ enum ReceiveBuffers {
         return ntapi_global_init(curlAllocates, curlFrees, curlReallocates)
     }
 
-    /// Whether this libcurl needs them.
-    static var areUsed: Bool { start != 0 }
+    /// Whether they are there: this libcurl needs them, and they could be had.
+    static var areReserved: Bool { start != 0 }
 
     static var takenCount: Int {
         guard let state else { return 0 }
         return state.pointee.mutex.withLock { state.pointee.slots.taken }
     }
 
-    /// Reserves addresses, which costs no memory.
+    /// Reserves addresses, which costs no memory; none where the process may not have as many as it likes.
     private static func reserve() -> Bool {
+        var limit = rlimit()
+        guard getrlimit(addressSpace, &limit) == 0, limit.rlim_cur == infinity else { return false }
         let page = UInt(max(sysconf(Int32(_SC_PAGESIZE)), 4096))
         let stride = (UInt(size) + page) / page * page
         #if os(Linux)

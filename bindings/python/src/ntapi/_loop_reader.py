@@ -6,7 +6,7 @@ by a handle of its own, which costs as much as all that Python does for the requ
 
 from __future__ import annotations
 
-from asyncio import get_running_loop
+from asyncio import _get_running_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,17 +30,26 @@ class Reader:
 
     def __call__(self) -> None:
         mailbox = self._mailbox
-        if get_running_loop().get_debug():
-            # Which says of each handle how long it took.
+        loop = _get_running_loop()
+        # In debug mode a loop says of each handle how long it took. One that coroutines may run
+        # again, as notebooks patch it, has to know of every answer before.
+        if loop is None or loop.get_debug() or hasattr(loop, "_nest_patched"):
             mailbox.drain()
             return
-        answered = mailbox.answered = deque()
+        answered: deque[tuple[Future[Response], Response]] = deque()
+        # No other thread drains it meanwhile, and has its answers here.
+        mailbox.enter()
+        mailbox.answered = answered
         try:
             mailbox.drain()
+        except BaseException:
+            leave_to_loop(answered)
+            raise
         finally:
             # What drains from now on, in a coroutine that goes on, leaves its answers to the loop.
             mailbox.answered = None
-            go_on(answered)
+            mailbox.leave()
+        go_on(answered)
 
 
 def go_on(answered: deque[tuple[Future[Response], Response]]) -> None:
@@ -66,9 +75,14 @@ def go_on(answered: deque[tuple[Future[Response], Response]]) -> None:
         if task is not None:
             waiter.remove_done_callback(task)
             waiter.add_done_callback(task, context=context)
-        while answered:
-            answer(*answered.popleft())
+        leave_to_loop(answered)
         raise
+
+
+def leave_to_loop(answered: deque[tuple[Future[Response], Response]]) -> None:
+    """Has the loop tell all who wait."""
+    while answered:
+        answer(*answered.popleft())
 
 
 def answer(waiter: Future[Response], response: Response) -> None:
