@@ -26,7 +26,7 @@ enum ReceiveBuffers {
     @exclusivity(unchecked) nonisolated(unsafe) private static var stride: UInt = 0
     /// How many bytes there are from `start` on; 0 before it is set.
     @exclusivity(unchecked) nonisolated(unsafe) private static var length: UInt = 0
-    // Safe to share: with the lock only, which is there with them.
+    // Safe to share: written with them, and what it leads to is touched under `SharedMutex.receiveBuffers` only.
     @exclusivity(unchecked) nonisolated(unsafe) private static var state: UnsafeMutablePointer<State>?
 
     #if os(Linux)
@@ -37,7 +37,6 @@ enum ReceiveBuffers {
     private static let infinity = rlim_t.max
 
     private struct State {
-        let mutex = SharedMutex.receiveBuffers
         var slots = BufferSlots(capacity: capacity)
         var accessible = 0
     }
@@ -56,7 +55,7 @@ enum ReceiveBuffers {
 
     static var takenCount: Int {
         guard let state else { return 0 }
-        return state.pointee.mutex.withLock { state.pointee.slots.taken }
+        return SharedMutex.receiveBuffers.withLock { state.pointee.slots.taken }
     }
 
     /// Reserves addresses, which costs no memory; none where the process may not have as many as it likes.
@@ -92,7 +91,7 @@ enum ReceiveBuffers {
 
     @inline(never) fileprivate static func take(_ size: Int) -> UnsafeMutableRawPointer? {
         guard let state else { return malloc(size) }
-        let slot = state.pointee.mutex.withLock { () -> Int? in
+        let slot = SharedMutex.receiveBuffers.withLock { () -> Int? in
             guard let slot = state.pointee.slots.take() else { return nil }
             if slot < state.pointee.accessible || makeAccessible(slot, &state.pointee) { return slot }
             _ = state.pointee.slots.giveBack(slot)
@@ -104,7 +103,7 @@ enum ReceiveBuffers {
     @inline(never) fileprivate static func giveBack(_ pointer: UnsafeMutableRawPointer?) {
         guard let state else { return }
         let slot = Int((UInt(bitPattern: pointer) &- start) / stride)
-        state.pointee.mutex.withLock { if state.pointee.slots.giveBack(slot) { empty(&state.pointee.slots) } }
+        SharedMutex.receiveBuffers.withLock { if state.pointee.slots.giveBack(slot) { empty(&state.pointee.slots) } }
     }
 
     private static func empty(_ slots: inout BufferSlots) {
