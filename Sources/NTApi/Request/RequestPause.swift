@@ -3,6 +3,8 @@ struct RequestPause: Sendable {
     /// What follows, on a worker.
     var next: @Sendable (DeliveryBatch) -> Void
     var timer: ScheduledJob?
+    /// Whether it was to end before it had a timer.
+    var isDismissed = false
 }
 
 extension APIRequest {
@@ -27,19 +29,29 @@ extension APIRequest {
                 if let pause = self.shared.withLock({ $0.pause.take() }) { pause.next(deliveries) }
             }
         }
-        // A cancel meanwhile has found no timer to call off.
-        let isPaused = shared.withLock { shared in
+        // A cancel meanwhile has found no timer to call off, and has left that to this.
+        let isDismissed = shared.withLock { shared in
             shared.pause?.timer = timer
-            return shared.pause != nil
+            guard shared.pause?.isDismissed == true else { return false }
+            shared.pause = nil
+            return true
         }
-        if !isPaused { timer.cancel() }
-        return true
+        if isDismissed { timer.cancel() }
+        return !isDismissed
     }
 
     /// The request was cancelled: it waits no longer.
     func dismissPause() {
-        guard let pause = shared.withLock({ $0.pause.take() }) else { return }
-        pause.timer?.cancel()
+        let timer = shared.withLock { shared -> ScheduledJob? in
+            guard let timer = shared.pause?.timer else {
+                shared.pause?.isDismissed = true
+                return nil
+            }
+            shared.pause = nil
+            return timer
+        }
+        guard let timer else { return }
+        timer.cancel()
         onWorker { self.finishCancelled($0) }
     }
 }

@@ -39,7 +39,7 @@ enum JSONKeyCheck {
 
     /// Of the length and up to 16 bytes, at both ends, where keys differ most.
     @inline(__always)
-    private static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
+    static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
         let count = key.count
         let first: UInt64
         let last: UInt64

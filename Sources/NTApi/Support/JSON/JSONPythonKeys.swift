@@ -39,7 +39,8 @@ struct JSONPythonKeys {
     /// - Returns: its string, lent until the next key; nil when it could not be made.
     @inline(__always)
     func find(_ key: UnsafeRawBufferPointer) -> Object? {
-        let first = room + Self.pair(key) &* (2 &* Self.place)
+        // As many pairs as eight bits can tell apart.
+        let first = room + Int(truncatingIfNeeded: JSONKeyCheck.hash(key) >> 56) &* (2 &* Self.place)
         if holds(first, key) { return text(first) }
         let second = first + Self.place
         if holds(second, key) { return text(second) }
@@ -68,27 +69,5 @@ struct JSONPythonKeys {
         // A free place has the length of an empty key, but no string.
         let count = place.load(fromByteOffset: 8, as: Int.self)
         return UnsafeRawBufferPointer(start: place + 16, count: count).isEqual(to: key) && text(place) != nil
-    }
-
-    /// By length and the bytes at both ends.
-    @inline(__always)
-    private static func pair(_ key: UnsafeRawBufferPointer) -> Int {
-        let count = key.count
-        let start: UInt64
-        let end: UInt64
-        if count >= 8 {
-            start = key.loadUnaligned(as: UInt64.self)
-            end = key.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
-        } else if count >= 4 {
-            start = UInt64(key.loadUnaligned(as: UInt32.self))
-            end = UInt64(key.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
-        } else if count > 0 {
-            start = UInt64(key[0])
-            end = UInt64(key[count &- 1]) << 8 | UInt64(key[count / 2])
-        } else {
-            return 0
-        }
-        let mixed = (start &+ end &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(count)) &* 0xD6E8_FEB8_6659_FD93
-        return Int(truncatingIfNeeded: mixed >> 56)
     }
 }
