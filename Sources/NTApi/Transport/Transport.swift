@@ -23,12 +23,14 @@ final class Exchange: Sendable {
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
     let observer: any ExchangeObserver
-    // Safe to share: all three are touched on the transport's own thread alone.
+    // Safe to share: all four are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
     nonisolated(unsafe) var transfer: AnyObject?
     nonisolated(unsafe) var phase = Phase.new
     /// What it is held by from the start.
     nonisolated(unsafe) var firstHolds: Holds
+    /// The number of the last suspension that was obeyed.
+    nonisolated(unsafe) private var suspension: UInt32 = 0
 
     enum Phase {
         case new
@@ -50,6 +52,24 @@ final class Exchange: Sendable {
         self.quietStatuses = quietStatuses
         firstHolds = holds
         self.observer = observer
+    }
+
+    /// Whether a change is the newest of its kind.
+    func obeys(_ change: ExchangeChange) -> Bool {
+        guard case .suspend(_, let number) = change else { return true }
+        guard number > suspension else { return false }
+        suspension = number
+        return true
+    }
+
+    /// A change that overtook the command to begin.
+    func changeEarly(_ change: ExchangeChange) {
+        switch change {
+        case .suspend(true, _): firstHolds.insert(.suspended)
+        case .suspend(false, _): firstHolds.remove(.suspended)
+        case .release(let holds): firstHolds.subtract(holds)
+        case .route: break
+        }
     }
 }
 

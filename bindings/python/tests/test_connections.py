@@ -6,8 +6,11 @@ import asyncio
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 import ntapi
 from conftest import PATIENCE
+from ntapi import SessionConfiguration
 
 COUNT = 100
 
@@ -95,3 +98,18 @@ def test_without_http2_the_limit_holds(servers: dict[str, str]) -> None:
     seen = seen_by_server(servers, name, COUNT + 1)
     assert len(seen) == COUNT + 1
     assert len(set(seen)) <= 4
+
+
+@pytest.mark.parametrize("server", ["fault", "fault_tls"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_came_unasked_is_no_answer(servers: dict[str, str], server: str, method: str) -> None:
+    """What a server sends on an idle connection is nobody's answer."""
+    settings = SessionConfiguration.ephemeral(ca_file=servers["ca"], proxy="")
+    token = ntapi.url("token", uuid4().hex)
+    with ntapi.Client(servers[server], configuration=settings) as client:
+        first = client.send("unasked-later", token).json
+        with ntapi.Client(servers["fault_other"]) as other:
+            other.send("unasked-now", token)
+        following = client.send("echo", ntapi.method(method)).json
+    assert following["method"] == method
+    assert following["connection"] != first["connection"]

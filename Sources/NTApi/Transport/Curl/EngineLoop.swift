@@ -18,6 +18,7 @@ final class EngineLoop {
     private let connections: ConnectionCount?
     let share: ConnectionShare
     private let poller: SystemPoller
+    private let sockets: OpenSockets
     private let pools: ConnectionPools
     let current = LoopTurn()
     @exclusivity(unchecked) private var handles = HandlePool()
@@ -49,6 +50,7 @@ final class EngineLoop {
         self.connections = connections
         self.share = share
         self.poller = poller
+        sockets = OpenSockets(poller)
         self.pools = pools
         hosts = HostQueue(total: limit, connectionAge: connectionAge)
     }
@@ -217,8 +219,12 @@ final class EngineLoop {
             transfer.source = streamSource(stream, for: transfer.exchange)
         }
         guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
-        let freshness = suspects.freshness(for: transfer.origin, current.now)
-        do { try transfer.prepare(handle, poller, freshness: freshness) } catch {
+        var freshness = suspects.freshness(for: transfer.origin, current.now)
+        if transfer.needsNewConnection {
+            let age = freshness?.maximumAge ?? Int(HostConnections.maximumAge)
+            freshness = Freshness(opensConnection: true, maximumAge: age)
+        }
+        do { try transfer.prepare(handle, sockets, freshness: freshness) } catch {
             return end(transfer, error)
         }
         guard transfer.enter(pools) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
@@ -235,11 +241,12 @@ final class EngineLoop {
     // MARK: Ending
 
     func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if transfer.mustWait, code != CURLE_OK { putBack(transfer) } else { end(transfer, transfer.result(code)) }
+        if code != CURLE_OK, transfer.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
+        end(transfer, transfer.result(code))
     }
 
-    /// It may not open a connection now, and no other has room for it.
-    private func putBack(_ transfer: CurlTransfer) {
+    /// Nothing of it was sent, or the server has ignored it: it starts again.
+    func putBack(_ transfer: CurlTransfer) {
         transfer.leavePool()
         transfer.release(to: &handles)
         transfer.wait()

@@ -78,10 +78,9 @@ final class StubTransfer: @unchecked Sendable {
 
     func change(_ change: ExchangeChange) {
         switch change {
-        case .hold(let more): hold(more)
-        case .release(let less):
-            holds.subtract(less)
-            clocks.release(leaving: holds, clock.now)
+        case .suspend(true, _): hold(.suspended)
+        case .suspend(false, _): release(.suspended)
+        case .release(let less): release(less)
         case .route(let route): setRoute(route)
         }
     }
@@ -91,15 +90,18 @@ final class StubTransfer: @unchecked Sendable {
         clocks.hold(more, clock.now)
     }
 
+    private func release(_ less: Holds) {
+        holds.subtract(less)
+        clocks.release(leaving: holds, clock.now)
+    }
+
     private func setRoute(_ route: BodyRoute) {
         self.route = route
         switch route {
         case .undecided: hold(.decision)
         case .refused(let error): end(error)
         case .memory, .sink:
-            guard holds.contains(.decision) else { return }
-            holds.subtract(.decision)
-            clocks.release(leaving: holds, clock.now)
+            if holds.contains(.decision) { release(.decision) }
         }
     }
 
