@@ -71,6 +71,18 @@ import Testing
         }
     }
 
+    /// Each scheme has connections of its own, to the same port, too (libcurl 8.14 forgets that: curl #19007).
+    @Test func plainHTTPDoesNotGoOverTLS() async throws {
+        let engine = TestEngine()
+        var secure = HTTPRequest(method: "GET", url: try TestServers.url("fault_tls") + "/echo")
+        secure.settings.caFile = try TestServers.url("ca")
+        for _ in 0..<3 {
+            #expect(await engine.send(secure).head?.status == 200)
+            let plain = await engine.get(try TestServers.url("plain_to_tls") + "/echo")
+            #expect(plain.error?.code == .network && plain.head == nil)
+        }
+    }
+
     // MARK: HTTP/2
 
     private func odd(_ kind: String, _ method: String, body: HTTPRequest.Body = .none) throws -> HTTPRequest {
