@@ -555,7 +555,8 @@ typedef enum ntapi_cache_policy {
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
 #define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body, save an HTTP error's, as JSON */
-#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
+/* statuses from 300 are no errors; a refused redirect, too many redirects and "not cached" still are */
+#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"
 #define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
     "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
                                                                     */
@@ -682,8 +683,10 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
  *  @since 0.1 */
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
-/** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
- *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay.
+/** Fills {name} in the command, percent-encoded: a value never adds a segment or a query.
+ *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay. A value that makes a segment "." or
+ *  ".." (also between slashes or backslashes of its own) is the request's error NTAPI_CODE_INVALID_REQUEST: servers read
+ *  these as steps to another path, however they are encoded.
  *  @param args the list.
  *  @param name the name between the braces, copied.
  *  @param value the value, copied; NULL suppresses (an unfilled {name} is then an error).

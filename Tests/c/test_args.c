@@ -90,9 +90,8 @@ static void path_values_never_leave_their_segment(void **state) {
         ntapi_response *response = perform(client, "echo/{name}/x", args);
         if (targets[i] != NULL)
             check_string(ntapi_response_json(response), "target", targets[i]);
-        else /* a dot segment cannot be escaped: refused, or at least still below its place */
-            assert_true(code_of(response) == NTAPI_CODE_INVALID_REQUEST ||
-                        strncmp(ntapi_json_string(ntapi_response_json(response), "target"), "/echo/", 6) == 0);
+        else /* a dot segment cannot be escaped */
+            assert_ptr_equal(code_of(response), NTAPI_CODE_INVALID_REQUEST);
         ntapi_response_free(response);
     }
     check_error(perform(client, "echo/{name}", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);

@@ -133,7 +133,7 @@ extension APIClient {
         buildRequest(&http, options: options)
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
-        if http.url != checked.url { _ = try URLParts(http.url) }
+        if http.url != checked.url { http.url = try URLParts(http.url).text }
     }
 
     func pacing(
