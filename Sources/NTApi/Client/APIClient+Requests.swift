@@ -38,6 +38,13 @@ extension APIClient {
             built: built, background: transfer)
     }
 
+    /// A request that ends with an error, whatever it would have been: what it was to be made of makes no sense.
+    package func request(failing error: APIError) -> APIRequest {
+        APIRequest(
+            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([], isAwaited: false),
+            built: .failure(error))
+    }
+
     /// Begins a request.
     ///
     /// - Parameters:
