@@ -36,8 +36,11 @@ struct ResponseClassifier {
             return content
         }
         let options = request.options
-        if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
-            content.error = refusal ?? httpError(content)
+        if let refusal {
+            // No status of the service's: `ignoreHTTPErrors` does not hide it.
+            content.error = refusal
+        } else if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
+            content.error = httpError(content)
         }
         // An HTTP error has its words in JSON, also where the answer would have been a text or a picture.
         if content.error != nil || (try? options.isOn(.rawData)) != true, content.body.count > 0 {

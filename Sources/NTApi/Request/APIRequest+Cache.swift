@@ -95,10 +95,8 @@ extension APIRequest {
     private var notCached: ExchangeResult {
         var result = ExchangeResult(head: ResponseHead(status: 504, headers: HTTPHeaders(), httpVersion: 1.1))
         result.metrics.source = .cache
-        if (try? options.isOn(.ignoreHTTPErrors)) != true {
-            let reason = "the cache has nothing to answer \(summary) with, and the server may not be asked"
-            result.error = APIError(domain: .http, code: .notCached, message: reason)
-        }
+        let reason = "the cache has nothing to answer \(summary) with, and the server may not be asked"
+        result.error = APIError(domain: .http, code: .notCached, message: reason)
         return result
     }
 

@@ -137,7 +137,10 @@ public final class RequestDecision: Sendable {
     ///
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func follow(_ request: HTTPRequest) -> Bool {
-        kind == .redirect && request.isValid && answer(.follow(request))
+        guard kind == .redirect, request.isValid, let url = try? URLParts(request.url).text else { return false }
+        var request = request
+        request.url = url
+        return answer(.follow(request))
     }
 
     /// Of a response: its body is written to a file, as with the arg `download`.

@@ -123,10 +123,10 @@ struct ResponseHead: Sendable {
     /// 1.0, 1.1, 2 or 3.
     var httpVersion: Double
 
-    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none.
+    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none. May be empty, which is no place to go to.
     var redirectLocation: String? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-        return headers.all("Location").first.flatMap { $0.isEmpty ? nil : $0 }
+        return headers.all("Location").first
     }
 }
 

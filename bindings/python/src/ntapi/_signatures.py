@@ -160,7 +160,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_copy": (c_void_p, (c_void_p,)),
     "ntapi_args_free": (None, (c_void_p,)),
     "ntapi_args_count": (c_size_t, (c_void_p,)),
-    "ntapi_args_description": (c_char_p, (c_void_p,)),
+    "ntapi_args_description": (c_void_p, (c_void_p,)),
     "ntapi_args_append_json": (c_int, (c_void_p, c_char_p, c_size_t, POINTER(c_void_p))),
     "ntapi_args_append": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_mark_secret": (c_int, (c_void_p,)),
@@ -194,7 +194,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_cache_policy": (c_int, (c_void_p, c_int)),
     "ntapi_args_option": (c_int, (c_void_p, c_char_p)),
     "ntapi_args_option_value": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_args_get_option": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_args_get_option": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_args_thread": (c_int, (c_void_p, c_int, c_int)),
     "ntapi_args_executor": (c_int, (c_void_p, c_int, c_void_p)),
     "ntapi_args_mailbox": (c_int, (c_void_p, c_int, c_void_p)),
@@ -270,7 +270,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
-    "ntapi_request_description": (c_char_p, (c_void_p,)),
+    "ntapi_request_description": (c_void_p, (c_void_p,)),
     "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
     "ntapi_request_priority": (c_double, (c_void_p,)),
     "ntapi_request_set_priority": (c_int, (c_void_p, c_double)),
@@ -281,7 +281,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_bytes_decoded": (c_int64, (c_void_p,)),
     "ntapi_request_received_status": (c_int, (c_void_p,)),
     "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
-    "ntapi_request_resume_data": (c_char_p, (c_void_p,)),
+    "ntapi_request_resume_data": (c_void_p, (c_void_p,)),
     "ntapi_request_received_header_count": (c_size_t, (c_void_p,)),
     "ntapi_request_received_header_name": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_request_received_header_value": (c_char_p, (c_void_p, c_size_t)),
@@ -322,7 +322,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_trust": (c_int, (c_void_p, c_bool)),
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
-    "ntapi_authenticator_token": (c_char_p, (c_void_p,)),
+    "ntapi_authenticator_token": (c_void_p, (c_void_p,)),
     "ntapi_authenticator_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_authenticator_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
     "ntapi_authenticator_add_origin": (c_int, (c_void_p, c_char_p)),
@@ -428,7 +428,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_get_source": (c_int, (c_void_p,)),
     "ntapi_json_encode": (c_void_p, (c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_python_function"
+LATEST = "ntapi_text_free"
 """The function that was added last."""
