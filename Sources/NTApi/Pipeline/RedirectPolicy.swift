@@ -61,6 +61,7 @@ enum RedirectPolicy {
             }
             next.headers.removeSecrets()
             next.digest = nil
+            if next.settings.allowsInvalidCertificate { next.settings.allowsInvalidCertificate = false }
             if next.settings.trust != .verified { next.settings.trust = .verified }
             next.headers.remove("Host")
             // A name of the request for this server, which would mean nothing to the other one.
