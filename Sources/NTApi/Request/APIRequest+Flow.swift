@@ -183,7 +183,7 @@ extension APIRequest: ExchangeObserver {
         }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
-            switch RedirectPolicy.decide(http, head, followed: journey.redirects) {
+            switch RedirectPolicy.decide(http, head, followed: journey.redirectsOfConnection) {
             case .none: break
             case .refuse(let error): refusal = error
             case .follow(let next):
@@ -206,6 +206,7 @@ extension APIRequest: ExchangeObserver {
         RequestLog.redirected(self, head.status, to: next)
         shared.withLock { shared in
             shared.journey.redirects += 1
+            shared.journey.redirectsOfConnection += 1
             // Another origin is not shown the token, and may say of it what it likes.
             if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
                 shared.journey.credentials?.generation = nil
