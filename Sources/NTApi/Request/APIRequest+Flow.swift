@@ -3,8 +3,8 @@
 extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
-        RequestLog.started(self)
-        if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        if !isRevalidation { RequestLog.started(self) }
+        if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
@@ -43,7 +43,7 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when the request was cancelled meanwhile.
     func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
-        let clientKinds = client.decisionKinds
+        let clientKinds = clientDecisionKinds
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -122,7 +122,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+        guard hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         var store: (() -> Void)?
@@ -132,7 +132,7 @@ extension APIRequest: ExchangeObserver {
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             if let caching = shared.caching {
-                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache),
+                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache), !isRevalidation,
                     let outcome = caching.plainOutcome(of: result)
                 else { return nil }
                 shared.caching = nil
@@ -240,6 +240,8 @@ extension APIRequest: ExchangeObserver {
         _ result: ExchangeResult, refusal: APIError?, because reason: String? = nil, _ deliveries: DeliveryBatch
     ) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        // Nobody sees it, so that no code of the program's has to judge it.
+        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.journey }, now), deliveries) }
         var content = content(of: result, refusal: refusal)
         if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
@@ -306,11 +308,11 @@ extension APIRequest: ExchangeObserver {
             action = shared.withLock { $0.machine.releaseDelivery() }
         }
         let response = APIResponse(request: self, box)
-        RequestLog.completed(response)
-        if client.hookKinds.contains(.metricsCollected) {
+        if !isRevalidation { RequestLog.completed(response) }
+        if hookKinds.contains(.metricsCollected) {
             Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
         }
-        if client.hookKinds.contains(.requestCompleted) {
+        if hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
         switch action {
