@@ -60,7 +60,8 @@ extension APIRequest: ExchangeObserver {
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                quietStatuses: shared.quietStatuses, asksToStart: background != nil && !http.mayBeRepeated,
+                holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)
             let transport = shared.transport ?? self.transport(for: http)
             shared.transport = transport
@@ -157,6 +158,7 @@ extension APIRequest: ExchangeObserver {
         let (caching, decision) = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
+            if result.wasConnected { background?.hasConnected() }
             shared.journey.queued += result.metrics.queued
             shared.journey.end(result, now)
             return (shared.caching.take(), shared.decision)

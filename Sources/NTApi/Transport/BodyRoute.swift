@@ -41,4 +41,6 @@ enum ExchangeChange: Sendable {
     case release(Holds)
     /// Says where the body goes, and lets it.
     case route(BodyRoute)
+    /// Its turn has come, and what had to be done before it starts is done.
+    case start
 }
