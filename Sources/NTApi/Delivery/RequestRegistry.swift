@@ -129,7 +129,10 @@ final class RequestRegistry: Sendable {
         var left = 0
         state.withLock { $0.waiters.append(mailbox) }
         _ = mailbox.runUntil(deadline, ignoresStop: true) {
-            left = all.count { !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) }
+            // Nobody waits for what a cache brings up to date.
+            left = all.count {
+                !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
+            }
             let isTold = state.withLock { state in
                 !state.ending.contains { ending in
                     ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)

@@ -33,7 +33,7 @@ extension APIRequest {
         switch (CacheDecision.decide(asked, found, now: use.cache.now), found) {
         case (.use, let found?): return answer(http, found.result(asked, .cache, now: use.cache.now))
         case (.useWhileRevalidating, let found?):
-            CacheRevalidation.begin(CacheExchange(asked, use, key, stored: found, isConditional: found.hasValidator))
+            revalidate(asked, use, key)
             return answer(http, found.result(asked, .cache, now: use.cache.now))
         case (.validate, let found?):
             let caching = CacheExchange(asked, use, key, stored: found, isConditional: true)
@@ -111,7 +111,7 @@ extension APIRequest {
         case .update(let response): cache.update(response, key)
         case .store(let response, let storage):
             guard asks(for: .cache) else {
-                caching.store(response, storage)
+                caching.store(response, isRevalidation ? caching.place(storage) : storage)
                 break
             }
             return askWhereToStore(response, storage, caching, result, deliveries)

@@ -3,8 +3,8 @@
 extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
-        RequestLog.started(self)
-        if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        if !isRevalidation { RequestLog.started(self) }
+        if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
@@ -43,7 +43,7 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when the request was cancelled meanwhile.
     func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
-        let clientKinds = client.decisionKinds
+        let clientKinds = clientDecisionKinds
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -60,7 +60,8 @@ extension APIRequest: ExchangeObserver {
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                quietStatuses: shared.quietStatuses, asksToStart: background != nil && !http.mayBeRepeated,
+                holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)
             let transport = shared.transport ?? self.transport(for: http)
             shared.transport = transport
@@ -122,7 +123,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+        guard hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         var store: (() -> Void)?
@@ -132,7 +133,7 @@ extension APIRequest: ExchangeObserver {
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             if let caching = shared.caching {
-                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache),
+                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache), !isRevalidation,
                     let outcome = caching.plainOutcome(of: result)
                 else { return nil }
                 shared.caching = nil
@@ -157,6 +158,7 @@ extension APIRequest: ExchangeObserver {
         let (caching, decision) = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
+            if result.wasConnected { background?.hasConnected() }
             shared.journey.queued += result.metrics.queued
             shared.journey.end(result, now)
             return (shared.caching.take(), shared.decision)
@@ -183,7 +185,7 @@ extension APIRequest: ExchangeObserver {
         }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
-            switch RedirectPolicy.decide(http, head, followed: journey.redirects) {
+            switch RedirectPolicy.decide(http, head, followed: journey.redirectsOfConnection) {
             case .none: break
             case .refuse(let error): refusal = error
             case .follow(let next):
@@ -206,6 +208,7 @@ extension APIRequest: ExchangeObserver {
         RequestLog.redirected(self, head.status, to: next)
         shared.withLock { shared in
             shared.journey.redirects += 1
+            shared.journey.redirectsOfConnection += 1
             // Another origin is not shown the token, and may say of it what it likes.
             if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
                 shared.journey.credentials?.generation = nil
@@ -239,6 +242,8 @@ extension APIRequest: ExchangeObserver {
         _ result: ExchangeResult, refusal: APIError?, because reason: String? = nil, _ deliveries: DeliveryBatch
     ) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        // Nobody sees it, so that no code of the program's has to judge it.
+        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.journey }, now), deliveries) }
         var content = content(of: result, refusal: refusal)
         if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
@@ -305,11 +310,11 @@ extension APIRequest: ExchangeObserver {
             action = shared.withLock { $0.machine.releaseDelivery() }
         }
         let response = APIResponse(request: self, box)
-        RequestLog.completed(response)
-        if client.hookKinds.contains(.metricsCollected) {
+        if !isRevalidation { RequestLog.completed(response) }
+        if hookKinds.contains(.metricsCollected) {
             Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
         }
-        if client.hookKinds.contains(.requestCompleted) {
+        if hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
         switch action {

@@ -28,7 +28,10 @@ extension APIRequest {
             switch outcome {
             case .send(let grant), .replay(let grant):
                 if !self.begin(http, with: grant, credentials) { self.finishCancelled(deliveries) }
-            case .fail(let error): self.finish(self.journeyEnd(error: error), deliveries)
+            case .fail(let error):
+                if !self.waitsForLaterToken(error, deliveries) {
+                    self.finish(self.journeyEnd(error: error), deliveries)
+                }
             case .deliver, .ended: self.finishCancelled(deliveries)
             }
         }
@@ -66,7 +69,8 @@ extension APIRequest {
                 self.shared.withLock { $0.journey.credentials?.history.wasReplayed = true }
                 self.replay(http, with: grant, result, deliveries)
             case .deliver: self.complete(result, refusal: nil, deliveries)
-            case .fail(let error): self.fail(result, error, deliveries)
+            case .fail(let error):
+                if !self.waitsForLaterToken(error, deliveries) { self.fail(result, error, deliveries) }
             case .ended: self.finishCancelled(deliveries)
             }
         }

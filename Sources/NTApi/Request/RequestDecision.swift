@@ -185,7 +185,7 @@ extension APIRequest {
     /// Whether somebody is to be asked.
     func asks(for kind: RequestDecision.Kind) -> Bool {
         let kinds = RequestDecision.Kinds(kind)
-        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || client.decisionKinds.contains(kinds)
+        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || clientDecisionKinds.contains(kinds)
     }
 
     /// Asks the request's own handler or else the client, and goes on with the answer on a worker.

@@ -43,4 +43,6 @@ enum ExchangeChange: Sendable {
     case suspend(Bool, number: UInt32)
     /// Says where the body goes, and lets it.
     case route(BodyRoute)
+    /// Its turn has come, and what had to be done before it starts is done.
+    case start
 }

@@ -22,6 +22,8 @@ final class Exchange: Sendable {
     let routesBody: Bool
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
+    /// Whether the observer is told when its turn has come, and the exchange waits then for the change `start`.
+    let asksToStart: Bool
     let observer: any ExchangeObserver
     // Safe to share: all four are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
@@ -42,7 +44,8 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [], observer: any ExchangeObserver
+        routesBody: Bool = false, quietStatuses: Set<Int> = [], asksToStart: Bool = false, holds: Holds = [],
+        observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
@@ -50,6 +53,7 @@ final class Exchange: Sendable {
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
         self.quietStatuses = quietStatuses
+        self.asksToStart = asksToStart
         firstHolds = holds
         self.observer = observer
     }
@@ -75,6 +79,9 @@ final class Exchange: Sendable {
 
 /// Hears of an exchange, on the transport's own thread: must not block, and runs no code of the user.
 protocol ExchangeObserver: AnyObject, Sendable {
+    /// The turn of the exchange has come: it starts with the change `start`. Only with `asksToStart`, and perhaps twice.
+    func exchangeHasTurn()
+
     /// Body bytes sent so far; total nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
 
@@ -92,6 +99,10 @@ protocol ExchangeObserver: AnyObject, Sendable {
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
 }
 
+extension ExchangeObserver {
+    func exchangeHasTurn() {}
+}
+
 /// How an exchange ended.
 struct ExchangeResult: Sendable {
     /// Nil when no whole head of a final response was received.
@@ -102,6 +113,8 @@ struct ExchangeResult: Sendable {
     /// What there is to ask the program about; nil, as a rule, is nothing.
     @Apart var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
+    /// Whether there was a connection, so that the server may have got something of the request.
+    var wasConnected = false
 }
 
 /// Why a connection did not come about, where somebody could say how it might.

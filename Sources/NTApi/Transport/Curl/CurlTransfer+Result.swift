@@ -5,6 +5,7 @@ extension CurlTransfer {
     /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
         var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
+        result.wasConnected = wasConnected
         if let reason {
             result.error = reason
         } else if code != CURLE_OK, !endsWithHead, !isAnsweredEarly(code) {

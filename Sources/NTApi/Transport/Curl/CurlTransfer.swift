@@ -30,6 +30,8 @@ final class CurlTransfer {
     /// Whether it was stopped because it may not open a connection now.
     @exclusivity(unchecked) var mustWait = false
     @exclusivity(unchecked) private var hasReportedStart = false
+    /// Whether it starts when its turn comes, without asking.
+    @exclusivity(unchecked) var mayStart: Bool
 
     /// Nil while it waits in the queue, and after its end.
     @exclusivity(unchecked) private(set) var handle: EasyHandle?
@@ -82,6 +84,7 @@ final class CurlTransfer {
         clocks = ExchangeClocks(
             begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         holds = exchange.firstHolds
+        mayStart = !exchange.asksToStart
         if !holds.isEmpty { clocks.hold(holds, turn.now) }
     }
 

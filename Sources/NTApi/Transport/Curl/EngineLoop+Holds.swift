@@ -23,6 +23,12 @@ extension EngineLoop {
         case .release(let holds): transfer.release(holds)
         case .route(let route):
             guard transfer.setRoute(route) else { return end(transfer, CURLE_WRITE_ERROR) }
+        case .start:
+            guard !transfer.mayStart else { return }
+            transfer.mayStart = true
+            // One that was suspended meanwhile has no place in the queue, and starts at its next turn.
+            if transfer.ticket != nil { start(transfer) }
+            return
         }
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if transfer.handle != nil { return applyHolds(to: transfer) }

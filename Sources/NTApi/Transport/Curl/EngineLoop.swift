@@ -208,11 +208,11 @@ final class EngineLoop {
         let reserved = connections?.direct ?? 0
         while let transfer = hosts.startNext(reserved: reserved) {
             transfer.connectionLimit = max(1, transfer.connectionLimit - reserved)
-            start(transfer)
+            if transfer.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeHasTurn() }
         }
     }
 
-    private func start(_ transfer: CurlTransfer) {
+    func start(_ transfer: CurlTransfer) {
         transfer.clocks.started(current.now)
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if transfer.source == nil, case .stream(let stream) = transfer.exchange.request.body {

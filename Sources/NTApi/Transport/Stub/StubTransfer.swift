@@ -45,6 +45,8 @@ final class StubTransfer: @unchecked Sendable {
         let parts = try? URLParts(url)
         origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
         holds = exchange.firstHolds
+        // It has nobody to wait for, and waits for the permission alone.
+        if exchange.asksToStart { holds.formUnion(.decision) }
         let now = transport.clock.now
         clocks = ExchangeClocks(begun: now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         if !holds.isEmpty { clocks.hold(holds, now) }
@@ -74,6 +76,7 @@ final class StubTransfer: @unchecked Sendable {
         } catch {
             end(error)
         }
+        if exchange.asksToStart { exchange.observer.exchangeHasTurn() }
     }
 
     func change(_ change: ExchangeChange) {
@@ -82,6 +85,7 @@ final class StubTransfer: @unchecked Sendable {
         case .suspend(false, _): release(.suspended)
         case .release(let less): release(less)
         case .route(let route): setRoute(route)
+        case .start: setRoute(.memory)
         }
     }
 
