@@ -27,7 +27,7 @@ extension APIRequest {
             }
             loop.leave()
             _ = mailbox.lend(others)
-            runtime.engine.giveBack(loop, loan)
+            loop.giveBack(loan)
         }
         // Done by now, unless the request never came to an exchange, or it is made elsewhere.
         wait()
@@ -63,7 +63,7 @@ extension APIRequest {
                     isInterrupted = loop.sleep(until: deadline) != nil || deadline <= .now()
                 }
                 loop.leave()
-                runtime.engine.giveBack(loop, loan)
+                loop.giveBack(loan)
             }
             // Done by now, unless the request never came to an exchange.
             wait(until: .distantFuture, running: Mailbox(owner: .anyone))
