@@ -4,7 +4,9 @@ extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
         RequestLog.started(self)
+        guard isOfThisProcess else { return }
         if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        guard isOfThisProcess else { return }
         if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
@@ -204,6 +206,7 @@ extension APIRequest: ExchangeObserver {
     private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         RequestLog.redirected(self, head.status, to: next)
+        guard isOfThisProcess else { return }
         shared.withLock { shared in
             shared.journey.redirects += 1
             // Another origin is not shown the token, and may say of it what it likes.
@@ -240,6 +243,7 @@ extension APIRequest: ExchangeObserver {
     ) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         var content = content(of: result, refusal: refusal)
+        guard isOfThisProcess else { return }
         if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
@@ -306,12 +310,15 @@ extension APIRequest: ExchangeObserver {
         }
         let response = APIResponse(request: self, box)
         RequestLog.completed(response)
+        guard isOfThisProcess else { return }
         if client.hookKinds.contains(.metricsCollected) {
             Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
         }
+        guard isOfThisProcess else { return }
         if client.hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
+        guard isOfThisProcess else { return }
         switch action {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
@@ -344,7 +351,7 @@ extension APIRequest: ExchangeObserver {
     func deliver(_ body: (DeliveryBatch) -> Void) {
         let deliveries = DeliveryBatch()
         body(deliveries)
-        deliveries.flush(to: runtime.workers)
+        if isOfThisProcess { deliveries.flush(to: runtime.workers) }
     }
 }
 

@@ -151,13 +151,15 @@ extension APIRequest {
             let reason =
                 stream.rewind == nil
                 ? "the body is a stream that cannot be sent twice" : "the body's stream could not be rewound"
-            guard stream.rewind?() == true else {
+            guard Delivery.call({ stream.rewind?() }) == true else {
+                guard isOfThisProcess else { return true }
                 let error = APIError(
                     domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
                 fail(result, error, deliveries)
                 return true
             }
         }
+        guard isOfThisProcess else { return true }
         shared.withLock { shared in
             var challenges = shared.journey.challenges ?? RequestChallenges()
             challenges[keyPath: path] = attempt
@@ -165,6 +167,7 @@ extension APIRequest {
             shared.journey.retries += 1
         }
         RequestLog.sentAgain(self)
+        guard isOfThisProcess else { return true }
         if !beginExchange(next) { finishCancelled(deliveries) }
         return true
     }

@@ -95,7 +95,8 @@ extension APIRequest {
 
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
-        client.writeLog(level, message())
+        let message = message()
+        Delivery.call { client.writeLog(level, message) }
     }
 }
 

@@ -39,8 +39,14 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     deinit {
-        if generation == Fork.generation { close() }
+        if isOfThisProcess { close() }
     }
+
+    /// False in a forked child: its sockets are the parent's, too, and are not touched.
+    var isOfThisProcess: Bool { generation == Fork.generation }
+
+    /// Keeps it for ever: in a forked child.
+    func leak() { _ = Unmanaged.passRetained(self) }
 
     var waker: Waker { loop.waker }
 
@@ -55,6 +61,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
     func cancel(_ exchange: Exchange) {
+        guard isOfThisProcess else { return }
         _ = commands.add(.cancel(exchange))
         state.withLock { $0.isCancelled = true }
         endIfLeft()
@@ -81,6 +88,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func turn() -> Bool {
         loop.turn()
         loop.deliveries.flushRunningJobs(workers)
+        // What the loop has to do is not done by a child that a hook has forked.
+        guard isOfThisProcess else { return true }
         return loop.isEmpty && commands.isEmpty
     }
 

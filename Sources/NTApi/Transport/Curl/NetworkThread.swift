@@ -59,6 +59,7 @@ final class NetworkThread: Transport {
     func wait(until deadline: MonotonicTime) -> Bool { ending.wait(until: deadline) }
 
     private func submit(_ command: EngineCommand) {
+        guard generation == Fork.generation else { return }
         switch commands.add(command) {
         case .accepted: break
         case .startThread: startThread()
