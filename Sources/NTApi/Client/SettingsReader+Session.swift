@@ -11,14 +11,14 @@ extension SettingsReader {
     /// The connections that a client needs for itself; nil when it may use those of all.
     ///
     /// - Parameters:
-    ///   - isSession: whether the client was made with a configuration: a limit is for its own connections then.
+    ///   - isSession: whether the client was made with a configuration: it shares no connection with others then.
     ///   - identity: as who they are opened.
     ///   - previous: those it had, which it keeps as long as they will do.
     func connections(
         isSession: Bool, _ identity: ConnectionIdentity, previous: OwnConnections?
     ) throws(APIError) -> OwnConnections? {
         let maximum = try count("maximumConnections", from: 1).map { Int(clamping: $0) }
-        if maximum != nil || (isSession && defaults["maximumConnectionsPerHost"] != nil) {
+        if isSession || maximum != nil {
             if let previous, previous.isOfOne, previous.identity == identity, previous.maximum == maximum {
                 return previous
             }

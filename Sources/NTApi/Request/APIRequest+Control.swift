@@ -140,6 +140,8 @@ extension APIRequest {
         let isDone = runtime.workers.whileBlocked {
             mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.machine.phase == .done } }
         }
+        // A callback has forked: there is nothing to wait for.
+        guard isOfThisProcess else { return .refused }
         shared.withLock { shared in
             if let index = shared.waiters.firstIndex(where: { $0 === mailbox }) { shared.waiters.remove(at: index) }
         }

@@ -4,7 +4,9 @@ extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
         if !isRevalidation { RequestLog.started(self) }
+        guard isOfThisProcess else { return }
         if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        guard isOfThisProcess else { return }
         if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
@@ -206,6 +208,7 @@ extension APIRequest: ExchangeObserver {
     private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         RequestLog.redirected(self, head.status, to: next)
+        guard isOfThisProcess else { return }
         shared.withLock { shared in
             shared.journey.redirects += 1
             shared.journey.redirectsOfConnection += 1
@@ -245,6 +248,7 @@ extension APIRequest: ExchangeObserver {
         // Nobody sees it, so that no code of the program's has to judge it.
         if isRevalidation { return finish(ResponseContent(shared.withLock { $0.journey }, now), deliveries) }
         var content = content(of: result, refusal: refusal)
+        guard isOfThisProcess else { return }
         if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
@@ -311,12 +315,15 @@ extension APIRequest: ExchangeObserver {
         }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
+        guard isOfThisProcess else { return }
         if hookKinds.contains(.metricsCollected) {
             Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
         }
+        guard isOfThisProcess else { return }
         if hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
+        guard isOfThisProcess else { return }
         switch action {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
@@ -349,7 +356,7 @@ extension APIRequest: ExchangeObserver {
     func deliver(_ body: (DeliveryBatch) -> Void) {
         let deliveries = DeliveryBatch()
         body(deliveries)
-        deliveries.flush(to: runtime.workers)
+        if isOfThisProcess { deliveries.flush(to: runtime.workers) }
     }
 }
 

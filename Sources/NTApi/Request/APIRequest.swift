@@ -208,6 +208,9 @@ public final class APIRequest: Sendable {
         }
     }
 
+    /// False in a forked child, where it is not touched: see `read`.
+    package var isOfThisProcess: Bool { generation == Fork.generation }
+
     var isCancelled: Bool { read(true) { $0.machine.isCancelled } }
 
     /// Whether it was resumed and its handler has not returned.

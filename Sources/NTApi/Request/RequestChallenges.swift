@@ -199,17 +199,20 @@ extension APIRequest {
             let reason =
                 stream.rewind == nil
                 ? "the body is a stream that cannot be sent twice" : "the body's stream could not be rewound"
-            guard stream.rewind?() == true else {
+            guard Delivery.call({ stream.rewind?() }) == true else {
+                guard isOfThisProcess else { return true }
                 let error = APIError(
                     domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
                 fail(result, error, deliveries)
                 return true
             }
         }
+        guard isOfThisProcess else { return true }
         changeChallenges { $0[keyPath: path] = attempt }
         keepForNextConnection(next)
         shared.withLock { $0.journey.retries += 1 }
         RequestLog.sentAgain(self)
+        guard isOfThisProcess else { return true }
         if !beginExchange(next) { finishCancelled(deliveries) }
         return true
     }

@@ -60,6 +60,7 @@ extension APIRequest {
             return true
         }
         let response = APIResponse(request: self, ResponseContent.Box(content(of: result, refusal: nil)))
+        guard isOfThisProcess else { return true }
         let wait = makeWait(response: response) { outcome, deliveries in
             switch outcome {
             case .send(let grant):
@@ -110,18 +111,22 @@ extension APIRequest {
     ) {
         let credentials = shared.withLock { shared in shared.machine.isCancelled ? nil : shared.journey.credentials }
         guard let credentials else { return finishCancelled(deliveries) }
-        if case .stream(let stream) = http.body, stream.rewind?() != true {
+        if case .stream(let stream) = http.body, Delivery.call({ stream.rewind?() }) != true {
+            guard isOfThisProcess else { return }
             let reason = "the credentials have expired, and the body's stream could not be rewound"
             return fail(result, APIError(domain: .http, code: .authentication, message: reason), deliveries)
         }
+        guard isOfThisProcess else { return }
         shared.withLock { $0.journey.retries += 1 }
         RequestLog.sentAgain(self)
+        guard isOfThisProcess else { return }
         if !begin(http, with: grant, credentials) { finishCancelled(deliveries) }
     }
 
     /// The server's answer stays readable; the error says what else went wrong.
     func fail(_ result: ExchangeResult, _ error: APIError, _ deliveries: DeliveryBatch) {
         var content = content(of: result, refusal: nil)
+        guard isOfThisProcess else { return }
         var error = error
         error.httpStatus = error.httpStatus ?? content.status
         content.error = error

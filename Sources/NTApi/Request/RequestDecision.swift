@@ -172,6 +172,8 @@ public final class RequestDecision: Sendable {
     }
 
     @discardableResult func answer(_ answer: Answer) -> Bool {
+        // A forked child has a copy of it: the question is the parent's.
+        guard request.isOfThisProcess else { return false }
         guard let continuation = continuation.withLock({ $0.take() }) else { return false }
         continuation(answer)
         return true
@@ -238,6 +240,7 @@ extension APIRequest {
     private func callDecisionHandler(_ decision: RequestDecision, _ handler: () -> Void) {
         guard shared.withLock({ $0.machine.decisionBegins() }) else { return }
         if !decision.isAnswered { Delivery.run(self, handler) }
+        guard isOfThisProcess else { return }
         if shared.withLock({ $0.machine.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 

@@ -102,7 +102,8 @@ extension APIRequest {
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
         // What a server, a hook or libcurl said is quoted in some lines.
-        client.writeLog(level, level == .debug ? message() : redact(message: message()))
+        let message = level == .debug ? message() : redact(message: message())
+        Delivery.call { client.writeLog(level, message) }
     }
 }
 

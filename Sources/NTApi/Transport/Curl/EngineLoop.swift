@@ -105,6 +105,9 @@ final class EngineLoop {
     /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
     func wake() { current.now = .now() }
 
+    /// Ends the taking of commands, unless there are some.
+    func rest() -> Bool { commands.rest() }
+
     /// What wakes the loop from any thread.
     var waker: Waker { poller.waker }
 

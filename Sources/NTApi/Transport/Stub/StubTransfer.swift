@@ -153,7 +153,7 @@ final class StubTransfer: @unchecked Sendable {
 
     private func ask() {
         let request = StubRequest(exchange.request, body: sent)
-        switch transport.workers.whileBlocked({ transport.stub.answer(request) }) {
+        switch transport.workers.whileBlocked({ Delivery.call { transport.stub.answer(request) } }) {
         case .failure(let error): end(error)
         case .success(let answer):
             step = .head(answer)
