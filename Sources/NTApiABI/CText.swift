@@ -63,7 +63,7 @@ class TextLender: @unchecked Sendable {
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
     case host, scheme, realm, token, version, identifier, description, curlCommand, option, message, jsonText, method,
-        url, prefixText, file
+        url, redactedURL, prefixText, file
     case resumeData, noBytes
     case header(String)
     case link(String)

@@ -10,9 +10,10 @@ import weakref
 from collections.abc import Awaitable, Iterable
 from functools import partial
 
+from . import _request
 from ._arg import Arg
 from ._arg_list import c_text
-from ._background import background_mailbox
+from ._background import refresh_mailbox
 from ._callbacks import RefreshFunction
 from ._checks import check_string, type_name
 from ._errors import ApiError, c_error
@@ -164,9 +165,8 @@ class Authenticator:
         """Makes another token: returns a Token or a string, or raises what went wrong.
 
         None says that the response does not mean that the token has expired: it is delivered as it
-        is. A plain function runs on the background thread of the package, an async one on the event
-        loop of the client's requests. What either asks a client of this authenticator for goes
-        without it.
+        is. A plain function runs on a thread of its own, an async one on the event loop of the
+        client's requests. What either asks a client of this authenticator for goes without it.
         """
         if self._function is None:
             raise NotImplementedError("an Authenticator needs a refresh function or method")
@@ -175,7 +175,9 @@ class Authenticator:
     @property
     def token(self) -> Optional[str]:
         """The token that requests carry now, good or not; None when there is none."""
-        text = lib.ntapi_authenticator_token(self._handle.pointer)
+        # C lends the text until it is asked again, which another thread may do.
+        with _request.lending:
+            text = lib.ntapi_authenticator_token(self._handle.pointer)
         return None if text is None else text.decode()
 
     def set_token(self, token: Union[Token, str, None]) -> None:
@@ -202,17 +204,23 @@ class Authenticator:
         if loop is not None:
             self._loop = weakref.ref(loop)
         # Not made before there is a request, and made anew in a forked child.
-        mailbox = background_mailbox()
+        mailbox = refresh_mailbox()
         if mailbox is not self._mailbox:
             self._mailbox = mailbox
             lib.ntapi_authenticator_set_mailbox(self._handle.pointer, mailbox.pointer)
         return args
 
-    def _run(self, handle: Handle) -> None:
-        """On the background thread."""
-        contextvars.copy_context().run(self._run_marked, handle)
+    def _start(self, handle: Handle) -> None:
+        """Where the mailbox of refreshes is drained."""
+        try:
+            run = partial(self._run, handle)
+            threading.Thread(target=run, name="ntapi-refreshing", daemon=True).start()
+        except BaseException as error:
+            # No thread can be started: the requests that wait hear of it.
+            self._fail(handle, error)
 
-    def _run_marked(self, handle: Handle) -> None:
+    def _run(self, handle: Handle) -> None:
+        """On a thread of its own, in whose context the mark stays."""
         _refreshing.set(self)
         try:
             token = lib.ntapi_refresh_token(handle.pointer)
@@ -248,9 +256,7 @@ class Authenticator:
         if loop is not None and loop.is_running():
             asyncio.run_coroutine_threadsafe(drive(), loop)
             return
-        context = contextvars.copy_context()
-        run = partial(context.run, asyncio.run, drive())
-        threading.Thread(target=run, name="ntapi-refresh", daemon=True).start()
+        asyncio.run(drive())
 
     def _succeed(self, handle: Handle, token: Any) -> None:
         pointer, handle.pointer = handle.pointer, None
@@ -288,7 +294,7 @@ def _check(status: int, problem: str) -> None:
 
 
 def _call_refresh(key: int, pointer: int) -> None:
-    """ntapi_refresh_fn for every authenticator; where the background mailbox is drained, as a rule.
+    """ntapi_refresh_fn for every authenticator; where their mailbox is drained, as a rule.
 
     Runs inside a C call: the user's code runs after it.
     """
@@ -298,7 +304,7 @@ def _call_refresh(key: int, pointer: int) -> None:
         handle.free()
         return
     try:
-        background_mailbox().post(partial(authenticator._run, handle))
+        refresh_mailbox().post(partial(authenticator._start, handle))
     except BaseException as error:
         authenticator._fail(handle, error)
 

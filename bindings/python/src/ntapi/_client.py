@@ -341,19 +341,25 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Where handlers run when no arg says."""
         raise NotImplementedError
 
-    def _start(self, delivery: Delivery, request: Request) -> None:
-        """Resumes a request: from here on its handler is owed."""
-        if "request_started" in self._overridden:
-            self.request_started(request)
+    def _start(self, delivery: Delivery, request: Request) -> bool:
+        """Resumes a request: from here on its handler is owed. False when another thread did."""
         try:
-            delivery.begin()
+            if not delivery.begin():
+                return False
+            if "request_started" in self._overridden:
+                self.request_started(request)
             if delivery.handle is None or delivery.failure is not None:
                 delivery.fail()
-            elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
+            elif (
+                lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK
+                # Else another thread has cancelled it meanwhile: its handler is called all the same.
+                and delivery.is_suspended
+            ):
                 raise RuntimeError("the request cannot be resumed")
             if _registry.is_exiting:
                 delivery.cancel()
             _same_thread.raise_kept()
+            return True
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
             # call.

@@ -209,6 +209,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_defaults_set_bool": (c_int, (c_void_p, c_char_p, c_bool)),
     "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
+    "ntapi_log_set_flags": (None, (c_int,)),
     "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
     "ntapi_configuration_free": (None, (c_void_p,)),
     "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
@@ -230,6 +231,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_background_error": (c_void_p, (c_void_p,)),
     "ntapi_client_restored_requests": (c_size_t, (c_void_p, c_void_p, POINTER(c_void_p), c_size_t)),
     "ntapi_response_was_delivered_before": (c_bool, (c_void_p,)),
+    "ntapi_response_begin_delivery": (c_int, (c_void_p,)),
     "ntapi_response_acknowledge": (c_int, (c_void_p,)),
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
@@ -270,6 +272,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
+    "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
     "ntapi_request_description": (c_char_p, (c_void_p,)),
     "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
     "ntapi_request_priority": (c_double, (c_void_p,)),
@@ -292,6 +295,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_file": (c_char_p, (c_void_p,)),
     "ntapi_response_resume_data": (c_char_p, (c_void_p,)),
+    "ntapi_response_redacted_url": (c_char_p, (c_void_p,)),
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
     "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
@@ -430,5 +434,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
 }
 
-LATEST = "ntapi_python_function"
+LATEST = "ntapi_response_redacted_url"
 """The function that was added last."""
