@@ -21,6 +21,7 @@ from ._handles import Handle
 from ._library import lib
 from ._loops import running_loop
 from ._numbers import Status
+from ._redaction import shown_url
 from ._report import report
 from ._response import Response
 from ._signatures import DestroyFunction
@@ -140,7 +141,7 @@ class Authenticator:
             check_string(value, name)
         _check(
             lib.ntapi_authenticator_set_header(pointer, c_text(header), c_text(scheme)),
-            f"{header!r} with {scheme!r} cannot be a header",
+            "the header or its scheme cannot be sent",
         )
         numbers = list(statuses)
         array = (ctypes.c_int * len(numbers))(*numbers)
@@ -152,7 +153,7 @@ class Authenticator:
             check_string(origin, "an origin")
             _check(
                 lib.ntapi_authenticator_add_origin(pointer, c_text(origin)),
-                f"{origin!r} is no http or https URL",
+                f"{shown_url(origin)!r} is no http or https URL",
             )
         _check(
             lib.ntapi_authenticator_set_timeout(pointer, float(timeout)),
@@ -266,7 +267,9 @@ class Authenticator:
         try:
             known = Token(token) if isinstance(token, str) else token
             if not isinstance(known, Token):
-                raise TypeError(f"refresh has to return a Token, a str or None, not {token!r}")
+                # The type alone: it may well be the server's answer, with the token in it.
+                kind = type_name(known)
+                raise TypeError(f"refresh has to return a Token, a str or None, not {kind}")
             text = c_text(known.text)
         except (TypeError, ValueError, ApiError) as error:
             handle.pointer = pointer

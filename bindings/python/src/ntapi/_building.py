@@ -193,7 +193,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     finally:
         lib.ntapi_args_free(pointer)
     if not request:
-        raise ValueError(f"{command!r} cannot be a command")
+        raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
     delivery.handle = Handle(request, lib.ntapi_request_free)
     # What build_request or a default's provider raised. Dropping the handle ends the request
     # without a call.
