@@ -206,3 +206,61 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     code = "import ntapi; print(ntapi._library.lib._name)"
     result = run_python(code, env={**environment, "PYTHONPATH": str(target)}, cwd=tmp_path)
     assert result.stdout.strip() == str(target / "ntapi" / "libntapi.so.0"), result.stderr
+
+
+INTERPRETERS = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+kind, code = sys.argv[1:]
+try:
+    made = interpreters.create(kind)
+except TypeError:
+    made = interpreters.create(isolated=kind == "isolated")
+if hasattr(interpreters, "exec"):
+    print(interpreters.exec(made, code))
+else:
+    interpreters.run_string(made, code)
+"""
+
+
+@pytest.mark.parametrize("kind", ["isolated", "legacy"])
+@pytest.mark.parametrize("first", ["", "import ntapi"])
+def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
+    """C calls functions of the main interpreter, whoever registered them: it ends in an abort."""
+    source = str(Path(ntapi.__file__).parent.parent)
+    code = f"import sys; sys.path.insert(0, {source!r})\nimport ntapi"
+    result = run_python(first + INTERPRETERS, kind, code)
+    shown = result.stdout + result.stderr
+    assert "ImportError" in shown
+    assert "ntapi works in the main interpreter of a process only" in shown
+    assert "WSGIApplicationGroup %{GLOBAL}" in shown
+    assert result.returncode in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4")]
+)
+def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
+    """As on a machine without it: this copy of the library asks for one that nobody has."""
+    content = Path(_library.lib._name).read_bytes()
+    missing = name.replace(".4", ".0")
+    copy = tmp_path / "libntapi.so.0"
+    copy.write_bytes(content.replace(name.encode() + b"\0", missing.encode() + b"\0"))
+    result = run_python("import ntapi", env={**os.environ, "NTAPI_LIBRARY": str(copy)})
+    lines = result.stderr.splitlines()
+    assert any(line.startswith(f"ImportError: {missing} is not installed") for line in lines)
+    assert f"sudo apt install {package}" in result.stderr
+    assert str(copy) in result.stderr
+    assert "was not found" not in result.stderr
+
+
+def test_a_library_of_another_build_is_named() -> None:
+    """Where libcurl has other versions of its symbols, the linker says so in its own words."""
+    text = "/lib64/libcurl.so.4: version `CURL_OPENSSL_4' not found (required by /x/libntapi.so.0)"
+    advice = _library._missing("/x/libntapi.so.0", text)
+    assert advice is not None
+    assert advice.startswith("libcurl.so.4 is there, but")

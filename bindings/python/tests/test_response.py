@@ -220,11 +220,11 @@ def test_what_is_printed_has_no_secrets(stub: Stub) -> None:
         failed = client.perform("gone", args)
         check_redacted(failed, failed.error, failed.request, ntapi.Refresh("tok3n", failed))
         with pytest.raises(ntapi.ApiError) as caught:
-            client.perform("users/private", args).decode(dict[str, str], "missing")
+            response.decode(dict[str, str], "missing")
         check_redacted(caught.value)
     assert "api.example/v1" in repr(client)
-    for request in stub.requests:
-        check_redacted(request)
+    # A stub does not know what the caller has marked; the names of the pairs it would.
+    assert "?" not in repr(stub.requests)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ class StubRequest:
     def __repr__(self) -> str:
         from ._redaction import shown_url
 
-        return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url)}>"
+        return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url).partition('?')[0]}>"
 
 
 class StubRule:
