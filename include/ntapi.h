@@ -603,7 +603,8 @@ const char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
- * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}),
+ * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}; a
+ * filename of "" sends none, and "text" may stand for "base64"),
  * multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
  * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),

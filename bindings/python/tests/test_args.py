@@ -90,8 +90,17 @@ def test_multipart_bytes(weather: ntapi.Client, content: Any) -> None:
         ntapi.multipart("photo", content, extension="png"),
         ntapi.multipart("doc", b"{}", filename="a.json", content_type="application/json"),
         ntapi.multipart("none", None),
+        ntapi.multipart("meta", '{"a":1}', content_type="application/json"),
+        ntapi.multipart("raw", content, filename="", content_type="image/png"),
+        ntapi.multipart("bare", content, filename=""),
+        ntapi.multipart("typed", content, content_type="image/png"),
     ).json
-    title, photo, document = seen["parts"]
+    title, photo, document, meta, raw, bare, typed = seen["parts"]
+    assert (meta["filename"], meta["content_type"]) == (None, "application/json")
+    assert (meta["text"], raw["size"], bare["size"]) == ('{"a":1}', 3, 3)
+    assert (raw["filename"], raw["content_type"]) == (None, "image/png")
+    assert (bare["filename"], bare["content_type"]) == (None, None)
+    assert (typed["filename"], typed["content_type"]) == ("typed.bin", "image/png")
     assert title["text"] == "Zürich"
     assert (photo["filename"], photo["size"]) == ("photo.png", 3)
     assert (document["filename"], document["content_type"]) == ("a.json", "application/json")
