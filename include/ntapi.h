@@ -2642,8 +2642,8 @@ bool ntapi_response_was_delivered_before(const ntapi_response *response);
 
 /** Says that the program begins to deal with the outcome of a background transfer, taken from a mailbox as an event.
  *
- *  Should the process end before ntapi_response_acknowledge, ntapi_response_was_delivered_before says so in the next one.
- *  Taking the event does not say it, for many can be taken at once; a handler says it by being called.
+ *  Should the process end before ntapi_response_acknowledge, ntapi_response_was_delivered_before says so in the next
+ * one. Taking the event does not say it, for many can be taken at once; a handler says it by being called.
  *  @param response the response, as it came with the event.
  *  @returns NTAPI_STATUS_OK; NTAPI_STATUS_INVALID_ARGUMENT; NTAPI_STATUS_INVALID_STATE when it is no event's of a
  *           background session.
