@@ -613,7 +613,8 @@ char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
- * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}),
+ * multipart (name, text), multipart_data (name, {"base64","extension"} or {"base64","filename","content_type"}; a
+ * filename of "" sends none, and "text" may stand for "base64"),
  * multipart_file (name,
  * {"path","filename", "content_type"}), data ({"text"} or {"base64"}, "content_type"), json (any value), file
  * ({"path","content_type"}), download (path), resume (text), base_url, header, add_header, basic_auth (user, password),
@@ -734,13 +735,13 @@ ntapi_status ntapi_args_multipart(ntapi_args *args, const char *name, const char
 ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
                                        const char *extension);
 
-/** Appends bytes as a multipart file part with a file name and content type of its own.
+/** Appends bytes as a multipart part with a file name and content type of its own.
  *  @param args the list.
  *  @param name the part's name, copied.
  *  @param bytes the content, copied; NULL suppresses.
  *  @param length its bytes.
- *  @param filename the file name to send, copied; NULL is "NAME.bin".
- *  @param content_type its content type, copied; NULL is derived from filename by libcurl.
+ *  @param filename the file name to send, copied; NULL is "NAME.bin", and "" sends none: a field and no file.
+ *  @param content_type its content type, copied; NULL is derived from filename by libcurl, without one there is none.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1157,6 +1158,12 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
+
+/** Sets what is logged where neither a client nor the default logFlags says; at first warnings and errors.
+ *  @param flags NTAPI_LOG_... with |; for requests made from now on.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_log_set_flags(int flags);
 
 /* ---- Decisions
  * ------------------------------------------------------------------------------------------------------- */
@@ -1682,7 +1689,7 @@ size_t ntapi_client_drain(ntapi_client *client, double timeout);
  *  @since 0.1 */
 ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args);
 
-/** Sets the client's log flags; until then the default logFlags rules, and without one warnings and errors are logged.
+/** Sets the client's log flags; until then the default logFlags rules, and without one ntapi_log_set_flags.
  *  @param client the client.
  *  @param flags NTAPI_LOG_... with |.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
@@ -2461,6 +2468,15 @@ uint64_t ntapi_request_identifier(const ntapi_request *request);
  *  @since 0.1 */
 char *ntapi_request_description(const ntapi_request *request);
 
+/** Logs a line about a request as the library logs its own: where its client's lines go, with the request's number.
+ *  @param request the request.
+ *  @param level one of NTAPI_LOG_DEBUG to NTAPI_LOG_ERROR; what the client's log flags leave out is not logged.
+ *  @param message the text, copied; written as it is, so without secrets.
+ *  @returns NTAPI_STATUS_OK, also when it was left out, or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
+
 /** Sets the description of a request.
  *  @param request the request.
  *  @param description a text of yours, copied; NULL removes.
@@ -2634,6 +2650,17 @@ size_t ntapi_client_resume_restored_requests(ntapi_client *client, const ntapi_a
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 bool ntapi_response_was_delivered_before(const ntapi_response *response);
+
+/** Says that the program begins to deal with the outcome of a background transfer, taken from a mailbox as an event.
+ *
+ *  Should the process end before ntapi_response_acknowledge, ntapi_response_was_delivered_before says so in the next
+ * one. Taking the event does not say it, for many can be taken at once; a handler says it by being called.
+ *  @param response the response, as it came with the event.
+ *  @returns NTAPI_STATUS_OK; NTAPI_STATUS_INVALID_ARGUMENT; NTAPI_STATUS_INVALID_STATE when it is no event's of a
+ *           background session.
+ *  @threads any; from callbacks: yes. Waits for the disk.
+ *  @since 0.1 */
+ntapi_status ntapi_response_begin_delivery(ntapi_response *response);
 
 /** Says that the outcome of a background transfer, which was taken from a mailbox as an event, has been dealt with.
  *
@@ -2826,6 +2853,13 @@ int ntapi_response_status(const ntapi_response *response);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_url(const ntapi_response *response);
+
+/** The URL that answered as a log may show it: without passwords, and with secret values redacted.
+ *  @param response the response.
+ *  @returns text, borrowed until the response is freed; "" when the request could not be built.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_redacted_url(const ntapi_response *response);
 
 /** A header of the response; several of a name are joined with ", " (Set-Cookie: the first).
  *  @param response the response.

@@ -38,6 +38,14 @@ public func ntapi_response_was_delivered_before(_ response: OpaquePointer!) -> B
     Handles.get(response, ResponseBox.self)?.response.wasDeliveredBefore ?? false
 }
 
+@_cdecl("ntapi_response_begin_delivery") @implementation
+public func ntapi_response_begin_delivery(_ response: OpaquePointer!) -> ntapi_status {
+    guard let box = Handles.get(response, ResponseBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    guard box.isOwed else { return NTAPI_STATUS_INVALID_STATE }
+    box.response.request.beginDelivery()
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_response_acknowledge") @implementation
 public func ntapi_response_acknowledge(_ response: OpaquePointer!) -> ntapi_status {
     guard let box = Handles.get(response, ResponseBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

@@ -12,6 +12,14 @@ extension LogLevel {
     }
 }
 
+extension LogLevel {
+    /// Nil for what is no level.
+    init?(_ level: ntapi_log) { self.init(rawValue: Int(level.rawValue)) }
+}
+
+@_cdecl("ntapi_log_set_flags") @implementation
+public func ntapi_log_set_flags(_ flags: CInt) { APILog.flags = LogFlags(rawValue: Int(flags)) }
+
 @_cdecl("ntapi_log_set_sink") @implementation
 public func ntapi_log_set_sink(
     _ sink: ntapi_log_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!

@@ -33,6 +33,17 @@ public func ntapi_request_set_description(
     return NTAPI_STATUS_OK
 }
 
+@_cdecl("ntapi_request_log") @implementation
+public func ntapi_request_log(
+    _ request: OpaquePointer!, _ level: ntapi_log, _ message: UnsafePointer<CChar>!
+) -> ntapi_status {
+    guard let request = get(request), let level = LogLevel(level), let message = String(c: message) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    request.logOwn(level, message)
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_request_priority") @implementation
 public func ntapi_request_priority(_ request: OpaquePointer!) -> Double { get(request)?.priority ?? 0 }
 

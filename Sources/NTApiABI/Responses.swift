@@ -183,6 +183,11 @@ public func ntapi_response_url(_ response: OpaquePointer!) -> UnsafePointer<CCha
     box(response).flatMap { box in box.text(.url) { box.response.url } }
 }
 
+@_cdecl("ntapi_response_redacted_url") @implementation
+public func ntapi_response_redacted_url(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.text(.redactedURL) { box.response.redactedURL } }
+}
+
 @_cdecl("ntapi_response_header") @implementation
 public func ntapi_response_header(
     _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!

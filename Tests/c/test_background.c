@@ -52,6 +52,13 @@ static int records(void) {
     return count;
 }
 
+/* Whether the only record says this. */
+static bool the_record_says(const char *text) {
+    char command[320];
+    snprintf(command, sizeof command, "grep -q '%s' %s/sessions/photos/[0-9]*.json", text, folder);
+    return system(command) == 0;
+}
+
 static ntapi_args *download_args(const char *name) {
     char path[192];
     snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -131,6 +138,7 @@ static void all_are_resumed_with_one_handler(void **state) {
     assert_false(ntapi_response_was_delivered_before(seen.response));
     /* A handler has dealt with it by returning. */
     check_too_late(ntapi_response_acknowledge(seen.response));
+    check_too_late(ntapi_response_begin_delivery(seen.response));
     witness_free(&seen);
     assert_int_equal(records(), 0);
     /* Without any the user data ends at once. */
@@ -157,6 +165,10 @@ static void an_event_is_dealt_with_when_its_response_is(void **state) {
         ntapi_event event = {0};
         assert_int_equal(ntapi_mailbox_take(mailbox, &event, 1), 1);
         assert_int_equal(records(), 1);
+        /* Many can be taken at once, so that taking one does not mean that somebody looks at it. */
+        assert_true(the_record_says("\"finished\""));
+        check_ok(ntapi_response_begin_delivery(event.response));
+        assert_true(the_record_says("\"delivering\""));
         if (acknowledges) {
             check_ok(ntapi_response_acknowledge(event.response));
             assert_int_equal(records(), 0);

@@ -108,6 +108,41 @@ static void the_default_rules_until_flags_are_set(void **state) {
     ntapi_client_free(client);
 }
 
+static void the_flags_of_the_process_rule_until_a_default_does(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 0);
+    ntapi_log_set_flags(NTAPI_LOG_INFO);
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 2);
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_LOG_FLAGS, NTAPI_LOG_ERROR));
+    ntapi_json_free(fetch(client, "ok", NULL));
+    assert_int_equal(lines(&sink, NTAPI_LOG_INFO), 2);
+    ntapi_client_free(client);
+    ntapi_log_set_flags(NTAPI_LOG_WARN | NTAPI_LOG_ERROR);
+}
+
+static void a_program_logs_about_a_request(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_WARN));
+    ntapi_request *request = ntapi_client_create_request(client, "ok", NULL);
+    check_ok(ntapi_request_log(request, NTAPI_LOG_WARN, "no such city"));
+    assert_int_equal(lines(&sink, NTAPI_LOG_WARN), 1);
+    assert_string_equal(sink.text, "#1 no such city\n");
+    /* Left out, as the flags say. */
+    check_ok(ntapi_request_log(request, NTAPI_LOG_ERROR, "worse"));
+    assert_int_equal(lines(&sink, NTAPI_LOG_ERROR), 0);
+    check_invalid(ntapi_request_log(request, NTAPI_LOG_NONE, "x"));
+    check_invalid(ntapi_request_log(request, NTAPI_LOG_ALL, "x"));
+    check_invalid(ntapi_request_log(request, NTAPI_LOG_WARN, NULL));
+    check_invalid(ntapi_request_log(request, NTAPI_LOG_WARN, "\xff"));
+    check_invalid(ntapi_request_log(NULL, NTAPI_LOG_WARN, "x"));
+    ntapi_request_free(request);
+    ntapi_client_free(client);
+}
+
 struct ended {
     ntapi_client *client;
     witness seen;
@@ -169,6 +204,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(debug_shows_headers_but_no_secrets, install, remove_sink),
         cmocka_unit_test_setup_teardown(flags_of_nothing_log_nothing, install, remove_sink),
         cmocka_unit_test_setup_teardown(the_default_rules_until_flags_are_set, install, remove_sink),
+        cmocka_unit_test_setup_teardown(the_flags_of_the_process_rule_until_a_default_does, install, remove_sink),
+        cmocka_unit_test_setup_teardown(a_program_logs_about_a_request, install, remove_sink),
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_warned_about, install, remove_sink),
         cmocka_unit_test_setup_teardown(destroy_runs_when_a_sink_is_replaced, install, remove_sink),
         cmocka_unit_test_setup_teardown(standard_error_is_the_sink_until_one_is_set, install, remove_sink),

@@ -36,6 +36,26 @@ static void a_good_response_has_everything(void **state) {
     ntapi_response_free(response);
 }
 
+static void its_url_may_be_shown_without_secrets(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "visible", "shown"));
+    check_ok(ntapi_args_url(args, "api_key", "hidden1"));
+    check_ok(ntapi_args_url(args, "q", "hidden2"));
+    check_ok(ntapi_args_mark_secret(args));
+    check_ok(ntapi_args_path(args, "name", "ok"));
+    ntapi_response *response = perform(client, "{name}", args);
+    assert_non_null(strstr(ntapi_response_url(response), "hidden2"));
+    const char *url = ntapi_response_redacted_url(response);
+    assert_non_null(strstr(url, "/ok?visible=shown"));
+    assert_null(strstr(url, "hidden"));
+    assert_ptr_equal(ntapi_response_redacted_url(response), url);
+    assert_null(ntapi_response_redacted_url(NULL));
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
 static void headers_keep_repeats_and_order(void **state) {
     (void)state;
     ntapi_response *response = perform(client, "headers?X-A=1&Set-Cookie=a=1&x-a=2&Set-Cookie=b=2&X-Empty=", NULL);
@@ -214,11 +234,17 @@ static void a_retained_response_outlives_everything(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_good_response_has_everything), cmocka_unit_test(headers_keep_repeats_and_order),
-        cmocka_unit_test(json_comes_as_a_pickle_too),     cmocka_unit_test(text_before_the_json_is_kept_apart),
-        cmocka_unit_test(bytes_may_be_anything),          cmocka_unit_test(an_empty_body_is_not_null),
-        cmocka_unit_test(redirects_change_the_url),       cmocka_unit_test(metrics_make_sense),
-        cmocka_unit_test(bodies_are_decompressed),        cmocka_unit_test(a_retained_response_outlives_everything),
+        cmocka_unit_test(a_good_response_has_everything),
+        cmocka_unit_test(headers_keep_repeats_and_order),
+        cmocka_unit_test(its_url_may_be_shown_without_secrets),
+        cmocka_unit_test(json_comes_as_a_pickle_too),
+        cmocka_unit_test(text_before_the_json_is_kept_apart),
+        cmocka_unit_test(bytes_may_be_anything),
+        cmocka_unit_test(an_empty_body_is_not_null),
+        cmocka_unit_test(redirects_change_the_url),
+        cmocka_unit_test(metrics_make_sense),
+        cmocka_unit_test(bodies_are_decompressed),
+        cmocka_unit_test(a_retained_response_outlives_everything),
         cmocka_unit_test(links_lead_to_other_pages),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
@@ -37,7 +37,9 @@ def check_tools() -> None:
 
 
 def find_library() -> Path:
-    """NTAPI_LIBRARY, or the repository's build of it, which is made when it is missing."""
+    """NTAPI_LIBRARY, or the repository's build of it, which is brought up to date: what lies there
+    may be older than the sources.
+    """
     named = os.environ.get("NTAPI_LIBRARY")
     if named:
         return Path(named).resolve(strict=True)
@@ -47,13 +49,12 @@ def find_library() -> Path:
             f"{LIBRARY} is needed to build this package. Build from a clone of the repository, "
             "set NTAPI_SOURCE to one, or set NTAPI_LIBRARY to the file."
         )
-    library = root / "build" / LIBRARY
-    if not library.exists():
-        check_tools()
-        options = ["-DCMAKE_BUILD_TYPE=Release", "-DNTAPI_TESTS=OFF"]
-        subprocess.run(["cmake", "-B", "build", "-G", "Ninja", *options], cwd=root, check=True)
-        subprocess.run(["cmake", "--build", "build"], cwd=root, check=True)
-    return library.resolve(strict=True)
+    check_tools()
+    # Whatever was built there before, a sanitizer's library say: this is what is shipped.
+    options = ["-DCMAKE_BUILD_TYPE=Release", "-DNTAPI_SANITIZE="]
+    subprocess.run(["cmake", "-B", "build", "-G", "Ninja", *options], cwd=root, check=True)
+    subprocess.run(["cmake", "--build", "build", "--target", "ntapi_library"], cwd=root, check=True)
+    return (root / "build" / LIBRARY).resolve(strict=True)
 
 
 class BuildWithLibrary(build_py):
@@ -62,8 +63,12 @@ class BuildWithLibrary(build_py):
     """
 
     def run(self) -> None:
+        is_editable = getattr(self, "editable_mode", False)
+        if not is_editable:
+            # What an earlier build left there would go into the wheel, removed modules included.
+            shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
-        if getattr(self, "editable_mode", False):
+        if is_editable:
             return
         target = Path(self.build_lib) / "ntapi" / LIBRARY
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,15 +79,21 @@ class BuildWithLibrary(build_py):
             subprocess.run([strip, "--strip-unneeded", str(target)], check=True)
 
 
+class WithLibrary(Distribution):
+    """One that is installed where libraries belong: tools refuse a wheel that has one elsewhere."""
+
+    def has_ext_modules(self) -> bool:
+        return True
+
+
 class PlatformWheel(bdist_wheel):
     """A wheel for one platform and any Python 3: ctypes needs no extension ABI."""
-
-    def finalize_options(self) -> None:
-        super().finalize_options()
-        self.root_is_pure = False
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]
 
 
-setup(cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+setup(
+    cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel},
+    distclass=WithLibrary,
+)

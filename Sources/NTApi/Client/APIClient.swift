@@ -145,9 +145,9 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// Which levels are logged; warnings and errors unless the default `logFlags` or a set value says otherwise.
+    /// Which levels are logged; ``APILog/flags`` unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { settings.logFlags }
+        get { settings.logFlags ?? APILog.flags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 

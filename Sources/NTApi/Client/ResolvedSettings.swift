@@ -1,7 +1,8 @@
 /// The defaults with a meaning, read and checked: once for all requests that are made until one of them changes.
 final class ResolvedSettings: Sendable {
     let baseURL: BaseURL?
-    let logFlags: LogFlags
+    /// What the default says; nil without one.
+    let logFlags: LogFlags?
     let transfer: TransferSettings
     /// What every request sends unless its args say otherwise.
     let headers: HTTPHeaders
@@ -28,7 +29,7 @@ final class ResolvedSettings: Sendable {
             if let known = previous?.baseURL, known.text.utf8.elementsEqual(text.utf8) { return known }
             return BaseURL(text)
         }
-        logFlags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) } ?? [.warn, .error]
+        logFlags = defaults["logFlags"]?.int.map { LogFlags(rawValue: $0) }
         let reader = SettingsReader(defaults: defaults)
         var transfer = TransferSettings.Values()
         var context: SessionContext?

@@ -45,10 +45,10 @@ extension APIArg: CustomStringConvertible {
 
     private func shown(_ part: HTTPRequest.Part) -> String {
         switch part.content {
-        case .bytes(let bytes) where part.filename == nil:
+        case .bytes(let bytes) where part.filename == nil && part.contentType == nil:
             shown(String(decoding: bytes, as: UTF8.self), of: part.name)
         case .bytes(let bytes):
-            "\(bytes.count) bytes, filename: \(quoted(part.filename ?? ""))\(suffix(part.contentType))"
+            "\(bytes.count) bytes\(part.filename.map { ", filename: \(quoted($0))" } ?? "")\(suffix(part.contentType))"
         case .file(let path):
             "file: \(quoted(path)), filename: \(quoted(part.filename ?? ""))\(suffix(part.contentType))"
         }

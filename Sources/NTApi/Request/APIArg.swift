@@ -150,13 +150,15 @@ extension APIArg {
         multipart(name, data: data, filename: "\(name).\(fileExtension ?? "bin")", contentType: nil)
     }
 
-    /// Bytes as a multipart file part with a file name and content type of its own.
+    /// Bytes as a multipart part with a file name and content type of its own.
     ///
-    /// - Parameter contentType: nil lets libcurl derive it from the file name.
-    public static func multipart(_ name: String, data: [UInt8]?, filename: String, contentType: String?) -> APIArg {
+    /// - Parameters:
+    ///   - filename: nil and "" send none, so that servers read a field and no file.
+    ///   - contentType: nil lets libcurl derive it from the file name; without either there is none.
+    public static func multipart(_ name: String, data: [UInt8]?, filename: String?, contentType: String?) -> APIArg {
         guard let data else { return APIArg(.suppressed) }
-        return APIArg(
-            .multipart(.init(name: name, content: .bytes(data), filename: filename, contentType: contentType)))
+        let sent = filename.flatMap { $0.isEmpty ? nil : $0 }
+        return APIArg(.multipart(.init(name: name, content: .bytes(data), filename: sent, contentType: contentType)))
     }
 
     /// A file as a multipart part, streamed from disk.

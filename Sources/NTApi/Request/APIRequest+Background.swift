@@ -113,7 +113,8 @@ extension APIRequest {
     /// Whether the outcome is kept until it has been dealt with.
     package var isOfBackgroundSession: Bool { background != nil }
 
-    func beginDelivery() {
+    /// The program begins to deal with the outcome: should the process end before it is done, the next one is told so.
+    package func beginDelivery() {
         do throws(APIError) {
             try background?.beginDelivery()
         } catch {

@@ -83,9 +83,8 @@ extension APIRequest {
 
     private func takeResponseEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        beginDelivery()
         let event = response.flatMap { makeEvent?(.response($0)) }
-        // Whoever took it says when it is dealt with.
+        // Whoever took it says when it begins to deal with it, and when it is done: it may have taken many at once.
         handlerReturned(acknowledges: false)
         return event
     }

@@ -46,6 +46,9 @@ public struct APIResponse: Sendable {
     /// The URL that answered, after redirects; "" when the request could not be built.
     public var url: String { content.url }
 
+    /// The URL as logs may show it, secrets redacted.
+    public var redactedURL: String { request.redact(url: url) }
+
     /// The URL of a `Link` header (RFC 8288), absolute: `link("next")` is that of the next page, for the arg `baseURL`.
     ///
     /// - Parameter relation: such as `next`, `prev`, `last`; letter case has no meaning.

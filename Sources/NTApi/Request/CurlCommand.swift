@@ -49,6 +49,8 @@ enum CurlCommand {
         switch part.content {
         case .file(let path): return ["-F", word("\(part.name)=@\(path)\(filename)\(type)")]
         case .bytes where part.filename != nil: return ["-F", word("\(part.name)=@-\(filename)\(type)")]
+        // --form-string cannot say a content type.
+        case .bytes where part.contentType != nil: return ["-F", word("\(part.name)=<-\(type)")]
         case .bytes(let bytes):
             let text = secrets.isSecret(part: part.name) ? Secrets.redacted : String(decoding: bytes, as: UTF8.self)
             // Not -F, which takes a value that begins with @ for the name of a file.

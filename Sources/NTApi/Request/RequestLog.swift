@@ -99,11 +99,14 @@ extension APIRequest {
         Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
 
+    /// Logs a line of the program's own, marked as this request's.
+    package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(identifier) \(message)") }
+
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
         // What a server, a hook or libcurl said is quoted in some lines.
-        let message = level == .debug ? message() : redact(message: message())
-        Delivery.call { client.writeLog(level, message) }
+        let line = level == .debug ? message() : redact(message: message())
+        Delivery.call { client.writeLog(level, line) }
     }
 }
 

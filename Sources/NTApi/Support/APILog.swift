@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -63,6 +65,16 @@ public enum APILog {
             }
             withExtendedLifetime(replaced) {}
         }
+    }
+
+    private static let processFlags = Atomic(LogFlags([.warn, .error]).rawValue)
+
+    /// Which levels are logged where neither the client nor the default `logFlags` says; at first warnings and errors.
+    ///
+    /// For requests made from now on.
+    public static var flags: LogFlags {
+        get { LogFlags(rawValue: processFlags.load(ordering: .relaxed)) }
+        set { processFlags.store(newValue.intersection(.all).rawValue, ordering: .relaxed) }
     }
 
     /// Writes a line to the process's sink.

@@ -52,6 +52,10 @@ import Testing
     @Test func theFlagsAreADefault() {
         let client = TestClient(at: "http://127.0.0.1")
         #expect(client.logFlags == [.warn, .error])
+        APILog.flags = [.info, .warn, .error]
+        let followed = client.logFlags
+        APILog.flags = [.warn, .error]
+        #expect(followed == [.info, .warn, .error])
         client.defaults["logFlags"] = 3
         #expect(client.logFlags == [.debug, .info])
     }

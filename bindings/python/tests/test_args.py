@@ -98,8 +98,17 @@ def test_multipart_bytes(weather: ntapi.Client, content: Any) -> None:
         ntapi.multipart("photo", content, extension="png"),
         ntapi.multipart("doc", b"{}", filename="a.json", content_type="application/json"),
         ntapi.multipart("none", None),
+        ntapi.multipart("meta", '{"a":1}', content_type="application/json"),
+        ntapi.multipart("raw", content, filename="", content_type="image/png"),
+        ntapi.multipart("bare", content, filename=""),
+        ntapi.multipart("typed", content, content_type="image/png"),
     ).json
-    title, photo, document = seen["parts"]
+    title, photo, document, meta, raw, bare, typed = seen["parts"]
+    assert (meta["filename"], meta["content_type"]) == (None, "application/json")
+    assert (meta["text"], raw["size"], bare["size"]) == ('{"a":1}', 3, 3)
+    assert (raw["filename"], raw["content_type"]) == (None, "image/png")
+    assert (bare["filename"], bare["content_type"]) == (None, None)
+    assert (typed["filename"], typed["content_type"]) == ("typed.bin", "image/png")
     assert title["text"] == "Zürich"
     assert (photo["filename"], photo["size"]) == ("photo.png", 3)
     assert (document["filename"], document["content_type"]) == ("a.json", "application/json")
@@ -319,7 +328,6 @@ def test_date_is_sent_in_utc() -> None:
     moment = datetime(2026, 12, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     for value, text in (
         (moment, "2026-12-01T00:00:00Z"),
-        (moment.replace(tzinfo=None), "2026-12-01T02:00:00Z"),
         (moment.date(), "2026-12-01"),
     ):
         assert ntapi.url("since", value).values == ("since", text)

@@ -14,7 +14,7 @@ from typing import Any, Optional
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import IDLE_TIMEOUT, PATIENCE
 from ntapi.testing import ManualClock
 
 COUNT = 100
@@ -64,7 +64,7 @@ def test_one_refresh_for_a_hundred_requests(api: Api) -> None:
 
     def refresh(refresh: ntapi.Refresh) -> str:
         seen.append(refresh)
-        assert threading.current_thread().name == "ntapi-background"
+        assert threading.current_thread() is not threading.main_thread()
         return api.issue()
 
     api.client.authenticator = ntapi.Authenticator(refresh, token="old")
@@ -85,6 +85,44 @@ def test_threads_that_wait(api: Api) -> None:
         responses = list(pool.map(lambda _: api.use(), range(8)))
     assert [response.status for response in responses] == [200] * 8
     assert api.stats()["asked"] == 1
+
+
+def test_a_slow_handler_in_the_background_holds_up_no_refresh(
+    api: Api, servers: dict[str, str]
+) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(_: ntapi.Response) -> None:
+        entered.set()
+        assert leave.wait(PATIENCE)
+
+    with ntapi.Client(servers["fault"]) as other:
+        other.begin("ok", ntapi.response_thread(ntapi.BACKGROUND), slow)
+        assert entered.wait(PATIENCE)
+        api.client.authenticator = ntapi.Authenticator(lambda _: api.issue(), token="old")
+        response = api.use(ntapi.timeout(IDLE_TIMEOUT, "total"))
+        leave.set()
+    assert response.error is None
+    assert api.stats()["asked"] == 1
+
+
+def test_a_slow_refresh_holds_up_no_other(api: Api, servers: dict[str, str]) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(_: ntapi.Refresh) -> str:
+        entered.set()
+        assert leave.wait(PATIENCE)
+        return "late"
+
+    with ntapi.Client(servers["fault"]) as other:
+        other.authenticator = ntapi.Authenticator(slow, timeout=PATIENCE)
+        waiting = other.begin("ok")
+        assert entered.wait(PATIENCE)
+        api.client.authenticator = ntapi.Authenticator(lambda _: api.issue(), token="old")
+        response = api.use(ntapi.timeout(IDLE_TIMEOUT, "total"))
+        leave.set()
+        assert waiting.wait(PATIENCE)
+    assert response.error is None
 
 
 def test_a_failed_refresh_fails_all_once(api: Api, clock: ManualClock) -> None:

@@ -18,7 +18,7 @@ from uuid import uuid4
 import pytest
 
 import ntapi
-from conftest import PATIENCE
+from conftest import PATIENCE, run_python
 from ntapi import SessionConfiguration, codes
 from transfers import ENDLESS, begun
 
@@ -324,6 +324,52 @@ def test_a_handler_that_runs_keeps_the_record(sessions: Sessions) -> None:
         assert len(seen[0]) == 1
         assert sessions.records == []
         assert client.resume_restored_requests() == 0
+
+
+TAKES_MANY = """
+import os, sys, threading, ntapi
+
+folder, url, files = sys.argv[1:]
+configuration = ntapi.SessionConfiguration.background("many", proxy="")
+configuration["backgroundFolder"] = folder
+client = ntapi.Client(url, configuration=configuration)
+
+def ended(response):
+    print(response.request.description, response.was_delivered_before, flush=True)
+    if files:
+        os._exit(0)
+
+if files:
+    for number in range(5):
+        request = client.create_request("range", ntapi.download(f"{files}/{number}"), ended)
+        request.description = str(number)
+        request.resume()
+    # All outcomes wait for this thread, which takes them at once.
+    def records():
+        found = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names]
+        return [open(name).read() for name in found if "record" in name or name.endswith(".json")]
+    while sum('"finished"' in text for text in records()) < 5:
+        threading.Event().wait(0.02)
+    client.drain()
+client.resume_restored_requests(handler=ended)
+client.drain()
+"""
+
+
+def test_only_what_a_handler_was_called_with_was_delivered(
+    servers: dict[str, str], tmp_path: Path
+) -> None:
+    """Many outcomes are taken at once; the process ends in the handler of the first of them."""
+    folder, files = tmp_path / "sessions", tmp_path / "files"
+    folder.mkdir()
+    files.mkdir()
+    first = run_python(TAKES_MANY, str(folder), servers["fault"], str(files))
+    (called,) = first.stdout.splitlines()
+    assert called.endswith("False"), first.stderr
+    second = run_python(TAKES_MANY, str(folder), servers["fault"], "")
+    lines = dict(line.split() for line in second.stdout.splitlines())
+    assert sorted(lines) == list("01234"), second.stderr
+    assert [name for name, before in lines.items() if before == "True"] == [called.split()[0]]
 
 
 def test_other_requests_are_refused(sessions: Sessions) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import ntapi
+from conftest import Unraisable
 
 REDIRECT = [ntapi.url("url", "/bytes/500"), ntapi.url("status_code", 307), ntapi.option("raw_data")]
 
@@ -82,17 +83,70 @@ def test_an_answer_may_come_later_from_another_thread(client: ntapi.Client) -> N
     assert len(client.send("redirect-to", REDIRECT, decision_handler=decide).data) == 500
 
 
-def test_what_raises_cancels(client: ntapi.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    reported: list[Any] = []
-    monkeypatch.setattr("sys.unraisablehook", reported.append)
+PROBLEM = ValueError("no idea")
 
+
+def raising(decision: ntapi.Decision) -> None:
+    raise PROBLEM
+
+
+async def raising_later(decision: ntapi.Decision) -> None:
+    await asyncio.sleep(0)
+    raise PROBLEM
+
+
+def check_blamed(response: ntapi.Response, who: str, unraisable: Unraisable) -> None:
+    error = response.error
+    assert error is not None
+    assert error.message == f"the {who} failed: ValueError('no idea')"
+    assert error.code is ntapi.codes.GENERIC
+    assert error.domain is ntapi.ErrorDomain.REQUEST
+    assert error.__cause__ is PROBLEM
+    assert error.response is response
+    assert unraisable.errors == []
+
+
+def test_a_handler_that_raises_is_named(client: ntapi.Client, unraisable: Unraisable) -> None:
+    response = client.perform("redirect-to", REDIRECT, decision_handler=raising)
+    check_blamed(response, "decision handler", unraisable)
+
+
+def test_a_hook_that_raises_is_named(
+    servers: dict[str, str], unraisable: Unraisable, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Raising(ntapi.Client):
+        def decide(self, decision: ntapi.Decision) -> None:
+            raising(decision)
+
+    with Raising(servers["httpbin"]) as client:
+        check_blamed(client.perform("redirect-to", REDIRECT), "hook decide", unraisable)
+    assert "the hook decide failed: ValueError('no idea')" in caplog.text
+
+
+def test_a_coroutine_that_raises_is_named(servers: dict[str, str], unraisable: Unraisable) -> None:
+    class Raising(ntapi.AsyncClient):
+        async def decide(self, decision: ntapi.Decision) -> None:
+            await raising_later(decision)
+
+    async def main() -> ntapi.Response:
+        async with Raising(servers["httpbin"]) as client:
+            return await client.perform("redirect-to", REDIRECT)
+
+    check_blamed(asyncio.run(main()), "hook decide", unraisable)
+
+
+def test_what_raises_after_its_answer_is_reported(
+    client: ntapi.Client, unraisable: Unraisable
+) -> None:
     def decide(decision: ntapi.Decision) -> None:
-        raise ValueError("no idea")
+        decision.refuse()
+        raise PROBLEM
 
-    response = client.perform("redirect-to", REDIRECT, decision_handler=decide)
-    assert response.error is not None
-    assert response.error.code is ntapi.codes.CANCELLED
-    assert [str(each.exc_value) for each in reported] == ["no idea"]
+    response = client.perform(
+        "redirect-to", REDIRECT, ntapi.option("ignore_http_errors"), decision_handler=decide
+    )
+    assert response.status == 307
+    assert unraisable.errors[0] is PROBLEM
 
 
 class Asked(ntapi.Client):

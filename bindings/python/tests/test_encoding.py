@@ -108,7 +108,6 @@ def test_keys_in_camel_case() -> None:
         (uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"),
         (date(2013, 11, 20), "2013-11-20"),
         ({5}, [5]),
-        (datetime(2013, 11, 20, 10), "2013-11-20T10:00:00Z"),
         (MOMENT.astimezone(timezone(timedelta(hours=2))), "2013-11-20T10:00:00Z"),
         (MOMENT.replace(microsecond=500000), "2013-11-20T10:00:00.5Z"),
     ],
@@ -140,6 +139,26 @@ def test_models_of_pydantic() -> None:
         at: Optional[datetime] = None
 
     assert body([Model(theSize=1, at=MOMENT)]) == [{"theSize": 1, "at": "2013-11-20T10:00:00Z"}]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_moment_without_a_zone_is_refused(form: ntapi.DateFormat) -> None:
+    """It may mean local time or UTC; the message says how to write each."""
+    naive = MOMENT.replace(tzinfo=None)
+    options = ntapi.DecodingOptions(dates=form)
+    fixes = r"has no time zone.* value\.astimezone\(\).* value\.replace\(tzinfo=timezone\.utc\)"
+    for value in (naive, [naive], {"at": naive}, Dated(naive)):
+        with pytest.raises(TypeError, match=fixes):
+            ntapi.json(value, options)
+    for arg in (ntapi.url, ntapi.path, ntapi.form, ntapi.header):
+        with pytest.raises(TypeError, match=fixes):
+            arg("at", naive)
+    assert body(naive.replace(tzinfo=timezone.utc), options) == body(MOMENT, options)
+
+
+@dataclass
+class Dated:
+    at: datetime
 
 
 @dataclass

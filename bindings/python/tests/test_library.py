@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -168,22 +169,45 @@ def test_a_missing_tool_is_named(tmp_path: Path, present: list[str], says: str) 
     for tool in present:
         (tools / tool).write_text("#!/bin/sh\n")
         (tools / tool).chmod(0o755)
-    code = """
+    result = run_python(FINDS_LIBRARY, str(PACKAGE / "setup.py"), env=environment_of(root, tools))
+    assert result.returncode == 1
+    assert says in result.stderr
+
+
+def environment_of(root: Path, tools: Path) -> dict[str, str]:
+    """Of a build from a clone with nothing but these tools."""
+    environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
+    return {**environment, "NTAPI_SOURCE": str(root), "PATH": f"{tools}"}
+
+
+FINDS_LIBRARY = """
 import runpy, sys, types
 # The build's own setuptools is not in this environment.
 for name in ("setuptools", "setuptools.command", "setuptools.command.build_py",
              "setuptools.command.bdist_wheel"):
     sys.modules[name] = types.ModuleType(name)
 sys.modules["setuptools"].setup = lambda **_: None
+sys.modules["setuptools"].Distribution = object
 sys.modules["setuptools.command.build_py"].build_py = object
 sys.modules["setuptools.command.bdist_wheel"].bdist_wheel = object
-runpy.run_path(sys.argv[1])["find_library"]()
+print(open(runpy.run_path(sys.argv[1])["find_library"]()).read())
 """
-    environment = {key: value for key, value in os.environ.items() if key != "NTAPI_LIBRARY"}
-    environment.update(NTAPI_SOURCE=str(root), PATH=str(tools))
-    result = run_python(code, str(PACKAGE / "setup.py"), env=environment)
-    assert result.returncode == 1
-    assert says in result.stderr
+
+
+def test_the_library_in_the_wheel_is_never_older_than_its_sources(tmp_path: Path) -> None:
+    tools, root = tmp_path / "tools", tmp_path / "clone"
+    for folder in (tools, root / "include", root / "build"):
+        folder.mkdir(parents=True)
+    (root / "include" / "ntapi.h").touch()
+    (root / "CMakeLists.txt").touch()
+    (root / "build" / "libntapi.so.0").write_text("stale")
+    builds = '#!/bin/sh\n[ "$1" = --build ] && printf fresh > build/libntapi.so.0\n:'
+    for tool in ("swift", "ninja", "cmake"):
+        (tools / tool).write_text(builds)
+        (tools / tool).chmod(0o755)
+    environment = environment_of(root, tools)
+    result = run_python(FINDS_LIBRARY, str(PACKAGE / "setup.py"), env=environment)
+    assert result.stdout.splitlines()[-1:] == ["fresh"], result.stderr
 
 
 def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
@@ -191,6 +215,10 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     source = tmp_path / "source"
     ignored = shutil.ignore_patterns("build", "*.egg-info", "__pycache__", ".*_cache")
     shutil.copytree(PACKAGE, source, ignore=ignored)
+    # What an earlier build left.
+    stale = source / "build" / "lib" / "ntapi" / "removed.py"
+    stale.parent.mkdir(parents=True)
+    stale.touch()
     library = str(Path(_library.lib._name).resolve())
     subprocess.run(
         [*pip, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(source)],
@@ -199,6 +227,23 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     )
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.startswith(f"ntapi-{ntapi.__version__}-py3-none-linux_")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (license_name,) = (name for name in names if name.endswith("/LICENSE"))
+        assert archive.read(license_name) == (REPOSITORY / "LICENSE").read_bytes()
+    assert license_name.startswith(f"ntapi-{ntapi.__version__}.dist-info/")
+    assert "ntapi/libntapi.so.0" in names
+    assert not [name for name in names if name.endswith("removed.py")]
+    modules = {name.partition("/")[2] for name in names if name.endswith(".py")}
+    assert modules == {path.name for path in (PACKAGE / "src" / "ntapi").glob("*.py")}
+    # It finds fault with one whose library is not where libraries belong.
+    shown = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "show", str(wheel)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert 'platform tag: "linux_' in shown.stdout.replace("\n", " ")
     target = tmp_path / "site"
     subprocess.run([*pip, "install", "--target", str(target), str(wheel)], check=True)
     assert (target / "ntapi" / "libntapi.so.0").is_file()
@@ -206,3 +251,61 @@ def test_the_wheel_carries_the_library(tmp_path: Path) -> None:
     code = "import ntapi; print(ntapi._library.lib._name)"
     result = run_python(code, env={**environment, "PYTHONPATH": str(target)}, cwd=tmp_path)
     assert result.stdout.strip() == str(target / "ntapi" / "libntapi.so.0"), result.stderr
+
+
+INTERPRETERS = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+kind, code = sys.argv[1:]
+try:
+    made = interpreters.create(kind)
+except TypeError:
+    made = interpreters.create(isolated=kind == "isolated")
+if hasattr(interpreters, "exec"):
+    print(interpreters.exec(made, code))
+else:
+    interpreters.run_string(made, code)
+"""
+
+
+@pytest.mark.parametrize("kind", ["isolated", "legacy"])
+@pytest.mark.parametrize("first", ["", "import ntapi"])
+def test_a_sub_interpreter_is_refused(kind: str, first: str) -> None:
+    """C calls functions of the main interpreter, whoever registered them: it ends in an abort."""
+    source = str(Path(ntapi.__file__).parent.parent)
+    code = f"import sys; sys.path.insert(0, {source!r})\nimport ntapi"
+    result = run_python(first + INTERPRETERS, kind, code)
+    shown = result.stdout + result.stderr
+    assert "ImportError" in shown
+    assert "ntapi works in the main interpreter of a process only" in shown
+    assert "WSGIApplicationGroup %{GLOBAL}" in shown
+    assert result.returncode in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"), [("libcurl.so.4", "libcurl4"), ("libjansson.so.4", "libjansson4")]
+)
+def test_a_missing_dependency_is_named(tmp_path: Path, name: str, package: str) -> None:
+    """As on a machine without it: this copy of the library asks for one that nobody has."""
+    content = Path(_library.lib._name).read_bytes()
+    missing = name.replace(".4", ".0")
+    copy = tmp_path / "libntapi.so.0"
+    copy.write_bytes(content.replace(name.encode() + b"\0", missing.encode() + b"\0"))
+    result = run_python("import ntapi", env={**os.environ, "NTAPI_LIBRARY": str(copy)})
+    lines = result.stderr.splitlines()
+    assert any(line.startswith(f"ImportError: {missing} is not installed") for line in lines)
+    assert f"sudo apt install {package}" in result.stderr
+    assert str(copy) in result.stderr
+    assert "was not found" not in result.stderr
+
+
+def test_a_library_of_another_build_is_named() -> None:
+    """Where libcurl has other versions of its symbols, the linker says so in its own words."""
+    text = "/lib64/libcurl.so.4: version `CURL_OPENSSL_4' not found (required by /x/libntapi.so.0)"
+    advice = _library._missing("/x/libntapi.so.0", text)
+    assert advice is not None
+    assert advice.startswith("libcurl.so.4 is there, but")

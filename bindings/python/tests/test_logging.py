@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 import pytest
@@ -35,12 +36,73 @@ def test_flags_as_a_default(servers: dict[str, str], caplog: pytest.LogCaptureFi
     assert caplog.records == []
 
 
-def test_warnings_reach_standard_error_without_configuration(servers: dict[str, str]) -> None:
-    code = "import sys, ntapi; ntapi.Client(sys.argv[1]).perform('reset/before')"
+@pytest.mark.parametrize("first", ["", "import logging", "import logging, ntapi"])
+def test_nothing_is_printed_until_the_program_configures_logging(
+    servers: dict[str, str], first: str
+) -> None:
+    code = f"""
+{first}
+import sys, ntapi
+client = ntapi.Client(sys.argv[1])
+client.perform('reset/before')
+import logging
+client.perform('reset/before')
+handlers = logging.getLogger("ntapi").handlers
+assert [type(handler) for handler in handlers] == [logging.NullHandler], handlers
+logging.basicConfig()
+client.perform('reset/before')
+"""
     result = run_python(code, servers["fault"])
-    assert result.returncode == 0
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
     assert result.stderr.count("\n") == 1
-    assert "network" in result.stderr
+    assert result.stderr.startswith("ERROR:ntapi:#3 network")
+
+
+def test_the_level_of_the_logger_suffices(
+    servers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """No log flags are needed, and a level may be set, by whatever means, at any time."""
+    logger = logging.getLogger("ntapi")
+
+    def levels(client: ntapi.Client, command: str) -> set[int]:
+        caplog.clear()
+        client.perform(command)
+        assert client.drain(PATIENCE) == 0
+        return {record.levelno for record in caplog.records}
+
+    with ntapi.Client(servers["fault"]) as client:
+        assert levels(client, "ok") == set()
+        caplog.set_level(logging.DEBUG, "ntapi")
+        assert levels(client, "ok") == {logging.INFO, logging.DEBUG}
+        logger.setLevel(logging.INFO)
+        assert levels(client, "ok") == {logging.INFO}
+        assert levels(client, "reset/before") == {logging.INFO, logging.ERROR}
+        logger.setLevel(logging.NOTSET)
+        with caplog.at_level(logging.DEBUG):
+            assert levels(client, "ok") == {logging.INFO, logging.DEBUG}
+            logging.disable(logging.INFO)
+            assert levels(client, "ok") == set()
+            logging.disable(logging.NOTSET)
+        logger.setLevel(logging.CRITICAL)
+        assert levels(client, "reset/before") == set()
+        logger.setLevel(logging.DEBUG)
+        client.log_flags = ntapi.LogFlags.ERROR
+        assert levels(client, "ok") == set()
+
+
+def test_levels_are_followed_in_asyncio(
+    servers: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            await client.perform("ok")
+            assert caplog.records == []
+            caplog.set_level(logging.DEBUG, "ntapi")
+            await client.perform("ok")
+
+    asyncio.run(main())
+    assert {record.levelno for record in caplog.records} == {logging.INFO, logging.DEBUG}
 
 
 def test_a_log_handler_that_uses_the_client(fault: ntapi.Client) -> None:

@@ -97,7 +97,7 @@ def test_bytes_are_bytes(content: Any) -> None:
         ),
         (
             lambda: ntapi.Client("http://a", authenticator="t"),
-            "an Authenticator or None is expected, not 't'",
+            "an Authenticator or None is expected, not a str",
         ),
         (
             lambda: ntapi.Client("http://a", rate_limiter=5),
@@ -172,7 +172,7 @@ def test_a_subclass_that_forgets_super() -> None:
 
 
 def test_a_client_says_where_it_goes() -> None:
-    assert repr(ntapi.Client("http://a:b@x/y")) == "<ntapi.Client http://x/y>"
+    assert repr(ntapi.Client("http://a:b@x/y")) == "<ntapi.Client http://<redacted>@x/y>"
     assert repr(ntapi.AsyncClient()) == '<ntapi.AsyncClient base URL by default "baseUrl">'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from typing import Callable, Optional
 
 import pytest
 
@@ -31,8 +32,100 @@ def test_a_suspended_request(fault: ntapi.Client) -> None:
     assert not request.is_running
     assert request.response is seen[0]
     assert len(seen) == 1
-    with pytest.raises(RuntimeError, match="resumed before"):
+    assert not request.resume()
+
+
+def test_to_resume_too_late_is_no_error(fault: ntapi.Client) -> None:
+    seen: list[ntapi.Response] = []
+    request = fault.create_request("hold", (), seen.append)
+    assert request.resume()
+    assert not request.resume()
+    request.cancel()
+    assert not request.resume()
+    assert request.wait(PATIENCE)
+    assert not request.resume()
+    assert not request.suspend()
+    other = fault.create_request("hold", (), seen.append)
+    other.cancel()
+    assert not other.resume()
+    assert other.wait(PATIENCE)
+    refused = fault.create_request("ok", ntapi.path("missing", "x\0"), seen.append)
+    assert refused.resume()
+    assert not refused.resume()
+    assert refused.wait(PATIENCE)
+    assert len(seen) == 3
+
+
+def test_threads_that_resume_and_cancel_at_once(fault: ntapi.Client) -> None:
+    """However they meet, the handler is called once, and nothing is left to wait for."""
+    raised: list[BaseException] = []
+    seen: list[ntapi.Response] = []
+    rounds = 300
+    together = threading.Barrier(3)
+    requests: list[ntapi.Request] = []
+
+    def go(act: Callable[[ntapi.Request], object]) -> None:
+        for number in range(rounds):
+            together.wait(PATIENCE)
+            try:
+                act(requests[number])
+            except BaseException as error:
+                raised.append(error)
+
+    acts: list[Callable[[ntapi.Request], object]] = [
+        ntapi.Request.resume,
+        ntapi.Request.resume,
+        ntapi.Request.cancel,
+    ]
+    place = ntapi.response_thread(ntapi.BACKGROUND)
+    requests += [fault.create_request("ok", place, seen.append) for _ in range(rounds)]
+    threads = [threading.Thread(target=go, args=(act,)) for act in acts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert raised == []
+    assert fault.drain(PATIENCE) == 0
+    assert len(seen) == rounds
+    assert {response.error and response.error.code for response in seen} <= {None, codes.CANCELLED}
+
+
+def test_cancel_at_the_end_leaves_nothing(fault: ntapi.Client) -> None:
+    """Another thread cancels just as the response comes."""
+    for _ in range(300):
+        request = fault.create_request("ok")
+        thread = threading.Thread(target=request.cancel)
         request.resume()
+        thread.start()
+        assert request.wait(PATIENCE)
+        thread.join()
+    assert fault.drain(PATIENCE) == 0
+
+
+def test_a_description_is_whole_whoever_reads_it(fault: ntapi.Client) -> None:
+    """Eight threads read it while another sets it."""
+    texts = {letter * 200 for letter in "abcdefgh"}
+    request = fault.create_request("ok")
+    request.description = "a" * 200
+    wrong: list[Optional[str]] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            text = request.description
+            if text not in texts:
+                wrong.append(text)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2000):
+        for text in texts:
+            request.description = text
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 def test_any_thread_may_read_a_text_that_others_change(fault: ntapi.Client) -> None:

@@ -6,13 +6,14 @@ import gc
 import pickle
 import weakref
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 import ntapi
 from conftest import PATIENCE
 from ntapi import codes
+from ntapi.testing import Stub
 
 JSON_CASES = [
     "bom",
@@ -184,3 +185,84 @@ def test_links(fault: ntapi.Client) -> None:
     assert fault.send("", ntapi.base_url(following)).json["ok"]
     with pytest.raises(TypeError, match="the relation has to be a string"):
         response.link(5)  # type: ignore[arg-type]
+
+
+SECRETS = ("hunter2", "sesame", "tok3n", "private")
+
+
+def check_redacted(*shown: object) -> None:
+    for each in shown:
+        text = repr(each) + str(each)
+        assert not any(secret in text for secret in SECRETS), text
+
+
+def test_what_is_printed_has_no_secrets(stub: Stub) -> None:
+    """URLs, headers and errors, by the names that count as secret and by the caller's marks."""
+    url = "https://api.example/v1"
+    answer = {
+        "Set-Cookie": "session=sesame",
+        "Location": "https://api.example/next?access_token=tok3n",
+        "X-Auth-Token": "tok3n",
+        "Server": "demo",
+    }
+    stub.on("GET", "v1/users/private").answer(json={"a": 1}, headers=answer)
+    stub.on("GET", "v1/gone").answer(404, json={"a": 1})
+    with ntapi.Client(url, stub=stub, log_flags=ntapi.LogFlags.NONE) as client:
+        args = [ntapi.url("api_key", "tok3n"), ntapi.url("q", "sesame").secret(), ntapi.url("p", 1)]
+        response = client.send("users/{id}", ntapi.path("id", "private").secret(), args)
+        assert "private" in response.url
+        assert response.headers["Set-Cookie"] == "session=sesame"
+        assert response.headers["Location"].endswith("tok3n")
+        check_redacted(client, response, response.headers, response.request_metrics)
+        assert "p=1" in repr(response)
+        assert "'demo'" in repr(response.headers)
+        assert "/next?access_token=<redacted>" in repr(response.headers)
+        failed = client.perform("gone", args)
+        check_redacted(failed, failed.error, failed.request, ntapi.Refresh("tok3n", failed))
+        with pytest.raises(ntapi.ApiError) as caught:
+            response.decode(dict[str, str], "missing")
+        check_redacted(caught.value)
+    assert "api.example/v1" in repr(client)
+    # A stub does not know what the caller has marked; the names of the pairs it would.
+    assert "?" not in repr(stub.requests)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://eve:hunter2@/?x", "https://eve:hun/ter2@h/?token=hunter2", "no url?token=hunter2"],
+)
+def test_a_malformed_url_shows_no_secret(url: str) -> None:
+    client = ntapi.Client(url, log_flags=ntapi.LogFlags.NONE)
+    check_redacted(client, client.perform("x"), client.perform("x").error)
+
+
+def test_messages_about_mistakes_show_no_secret(stub: Stub) -> None:
+    class Changing(ntapi.Client):
+        def build_request(self, request: ntapi.HTTPRequest) -> None:
+            changes[0](request)
+
+    def bad_url(request: ntapi.HTTPRequest) -> None:
+        request.url = "ftp://eve:hunter2@h/?token=tok3n"
+
+    def bad_header(request: ntapi.HTTPRequest) -> None:
+        request.set_header("Bearer tok3n", "x")
+
+    client = Changing("https://api.example", stub=stub)
+    changes = [bad_url, bad_header]
+    while changes:
+        with pytest.raises(ValueError, match="cannot be") as caught:
+            client.perform("x")
+        check_redacted(caught.value)
+        del changes[0]
+    mistakes: list[Callable[[], object]] = [
+        lambda: ntapi.Authenticator(header="Bearer tok3n"),
+        lambda: ntapi.Authenticator(origins=["ftp://eve:hunter2@h"]),
+        lambda: client.perform("x", "tok3n"),  # type: ignore[arg-type]
+        lambda: setattr(client, "authenticator", "tok3n"),
+        lambda: ntapi.discard_resume_data('{"url": "https://h/?token=tok3n"'),
+        lambda: ntapi.Cache().remove("ftp://eve:hunter2@h/?token=tok3n"),
+    ]
+    for mistake in mistakes:
+        with pytest.raises((ValueError, TypeError)) as raised:
+            mistake()
+        check_redacted(raised.value)

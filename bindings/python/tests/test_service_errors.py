@@ -4,6 +4,7 @@ what is wrong with the fields.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from dataclasses import dataclass
 from typing import Optional, TypeVar
@@ -119,3 +120,74 @@ def test_what_is_taken_for_an_answer_stays_raw(client, stub):
     raw = ntapi.option("raw_data")
     assert client.perform("contents", raw, ntapi.option("ignore_http_errors")).json is None
     assert client.perform("contents", raw).json == {"message": "no such file"}
+
+
+class Weather(ntapi.Client):
+    """A service that answers its errors with the status 200."""
+
+    def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+        code = response.json.get("cod", 200)
+        return None if code == 200 else ntapi.ApiError(f"weather {code}", response.json["message"])
+
+
+class FindCity(ntapi.Service[None]):
+    command = "find"
+
+    def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
+        code = response.json.get("cod", 200)
+        return None if code == 200 else ntapi.ApiError(f"weather {code}", response.json["message"])
+
+
+def check_warned(caplog: pytest.LogCaptureFixture) -> None:
+    """One line, with the request's number, as the library logs it for other languages."""
+    lines = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert lines == [("WARNING", "#1 weather 404: no such city")]
+
+
+def test_service_errors_are_warnings_also_of_status_200(stub, caplog):
+    stub.on("GET", "find").answer(200, json={"cod": 404, "message": "no such city"})
+    with Weather("https://weather.example", stub=stub) as client:
+        assert client.perform("find").error.code == "weather 404"
+    check_warned(caplog)
+
+
+def test_errors_of_a_service_are_warnings(stub, caplog):
+    stub.on("GET", "find").answer(200, json={"cod": 404, "message": "no such city"})
+    with ntapi.Client("https://weather.example", stub=stub) as client:
+        with pytest.raises(ntapi.ApiError, match="no such city"):
+            client.call(FindCity())
+        check_warned(caplog)
+        caplog.clear()
+        results: list[ntapi.CallResult[None]] = []
+        client.begin_call(FindCity(), results.append).wait()
+        assert results[0].error is not None
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_errors_of_a_service_are_warnings_in_asyncio(stub, caplog):
+    stub.on("GET", "find").answer(200, json={"cod": 404, "message": "no such city"})
+
+    async def main() -> None:
+        async with ntapi.AsyncClient("https://weather.example", stub=stub) as client:
+            with pytest.raises(ntapi.ApiError, match="no such city"):
+                await client.call(FindCity())
+
+    asyncio.run(main())
+    check_warned(caplog)
+
+
+def test_what_a_program_does_not_log_is_not_logged(stub, caplog):
+    stub.on("GET", "find").answer(200, json={"cod": 404, "message": "no such city"})
+    lines: list[tuple[ntapi.LogFlags, str]] = []
+
+    class Own(Weather):
+        def write_log(self, level: ntapi.LogFlags, message: str) -> None:
+            lines.append((level, message))
+
+    with Own("https://weather.example", stub=stub, log_flags=ntapi.LogFlags.ERROR) as client:
+        assert client.perform("find").error is not None
+        assert lines == []
+        client.log_flags = ntapi.LogFlags.WARN
+        assert client.perform("find").error is not None
+    assert lines == [(ntapi.LogFlags.WARN, "#2 weather 404: no such city")]
+    assert caplog.records == []

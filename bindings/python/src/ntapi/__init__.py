@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from . import _interpreter as _interpreter
 from ._library import lib as _lib
 from ._lifecycle import install as _install
 from ._logging import use_python_logging

@@ -91,8 +91,10 @@ def flatten(args: Iterable[Args]) -> list[Arg]:
         elif isinstance(item, (list, tuple)):
             result.extend(flatten(item))
         elif isinstance(item, (str, bytes)):
+            # The type alone: it may be a token.
             raise TypeError(
-                f"an arg is expected, not {item!r}; did you mean ntapi.url(name, value)?"
+                f"an arg is expected, not a {type(item).__name__}; "
+                "did you mean ntapi.url(name, value)?"
             )
         elif callable(item):
             raise TypeError(

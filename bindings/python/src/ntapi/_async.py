@@ -224,7 +224,7 @@ class AsyncClient(BaseClient):
         has_none = upload_progress is None and download_progress is None
         if has_none and self._may_be_short and call.configure is None:
             response = await self.perform(call.command, *call.args)
-            call.interpret(response)
+            call.judge(response)
         else:
             response = await self._perform_long(
                 call.command, call.args, upload_progress, download_progress, None, None, call

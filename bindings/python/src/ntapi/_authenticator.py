@@ -12,7 +12,7 @@ from functools import partial
 
 from ._arg import Arg
 from ._arg_list import c_text
-from ._background import background_mailbox
+from ._background import refresh_mailbox
 from ._callbacks import RefreshFunction
 from ._checks import check_string, type_name
 from ._errors import ApiError, c_error
@@ -20,6 +20,7 @@ from ._handles import Handle
 from ._library import lib, take_text
 from ._loops import running_loop
 from ._numbers import Status
+from ._redaction import shown_url
 from ._report import report
 from ._response import Response
 from ._signatures import DestroyFunction
@@ -139,7 +140,7 @@ class Authenticator:
             check_string(value, name)
         _check(
             lib.ntapi_authenticator_set_header(pointer, c_text(header), c_text(scheme)),
-            f"{header!r} with {scheme!r} cannot be a header",
+            "the header or its scheme cannot be sent",
         )
         numbers = list(statuses)
         array = (ctypes.c_int * len(numbers))(*numbers)
@@ -151,7 +152,7 @@ class Authenticator:
             check_string(origin, "an origin")
             _check(
                 lib.ntapi_authenticator_add_origin(pointer, c_text(origin)),
-                f"{origin!r} is no http or https URL",
+                f"{shown_url(origin)!r} is no http or https URL",
             )
         _check(
             lib.ntapi_authenticator_set_timeout(pointer, float(timeout)),
@@ -164,9 +165,8 @@ class Authenticator:
         """Makes another token: returns a Token or a string, or raises what went wrong.
 
         None says that the response does not mean that the token has expired: it is delivered as it
-        is. A plain function runs on the background thread of the package, an async one on the event
-        loop of the client's requests. What either asks a client of this authenticator for goes
-        without it.
+        is. A plain function runs on a thread of its own, an async one on the event loop of the
+        client's requests. What either asks a client of this authenticator for goes without it.
         """
         if self._function is None:
             raise NotImplementedError("an Authenticator needs a refresh function or method")
@@ -201,17 +201,23 @@ class Authenticator:
         if loop is not None:
             self._loop = weakref.ref(loop)
         # Not made before there is a request, and made anew in a forked child.
-        mailbox = background_mailbox()
+        mailbox = refresh_mailbox()
         if mailbox is not self._mailbox:
             self._mailbox = mailbox
             lib.ntapi_authenticator_set_mailbox(self._handle.pointer, mailbox.pointer)
         return args
 
-    def _run(self, handle: Handle) -> None:
-        """On the background thread."""
-        contextvars.copy_context().run(self._run_marked, handle)
+    def _start(self, handle: Handle) -> None:
+        """Where the mailbox of refreshes is drained."""
+        try:
+            run = partial(self._run, handle)
+            threading.Thread(target=run, name="ntapi-refreshing", daemon=True).start()
+        except BaseException as error:
+            # No thread can be started: the requests that wait hear of it.
+            self._fail(handle, error)
 
-    def _run_marked(self, handle: Handle) -> None:
+    def _run(self, handle: Handle) -> None:
+        """On a thread of its own, in whose context the mark stays."""
         _refreshing.set(self)
         try:
             token = lib.ntapi_refresh_token(handle.pointer)
@@ -247,9 +253,7 @@ class Authenticator:
         if loop is not None and loop.is_running():
             asyncio.run_coroutine_threadsafe(drive(), loop)
             return
-        context = contextvars.copy_context()
-        run = partial(context.run, asyncio.run, drive())
-        threading.Thread(target=run, name="ntapi-refresh", daemon=True).start()
+        asyncio.run(drive())
 
     def _succeed(self, handle: Handle, token: Any) -> None:
         pointer, handle.pointer = handle.pointer, None
@@ -259,7 +263,9 @@ class Authenticator:
         try:
             known = Token(token) if isinstance(token, str) else token
             if not isinstance(known, Token):
-                raise TypeError(f"refresh has to return a Token, a str or None, not {token!r}")
+                # The type alone: it may well be the server's answer, with the token in it.
+                kind = type_name(known)
+                raise TypeError(f"refresh has to return a Token, a str or None, not {kind}")
             text = c_text(known.text)
         except (TypeError, ValueError, ApiError) as error:
             handle.pointer = pointer
@@ -287,7 +293,7 @@ def _check(status: int, problem: str) -> None:
 
 
 def _call_refresh(key: int, pointer: int) -> None:
-    """ntapi_refresh_fn for every authenticator; where the background mailbox is drained, as a rule.
+    """ntapi_refresh_fn for every authenticator; where their mailbox is drained, as a rule.
 
     Runs inside a C call: the user's code runs after it.
     """
@@ -297,7 +303,7 @@ def _call_refresh(key: int, pointer: int) -> None:
         handle.free()
         return
     try:
-        background_mailbox().post(partial(authenticator._run, handle))
+        refresh_mailbox().post(partial(authenticator._start, handle))
     except BaseException as error:
         authenticator._fail(handle, error)
 

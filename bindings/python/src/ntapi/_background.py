@@ -1,9 +1,12 @@
-"""The worker thread of the package, `ntapi-background`."""
+"""The worker threads of the package: `ntapi-background`, which runs handlers, and `ntapi-refresh`,
+which runs none, so that nobody holds it up.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 
 from . import _registry
 from ._handles import is_over
@@ -11,18 +14,14 @@ from ._mailbox import Mailbox
 from ._report import report
 from ._threads import adopt_as_current, main_mailbox
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Optional
-
 
 class _Worker:
     """A daemon thread that drains a mailbox of its own and adopts those of ended threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
         self.mailbox = Mailbox()
         self._is_ending = False
-        self.thread = threading.Thread(target=self._work, name="ntapi-background", daemon=True)
+        self.thread = threading.Thread(target=self._work, name=name, daemon=True)
 
     def end(self) -> None:
         self._is_ending = True
@@ -38,30 +37,40 @@ class _Worker:
                 report(error, self._work)
 
 
-_worker: Optional[_Worker] = None
+_BACKGROUND = "ntapi-background"
+_REFRESH = "ntapi-refresh"
+_workers: dict[str, _Worker] = {}
 # Re-entrant: a collection may end a thread's mailbox, and so come here, while this thread is here.
 _lock = threading.RLock()
 _has_ended = False
 
 
-def _started() -> _Worker:
-    global _worker
-    worker = _worker
+def _started(name: str) -> _Worker:
+    worker = _workers.get(name)
     if worker is None:
         with _lock:
-            if _worker is None:
+            worker = _workers.get(name)
+            if worker is None:
                 if _has_ended or is_over:
                     raise RuntimeError("the interpreter is exiting")
-                starting = _Worker()
-                starting.thread.start()
-                _worker = starting
-            worker = _worker
+                worker = _Worker(name)
+                worker.thread.start()
+                _workers[name] = worker
     return worker
 
 
 def background_mailbox() -> Mailbox:
-    """The worker's mailbox; starts the worker on first use."""
-    return _started().mailbox
+    """Where handlers run in the background; starts the worker on first use."""
+    return _started(_BACKGROUND).mailbox
+
+
+def refresh_mailbox() -> Mailbox:
+    """Where authenticators are asked for a token.
+
+    What is drained there runs nothing of the user's: it starts a thread for each refresh. In the
+    background, a handler that takes its time would hold up the requests that wait for the token.
+    """
+    return _started(_REFRESH).mailbox
 
 
 def adopt(mailbox: Mailbox) -> None:
@@ -78,20 +87,23 @@ def adopt(mailbox: Mailbox) -> None:
 
 
 def end(timeout: float) -> None:
-    """Ends the worker, for ever, and waits for it."""
-    global _worker, _has_ended
+    """Ends the workers, for ever, and waits for them."""
+    global _has_ended
+    deadline = time.monotonic() + timeout
     with _lock:
         _has_ended = True
-        worker, _worker = _worker, None
-    if worker is not None:
+        ending = tuple(_workers.values())
+        _workers.clear()
+    for worker in ending:
         worker.end()
-        worker.thread.join(timeout)
+    for worker in ending:
+        worker.thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _reset_in_child() -> None:
-    """In a forked child: the parent's worker is not here; the next use starts one."""
-    global _worker, _lock
-    _worker = None
+    """In a forked child: the parent's workers are not here; the next use starts them."""
+    global _lock
+    _workers.clear()
     _lock = threading.RLock()
 
 

@@ -14,6 +14,7 @@ from ._errors import ApiError
 from ._handles import Handle
 from ._hooks import configuring
 from ._library import lib
+from ._logging import follow_levels
 from ._numbers import Handler
 from ._request import Request
 
@@ -67,6 +68,7 @@ def build(
     check_handler(download_progress, "the download progress handler")
     check_handler(data_handler, "the data handler")
     check_handler(decision_handler, "the decision handler")
+    follow_levels()
     if client._authenticator is not None:
         args = client._authenticator._adjust(tuple(args))
     flat = flatten(args)
@@ -120,6 +122,7 @@ def restore(
         Handler.UPLOAD_PROGRESS: upload_progress,
         Handler.DOWNLOAD_PROGRESS: download_progress,
     }
+    follow_levels()
     handlers = _placed(client, flatten([args]), functions, usual_place)
     count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
     if not count:
@@ -190,7 +193,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     finally:
         lib.ntapi_args_free(pointer)
     if not request:
-        raise ValueError(f"{command!r} cannot be a command")
+        raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
     delivery.handle = Handle(request, lib.ntapi_request_free)
     # What build_request or a default's provider raised. Dropping the handle ends the request
     # without a call.

@@ -90,7 +90,9 @@ class Cache:
         """Forgets the responses for a URL, if there are any. Waits for the disk."""
         check_string(url, "the URL")
         if lib.ntapi_cache_remove(self._pointer, url.encode()) != Status.OK:
-            raise ValueError(f"{url!r} is not an http or https URL")
+            from ._redaction import shown_url
+
+            raise ValueError(f"{shown_url(url)!r} is not an http or https URL")
 
     def save(self) -> None:
         """Waits until what was stored is on disk. It is done anyway soon, when a client is drained,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _registry, _same_thread
 from ._background_session import BackgroundSession
-from ._checks import check_handler, check_string
+from ._checks import check_handler, check_string, type_name
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._doubles import TestDoubles
@@ -105,7 +105,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         finally:
             lib.ntapi_configuration_free(settings)
         if not pointer:
-            raise ValueError(f"{base_url!r} cannot be a base URL")
+            from ._redaction import shown_url
+
+            raise ValueError(f"{shown_url(base_url or '')!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
         self._is_background = configuration is not None and configuration._is_background
         self._base_url = base_url
@@ -139,11 +141,11 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         cls = type(self)
         module = cls.__module__.partition("._")[0]
         name = cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
-        import re
+        if self._base_url is None:
+            return f'<{name} base URL by default "baseUrl">'
+        from ._redaction import shown_url
 
-        url = self._base_url
-        shown = 'base URL by default "baseUrl"' if url is None else re.sub(r"//[^/@]*@", "//", url)
-        return f"<{name} {shown}>"
+        return f"<{name} {shown_url(self._base_url)}>"
 
     if not TYPE_CHECKING:
 
@@ -226,7 +228,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             from ._authenticator import Authenticator
 
             if not isinstance(authenticator, Authenticator):
-                raise TypeError(f"an Authenticator or None is expected, not {authenticator!r}")
+                # The type alone: it may be a token.
+                kind = type_name(authenticator)
+                raise TypeError(f"an Authenticator or None is expected, not a {kind}")
         pointer = None if authenticator is None else authenticator._handle.pointer
         lib.ntapi_client_set_authenticator(self._handle.pointer, pointer)
         self._authenticator = authenticator
@@ -341,19 +345,25 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Where handlers run when no arg says."""
         raise NotImplementedError
 
-    def _start(self, delivery: Delivery, request: Request) -> None:
-        """Resumes a request: from here on its handler is owed."""
-        if "request_started" in self._overridden:
-            self.request_started(request)
+    def _start(self, delivery: Delivery, request: Request) -> bool:
+        """Resumes a request: from here on its handler is owed. False when another thread did."""
         try:
-            delivery.begin()
+            if not delivery.begin():
+                return False
+            if "request_started" in self._overridden:
+                self.request_started(request)
             if delivery.handle is None or delivery.failure is not None:
                 delivery.fail()
-            elif lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK:
+            elif (
+                lib.ntapi_request_resume(delivery.handle.pointer) != Status.OK
+                # Else another thread has cancelled it meanwhile, and its handler is called.
+                and delivery.is_suspended
+            ):
                 raise RuntimeError("the request cannot be resumed")
             if _registry.is_exiting:
                 delivery.cancel()
             _same_thread.raise_kept()
+            return True
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
             # call.

@@ -6,6 +6,7 @@ from . import codes
 from ._checks import refuse_coroutine
 from ._enums import ErrorDomain
 from ._errors import ApiError
+from ._logging import log_verdict
 from ._report import call_reporting
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ def complete(
 ) -> None:
     """On the handler's thread. `interpret` is the hook of a service."""
     hooks = client._overridden
+    before = response.error
     # What an HTTP error says is wanted also where the answer itself is not.
     wants_json = parses or ("parse_json" in hooks and response.error is not None)
     if wants_json and answered(response) and response.data:
@@ -34,6 +36,7 @@ def complete(
             response._set_error(error)
     if interpret is not None:
         interpret(response)
+    log_verdict(response, before)
     if "metrics_collected" in hooks:
         call_reporting(client.metrics_collected, response.request, response.request_metrics)
     if "request_completed" in hooks:

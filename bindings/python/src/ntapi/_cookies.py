@@ -81,7 +81,9 @@ class Cookies:
         text = None if url is None else url.encode()
         found = from_c(lib.ntapi_cookie_storage_get(self._pointer, text))
         if found is None:
-            raise ValueError(f"{url!r} is not an http or https URL")
+            from ._redaction import shown_url
+
+            raise ValueError(f"{shown_url(url or '')!r} is not an http or https URL")
         return [_cookie(members) for members in found]
 
     def set(self, cookie: Cookie) -> None:

@@ -10,15 +10,16 @@ from collections import deque
 from collections.abc import Iterable
 from functools import partial
 
-from . import _registry
+from . import _registry, codes
 from ._background import adopt, background_mailbox
 from ._checks import is_async
 from ._decision import Decision
-from ._enums import RequestState
+from ._enums import ErrorDomain, RequestState
 from ._errors import ApiError
 from ._events import Facts
 from ._handles import Handle
 from ._library import lib
+from ._logging import log_verdict
 from ._mailbox import Mailbox
 from ._numbers import Handler
 from ._report import call_reporting, report, run_on_this_loop
@@ -45,7 +46,7 @@ class Outcome:
     It refers to no handler, so a kept handle keeps little.
     """
 
-    __slots__ = ("delivery", "is_done", "is_suspended", "response", "runner")
+    __slots__ = ("delivery", "is_done", "response", "runner")
 
     def __init__(
         self, delivery: Optional[Delivery] = None, response: Optional[Response] = None
@@ -53,8 +54,6 @@ class Outcome:
         self.delivery = delivery
         self.response = response
         self.is_done = response is not None
-        self.is_suspended = False
-        """Whether it was suspended while it ran, and not resumed since."""
         self.runner: Optional[int] = None
         """The thread that runs one of the request's handlers now."""
 
@@ -93,6 +92,10 @@ class Delivery:
         self._is_mixed = len(self.place_mailboxes()) > 1
         self._is_running = False
         self._is_over = False
+        self.has_begun = False
+        """Whether it is owed, or was."""
+        self._undecided: Optional[ApiError] = None
+        """What a decision handler raised, when that ended the request."""
         self._lock = threading.Lock()
 
     def uses(self, mailbox: Mailbox) -> bool:
@@ -123,14 +126,21 @@ class Delivery:
     def place(self, handler: int) -> Place:
         return self._handlers[handler][0]
 
-    def begin(self) -> None:
-        """From here on it is owed."""
-        self.client._pending.add(self)
-        _registry.pending[self.token] = self
+    def begin(self) -> bool:
+        """From here on it is owed. False when it was before."""
+        with self._lock:
+            # Of two threads that resume or cancel it at once, one. And not again after its end, or
+            # it would be waited for for ever.
+            if self.has_begun:
+                return False
+            self.has_begun = True
+            self.client._pending.add(self)
+            _registry.pending[self.token] = self
         for mailbox in self.place_mailboxes():
             # It may have been created by a thread or loop that has ended since.
             if mailbox.is_abandoned:
                 adopt(mailbox)
+        return True
 
     def fail(self) -> None:
         """Delivers the failure of a request that C never saw.
@@ -233,19 +243,38 @@ class Delivery:
         try:
             answer = function(decision)
             if is_async(function):
-                run_on_this_loop(answer, decision.cancel)
+                run_on_this_loop(answer, partial(self._end_undecided, decision))
         except Exception as error:
-            # Nobody knows what it would have said: the request must not go on as if it had agreed.
-            report(error, function)
-            decision.cancel()
+            self._end_undecided(decision, error)
         finally:
             self.outcome.runner = None
+
+    def _end_undecided(self, decision: Decision, error: Exception) -> None:
+        """Nobody knows what the handler would have said: the request must not go on as if it had
+        agreed.
+        """
+        function = self._handlers[Handler.DECISION][1]
+        who = "hook decide" if function == self.client.decide else "decision handler"
+        failure = ApiError(
+            codes.GENERIC, f"the {who} failed: {error!r}", domain=ErrorDomain.REQUEST
+        )
+        failure.__cause__ = error
+        # Before the answer, after which the response may come on another thread.
+        self._undecided = failure
+        if not decision.cancel():
+            # It was answered before, or the request has ended: the response has another story.
+            self._undecided = None
+            report(error, function)
 
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
         try:
             outcome.runner = threading.get_ident()
             outcome.response = response
+            if self.client._is_background:
+                # Not before: of many that were taken at once, those whose turn never came were not
+                # delivered.
+                lib.ntapi_response_begin_delivery(response._pointer)
             try:
                 self._complete(response)
             finally:
@@ -260,6 +289,10 @@ class Delivery:
     def _complete(self, response: Response) -> None:
         """What comes before the response handler."""
         try:
+            before = response.error
+            if self._undecided is not None and _is_cancelled(before):
+                response._set_error(self._undecided)
+                log_verdict(response, before)
             cause = source_error(self.source_tokens)
             if cause is not None and response.error is not None:
                 response.error._blame_stream(cause)
@@ -289,6 +322,11 @@ class Delivery:
             return False
         return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED
 
+    @property
+    def is_suspended(self) -> bool:
+        """Whether C calls it suspended."""
+        return state_of(self.handle, self.outcome) is RequestState.SUSPENDED
+
     def cancel(self) -> None:
         """Cancels in C, which answers with "request cancelled". Too late is no error.
 
@@ -301,6 +339,10 @@ class Delivery:
             self.client._close()
         else:
             lib.ntapi_request_cancel(self.handle.pointer)
+
+
+def _is_cancelled(error: Optional[ApiError]) -> bool:
+    return error is not None and error.domain is ErrorDomain.CANCELLED
 
 
 def state_of(handle: Optional[Handle], outcome: Outcome) -> RequestState:

@@ -121,9 +121,12 @@ def _date(value: datetime, form: Dates) -> Any:
     if not isinstance(form, DateFormat):
         name = getattr(form, "__name__", repr(form))
         raise TypeError(f"a date cannot be written as {name} reads it: put a DateFormat before it")
-    # Without a zone it is UTC, as in the JSON that is read.
-    moment = value.replace(tzinfo=timezone.utc) if value.tzinfo is None else value
-    return _WRITERS[form](moment.astimezone(timezone.utc))
+    if value.utcoffset() is None:
+        raise TypeError(
+            f"{value!r} has no time zone, so nobody knows which moment it is: for local time send "
+            "value.astimezone(), for UTC value.replace(tzinfo=timezone.utc)"
+        )
+    return _WRITERS[form](value.astimezone(timezone.utc))
 
 
 def _iso8601(moment: datetime) -> str:

@@ -44,4 +44,6 @@ class Headers(Mapping[str, str]):
         return len(self._by_name)
 
     def __repr__(self) -> str:
-        return f"Headers({list(self._lines)!r})"
+        from ._redaction import shown_line
+
+        return f"Headers({[shown_line(*line) for line in self._lines]!r})"

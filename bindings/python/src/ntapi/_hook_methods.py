@@ -90,7 +90,7 @@ class Hooks:
         """Decides what a request does next, now or later; each request waits for the answer.
 
         Where the response handler runs. For asyncio it may be a coroutine function. A request's own
-        `decision_handler` comes first. An exception cancels the request.
+        `decision_handler` comes first. An exception ends the request with an error that names it.
         """
 
     def write_log(self, level: LogFlags, message: str) -> None:

@@ -51,7 +51,8 @@ class HTTPRequest:
 
     @method.setter
     def method(self, method: str) -> None:
-        _check(lib.ntapi_http_request_set_method(self._pointer, method.encode()), "method", method)
+        if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
+            raise ValueError(f"{method!r} cannot be used as a method")
 
     @property
     def url(self) -> str:
@@ -60,7 +61,10 @@ class HTTPRequest:
 
     @url.setter
     def url(self, url: str) -> None:
-        _check(lib.ntapi_http_request_set_url(self._pointer, url.encode()), "URL", url)
+        if lib.ntapi_http_request_set_url(self._pointer, url.encode()) != Status.OK:
+            from ._redaction import shown_url
+
+            raise ValueError(f"{shown_url(url)!r} cannot be used as a URL")
 
     def header(self, name: str) -> Optional[str]:
         """The value of a header, or None."""
@@ -69,9 +73,10 @@ class HTTPRequest:
     def set_header(self, name: str, value: Optional[str]) -> None:
         """Sets a header; None removes it."""
         text = None if value is None else value.encode()
-        _check(
-            lib.ntapi_http_request_set_header(self._pointer, name.encode(), text), "header", name
-        )
+        status = lib.ntapi_http_request_set_header(self._pointer, name.encode(), text)
+        if status != Status.OK:
+            # The name is not quoted: it may be a token in the wrong place.
+            raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
 
     def _end(self) -> None:
         self._pointer = None
@@ -79,11 +84,6 @@ class HTTPRequest:
 
 def _decoded(text: Optional[bytes]) -> Optional[str]:
     return None if text is None else text.decode("utf-8", "replace")
-
-
-def _check(status: int, what: str, value: str) -> None:
-    if status != Status.OK:
-        raise ValueError(f"{value!r} cannot be used as a {what}")
 
 
 def _call_build_request(token: int, pointer: int) -> None:

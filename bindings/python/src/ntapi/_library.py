@@ -11,7 +11,7 @@ from ._version import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Optional
 
 SONAME = "libntapi.so.0"
 VARIABLE = "NTAPI_LIBRARY"
@@ -88,6 +88,32 @@ def _fits(version: str) -> bool:
     return theirs[:series] == ours[:series] and theirs >= ours
 
 
+# By the beginning of their names: the packages of Debian and Ubuntu, Fedora, and Alpine or Arch.
+_NEEDED = {
+    "libcurl.so": ("libcurl4", "libcurl", "curl"),
+    "libjansson.so": ("libjansson4", "jansson", "jansson"),
+}
+
+
+def _missing(path: str, problem: str) -> Optional[str]:
+    """What the linker means when the library is there, but one that it needs is not."""
+    for stem, (debian, fedora, other) in _NEEDED.items():
+        start = problem.find(stem)
+        if start < 0:
+            continue
+        name = problem[start:].split(":")[0]
+        if "version `" in problem:
+            trouble = "is there, but of another build than the one that libntapi was linked with"
+        else:
+            trouble = "is not installed"
+        return (
+            f"{name} {trouble}, and {path} needs it: `sudo apt install {debian}` (Debian, "
+            f"Ubuntu), `sudo dnf install {fedora}` (Fedora), or the package {other}. The linker "
+            f"says: {problem}"
+        )
+    return None
+
+
 def load() -> Library:
     """Loads the library, or says everywhere it was looked for."""
     tried: list[str] = []
@@ -95,6 +121,9 @@ def load() -> Library:
         try:
             library = ctypes.CDLL(path)
         except OSError as error:
+            missing = _missing(path, str(error))
+            if missing is not None:
+                raise ImportError(missing) from None
             tried.append(f"  {origin}: {path} ({error})")
         else:
             return _checked(library, path)

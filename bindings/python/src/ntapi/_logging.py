@@ -1,34 +1,98 @@
-"""The library's log lines in Python's logging, under the name "ntapi"."""
+"""The library's log lines in Python's logging, under the name "ntapi".
+
+As the libraries of Python do, it prints nothing by itself: the logger has a NullHandler, and the
+program configures logging. The level of the logger says what is logged.
+"""
 
 from __future__ import annotations
 
+import sys
 from _thread import LockType, allocate_lock
 
 from ._library import lib
 from ._signatures import DestroyFunction, LogFunction
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import logging
+    from typing import Optional
+
+    from ._errors import ApiError
+    from ._response import Response
+
 _NAME = "ntapi"
-# The numbers that logging documents; it is imported with the first line, which most programs never
-# log.
-_INFO = 20
-_LEVELS = {1: 10, 2: _INFO, 4: 30, 8: 40}
+_DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
+"""The numbers that logging documents."""
+_LEVELS = {1: _DEBUG, 2: _INFO, 4: _WARNING, 8: _ERROR}
+_logger: Optional[logging.Logger] = None
+_wanted = 12
+"""The flags that C has been told: warnings and errors, as at its beginning."""
 _installed: dict[int, LockType] = {}
 """The sink that C has, with a lock that is held until its last call has returned."""
 
 
+def find_logger() -> Optional[logging.Logger]:
+    """The logger; None until the program imports logging. Most never do, and nobody could read a
+    line before.
+    """
+    global _logger
+    if _logger is None:
+        module = sys.modules.get("logging")
+        # Another thread may be in the middle of the import.
+        if module is None or not hasattr(module, "getLogger"):
+            return None
+        logger: logging.Logger = module.getLogger(_NAME)
+        if not any(isinstance(handler, module.NullHandler) for handler in logger.handlers):
+            # Without it logging would print warnings to standard error.
+            logger.addHandler(module.NullHandler())
+        _logger = logger
+    return _logger
+
+
+def follow_levels() -> None:
+    """Has C log what the logger's level asks for, where no log flags say otherwise. Called for each
+    request, so that a level may be set at any time.
+    """
+    global _wanted
+    logger = _logger or find_logger()
+    if logger is None:
+        return
+    # Mostly the first two are asked for and denied; the answers are cached by logging.
+    if not logger.isEnabledFor(_INFO):
+        wanted = 12 if logger.isEnabledFor(_WARNING) else 8 if logger.isEnabledFor(_ERROR) else 0
+    else:
+        wanted = 15 if logger.isEnabledFor(_DEBUG) else 14
+    if wanted != _wanted:
+        _wanted = wanted
+        lib.ntapi_log_set_flags(wanted)
+
+
 def log_line(level: int, message: bytes) -> None:
     """Logs one line."""
-    import logging
-
-    text = message.decode("utf-8", "replace")
-    logging.getLogger(_NAME).log(_LEVELS.get(level, _INFO), "%s", text)
+    logger = find_logger()
+    if logger is not None:
+        text = message.decode("utf-8", "replace")
+        logger.log(_LEVELS.get(level, _INFO), "%s", text)
 
 
 def warn(text: str, *values: object) -> None:
     """Logs a warning of Python's own."""
-    import logging
+    logger = find_logger()
+    if logger is not None:
+        logger.warning(text, *values)
 
-    logging.getLogger(_NAME).warning(text, *values)
+
+def log_verdict(response: Response, before: Optional[ApiError]) -> None:
+    """Logs the error that a response has got from a hook, as the library logs its own."""
+    error = response.error
+    if error is None or error is before:
+        return
+    # The names of the enum, which is not imported for a comparison.
+    domain = error.domain.name
+    level = 2 if domain == "CANCELLED" else 4 if domain == "SERVICE" else 8
+    text = str(error.code) if error.message == error.code else f"{error.code}: {error.message}"
+    line = text.replace("\0", " ").encode("utf-8", "replace")
+    lib.ntapi_request_log(response.request._pointer, level, line)
 
 
 def _write(_: int, level: int, message: bytes) -> None:
@@ -59,6 +123,7 @@ def use_python_logging() -> None:
 
     Importing the package does this.
     """
+    find_logger()
     if not _installed:
         held = _installed[1] = allocate_lock()
         held.acquire()

@@ -56,7 +56,7 @@ class LoopCall:
                 client._handle.pointer, text, args, self.mailbox.pointer, token
             )
             if not self._pointer:
-                raise ValueError(f"{command!r} cannot be a command")
+                raise ValueError(f"{command.partition('?')[0]!r} cannot be a command")
             if kept:
                 # What a default's provider raised.
                 raise_kept()

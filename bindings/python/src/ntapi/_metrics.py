@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Optional
@@ -40,7 +41,7 @@ class Metrics:
     """Bytes of the body received, after decompression."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TransactionMetrics:
     """One exchange of a request: a redirect, a challenge or an attempt beyond the first makes
     another one.
@@ -55,6 +56,13 @@ class TransactionMetrics:
     """Why it failed; None when there was a whole answer, whatever its status."""
     metrics: Metrics
     """Of this exchange alone: `redirects` and `retries` are 0."""
+
+    def __repr__(self) -> str:
+        # Of the URL the host alone: what in its path was marked as secret is not known here.
+        host = re.sub(r"^([a-z]+://)(?:[^/?#]*@)?([^/?#]*).*", r"\1\2", self.url, flags=re.DOTALL)
+        problem = "" if self.error is None else f", {self.error}"
+        took = f"{self.metrics.total:.3f} s"
+        return f"<ntapi.TransactionMetrics {self.method} {host} {self.status}, {took}{problem}>"
 
 
 @dataclass(frozen=True)

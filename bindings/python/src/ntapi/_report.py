@@ -59,8 +59,9 @@ _tasks: set[Any] = set()
 """What runs on a loop, which itself refers to it weakly."""
 
 
-def run_on_this_loop(coroutine: Any, failed: Callable[[], object]) -> None:
-    """Runs the coroutine of a handler of the user's on the loop of this thread.
+def run_on_this_loop(coroutine: Any, failed: Callable[[Exception], object]) -> None:
+    """Runs the coroutine of a handler of the user's on the loop of this thread, and hands over what
+    it raises.
 
     Raises RuntimeError where there is none.
     """
@@ -76,8 +77,7 @@ def run_on_this_loop(coroutine: Any, failed: Callable[[], object]) -> None:
         try:
             await coroutine
         except Exception as error:
-            report(error, coroutine)
-            failed()
+            failed(error)
 
     task = loop.create_task(run())
     _tasks.add(task)

@@ -38,20 +38,15 @@ class Request:
     def _pointer(self) -> Optional[int]:
         return self._handle.pointer if self._handle else None
 
-    def resume(self) -> None:
+    def resume(self) -> bool:
         """Starts a request that was created suspended, or lets one go on that was suspended since.
 
-        Of one that has ended while it was suspended, too late is no error.
+        False when there was nothing to do: it runs, or has ended. Too late is no error.
         """
-        outcome = self._outcome
-        delivery = outcome.delivery
-        if delivery is not None and delivery.token not in _registry.pending:
-            delivery.client._start(delivery, self)
-        elif outcome.is_suspended:
-            outcome.is_suspended = False
-            lib.ntapi_request_resume(self._pointer)
-        else:
-            raise RuntimeError("the request has been resumed before")
+        delivery = self._outcome.delivery
+        if delivery is not None and not delivery.has_begun:
+            return delivery.client._start(delivery, self)
+        return bool(lib.ntapi_request_resume(self._pointer) == Status.OK)
 
     def suspend(self) -> bool:
         """Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout
@@ -61,18 +56,15 @@ class Request:
         may lose patience with it, and then the request fails once it is resumed. False when it does
         not run, or is suspended.
         """
-        if lib.ntapi_request_suspend(self._pointer) != Status.OK:
-            return False
-        self._outcome.is_suspended = True
-        return True
+        return bool(lib.ntapi_request_suspend(self._pointer) == Status.OK)
 
     def cancel(self) -> None:
         """Cancels: the handler gets "request cancelled", once. Too late is no error."""
         delivery = self._outcome.delivery
         if delivery is None:
             return
-        if delivery.failure is None and delivery.token not in _registry.pending:
-            # Never resumed: C calls its handler all the same.
+        if delivery.failure is None:
+            # Never resumed, perhaps: C calls its handler all the same.
             delivery.begin()
         delivery.cancel()
 
@@ -87,6 +79,9 @@ class Request:
         if outcome.is_done or delivery is None:
             return True
         if delivery.token not in _registry.pending:
+            if outcome.is_done:
+                # Since we asked.
+                return True
             raise RuntimeError(
                 "the request was never resumed, or belongs to the process that forked this one"
             )

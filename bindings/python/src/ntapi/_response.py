@@ -234,9 +234,15 @@ class Response:
                 error.response = self
             raise
 
+    @property
+    def _shown_url(self) -> str:
+        """The URL with its secrets redacted."""
+        text = lib.ntapi_response_redacted_url(self._pointer) or b""
+        return str(text.decode("utf-8", "replace"))
+
     def _summary(self) -> str:
-        """The URL for messages, without its query, where secrets are."""
-        return self.url.partition("?")[0]
+        """The URL for messages, without its query."""
+        return self._shown_url.partition("?")[0]
 
     def _parse_with(self, parse: Callable[[bytes], object]) -> None:
         """Parses the body with the client's hook."""
@@ -359,7 +365,7 @@ class Response:
 
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
-        return f"<ntapi.Response {self.status} {self.url}, {len(self.data)} bytes{problem}>"
+        return f"<ntapi.Response {self.status} {self._shown_url}, {len(self.data)} bytes{problem}>"
 
 
 def discard_resume_data(resume_data: str) -> None:
@@ -371,7 +377,8 @@ def discard_resume_data(resume_data: str) -> None:
 
     check_string(resume_data, "resume data")
     if lib.ntapi_resume_data_discard(resume_data.encode()) != Status.OK:
-        raise ValueError(f"{resume_data[:80]!r} is no resume data")
+        # Not quoted: it may nearly be some, with a URL and its token.
+        raise ValueError(f"{len(resume_data)} characters are no resume data")
 
 
 def _moment(seconds: float) -> datetime:

@@ -12,6 +12,7 @@ from ._decoding_options import DecodingOptions
 from ._enums import ErrorDomain
 from ._errors import ApiError
 from ._generics import arguments
+from ._logging import log_verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,6 +170,12 @@ class ServiceCall(Generic[T]):
         """The hook, where the service has one."""
         is_own = type(self.service).configure is not Service.configure
         return self.service.configure if is_own else None
+
+    def judge(self, response: Response) -> None:
+        """As `interpret`, and logs the error that it finds."""
+        before = response.error
+        self.interpret(response)
+        log_verdict(response, before)
 
     def interpret(self, response: Response) -> None:
         """Makes of a response what the service means by it: an error of the response's, or the

@@ -8,6 +8,7 @@ Hooks, progress handlers and streams need more than that, and go the long way: `
 from __future__ import annotations
 
 from ._library import lib
+from ._logging import follow_levels
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ commands: dict[str, bytes] = {}
 
 def c_command(command: str) -> bytes:
     """A command for C. Raises ApiError for one that C cannot hold."""
+    follow_levels()
     known = commands.get(command) if type(command) is str else None
     if known is not None:
         return known

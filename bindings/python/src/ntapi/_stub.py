@@ -72,7 +72,9 @@ class StubRequest:
             return None
 
     def __repr__(self) -> str:
-        return f"<ntapi.testing.StubRequest {self.method} {self.url.partition('?')[0]}>"
+        from ._redaction import shown_url
+
+        return f"<ntapi.testing.StubRequest {self.method} {shown_url(self.url).partition('?')[0]}>"
 
 
 class StubRule:

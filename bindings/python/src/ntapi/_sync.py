@@ -182,7 +182,7 @@ class Client(BaseClient):
         if has_none and self._may_be_short and call.configure is None:
             response = perform(self, call.command, call.args)
             if response is not None:
-                call.interpret(response)
+                call.judge(response)
                 return call.result(response).get()
         response = self._perform_long(
             call.command, call.args, upload_progress, download_progress, None, None, call

@@ -96,22 +96,19 @@ def current_owner() -> Owner:
         return owner
     import weakref
 
+    # Here and not in the finaliser, which may run in a forked child while the lock of an import is
+    # held by a thread of the parent: it would wait for ever.
+    from . import _background
+
     mailbox = Mailbox._of_thread(lib.ntapi_mailbox_create(), get_ident())
     owner = mailboxes.local.owner = Owner(mailbox)
-    weakref.finalize(owner, _orphan, mailbox).atexit = False
+    weakref.finalize(owner, _background.adopt, mailbox).atexit = False
     return owner
 
 
 def adopt_as_current(mailbox: Mailbox) -> None:
     """Makes a mailbox the calling thread's own."""
     mailboxes.local.owner = Owner(mailbox)
-
-
-def _orphan(mailbox: Mailbox) -> None:
-    """The thread of a mailbox has ended."""
-    from . import _background
-
-    _background.adopt(mailbox)
 
 
 def mailbox() -> Mailbox:

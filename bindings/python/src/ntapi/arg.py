@@ -106,15 +106,18 @@ def multipart(
     """A multipart/form-data part: text as a field, bytes as a file; the default method becomes
     POST.
 
-    Bytes are sent as the file `filename`, by default `NAME.EXTENSION`, by default `NAME.bin`.
+    Bytes are sent as the file `filename`, by default `NAME.EXTENSION`, by default `NAME.bin`. A
+    `filename` of "" sends none: a field of bytes. Text with a `content_type` alone, JSON say, stays
+    a field.
     """
     checked_name(name, "multipart")
-    is_field = isinstance(content, str) and extension is None
-    if is_field and filename is None and content_type is None:
-        return arg_of("multipart", name, content)
     if filename is None and content_type is None:
+        if isinstance(content, str) and extension is None:
+            return arg_of("multipart", name, content)
         return arg_of("multipart_data", name, bytes_of(content), options=(extension,))
-    filename = filename or f"{name}.{extension or 'bin'}"
+    if filename is None:
+        is_field = isinstance(content, str) and extension is None
+        filename = "" if is_field else f"{name}.{extension or 'bin'}"
     return arg_of("multipart_named_data", name, bytes_of(content), options=(filename, content_type))
 
 
