@@ -3,10 +3,11 @@
  * them at once, again and again, while threads disturb them at random moments. Status, bytes and checksum have to be
  * the same, and every response handler runs exactly once.
  *
- *   test_relation SECONDS [SEED [DISTURBANCES]]
+ *   test_relation SECONDS [SEED [DISTURBANCES [ONLY]]]
  *
  * The seed decides what is begun and what disturbs it; how the threads interleave is up to the machine. DISTURBANCES is
- * a list such as "suspend,fork", or one of what to leave out, "-suspend,fork"; all of them unless given.
+ * a list such as "suspend,fork", or one of what to leave out, "-suspend,fork"; all of them unless given. ONLY names
+ * the ways and the hosts, "upload file,data,nginx_tls".
  */
 #include "session.h"
 #include "support.h"
@@ -64,6 +65,7 @@ static int target_count;
 static char *upload, upload_path[64], folder[] = "/tmp/ntapi-relation-XXXXXX";
 static ntapi_client *clients[HOSTS][CLIENTS];
 static uint64_t seed;
+static const char *only; /* what is made, and of whom; NULL is everything */
 
 /* Items are changed, and the requests of others used, with this. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -231,7 +233,9 @@ static void check(struct item *item) {
 static void make_targets(void) {
     for (int host = 0; host < HOSTS; host++) {
         for (int way = 0; way < WAYS; way++) {
-            for (int file = 0; file < FILES; file++) {
+            bool is_wanted =
+                only == NULL || (strstr(only, way_names[way]) != NULL && strstr(only, hosts[host]) != NULL);
+            for (int file = 0; file < FILES && is_wanted; file++) {
                 if (way >= UPLOAD_BYTES && file > 0)
                     break;
                 struct target *target = &targets[target_count++];
@@ -506,6 +510,7 @@ int main(int argc, char **argv) {
         seconds = strtod(argv[1], NULL);
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64_t)time(NULL) * 1000 + (uint64_t)getpid();
     choose(argc > 3 ? argv[3] : NULL);
+    only = argc > 4 ? argv[4] : NULL;
     printf("seed %llu, disturbances:", (unsigned long long)seed);
     for (int i = 0; i < DISTURBANCES; i++)
         if (disturbs[i])

@@ -244,6 +244,7 @@ for handlers in HANDLERS * TRIALS:
     request = client.begin("echo", (), handler, **others)
     try:
         result = {wait}
+        assert request.wait(60)
     except RuntimeError as error:
         assert os.getpid() != parent and "forked" in str(error), error
         assert calls == 0 and client.drain(0) == 0 and ntapi.drain(0) == 0
@@ -253,7 +254,6 @@ for handlers in HANDLERS * TRIALS:
     if os.getpid() != parent:
         os._exit(1)
     assert getattr(result, "error", None) is None, result
-    assert request.wait(60)
     check_child()
     assert len(responses) == 1 and responses[0].error is None, responses
 """

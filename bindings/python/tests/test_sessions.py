@@ -191,7 +191,7 @@ def descriptors() -> int:
 def test_a_closed_session_closes_its_connections(sessions: Sessions) -> None:
     def use(client: ntapi.Client) -> list[ntapi.Response]:
         background = ntapi.response_thread(ntapi.BACKGROUND)
-        begun = [client.begin("late", background, ntapi.url("ms", 20)) for _ in range(5)]
+        begun = [client.begin("late", [background, ntapi.url("ms", 20)]) for _ in range(5)]
         responses = [client.send("ok")]
         assert all(request.wait() for request in begun)
         return responses + [request.response for request in begun if request.response]

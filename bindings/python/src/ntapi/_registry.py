@@ -68,7 +68,8 @@ class observing:  # noqa: N801 - used as a function
         observers[self._token] = self._observer
 
     def __exit__(self, *_: object) -> None:
-        del observers[self._token]
+        # A handler may have forked: the child has none.
+        observers.pop(self._token, None)
 
 
 def ended(token: int) -> None:
