@@ -10,7 +10,8 @@
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
 #   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
-#   make soak             a background session that is killed 200 times; KILLS=1000 more often
+#   make soak             a background session that is killed 200 times, KILLS=1000 more often; and requests that are disturbed
+#                         at random moments for ten minutes in C and in Python, DURATION=3600 (seconds) longer
 #   make fuzz             a minute for each parser of outside input
 #   make lib              build/libntapi.so.0
 
@@ -100,7 +101,15 @@ stress: setup
 # How often the background session is killed; its seed is printed, and set with NTAPI_SEED.
 KILLS ?= 200
 
-soak: setup lib
+# For how many seconds requests are disturbed.
+DURATION ?= 600
+
+soak: setup
+	cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON --log-level=WARNING
+	cmake --build build
+	$(WITH_SERVERS) build/Tests/c/test_relation $(DURATION)
+	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_SECONDS=$(DURATION) \
+	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_relation.py
 	PYTHONPATH=bindings/python/src NTAPI_LIBRARY=$(CURDIR)/build/libntapi.so.0 NTAPI_KILLS=$(KILLS) \
 	    $(WITH_SERVERS) $(VENV_PYTHON) -m pytest -q -s bindings/python/tests/test_background.py -k killed
 

@@ -434,7 +434,8 @@ size_t ntapi_mailbox_drain(ntapi_mailbox *mailbox);
  *  @param mailbox the mailbox.
  *  @param timeout seconds; negative: until ntapi_mailbox_stop; 0: what waits now, as ntapi_mailbox_drain.
  *  @returns NTAPI_STATUS_OK when stopped, NTAPI_STATUS_TIMED_OUT when the time is over, NTAPI_STATUS_INVALID_ARGUMENT
- *  for a wrong handle, NTAPI_STATUS_INVALID_STATE when the mailbox belongs to another thread.
+ *  for a wrong handle, NTAPI_STATUS_INVALID_STATE when the mailbox belongs to another thread, or when this process
+ *  was forked by a callback that ran.
  *  @threads the mailbox's own; a mailbox of ntapi_mailbox_create: one thread at a time; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_mailbox_run(ntapi_mailbox *mailbox, double timeout);
@@ -2248,7 +2249,8 @@ typedef struct ntapi_watch {
  *  @param watch what to watch, and where to put the response, or the request when it goes on.
  *  @returns NTAPI_STATUS_OK with a response; with a request, to be given to ntapi_request_wait_watching,
  * NTAPI_STATUS_INTERRUPTED: by the descriptor, by a signal that this thread has handled, or because the time is over;
- * NTAPI_STATUS_INVALID_ARGUMENT with neither.
+ * NTAPI_STATUS_INVALID_ARGUMENT with neither; NTAPI_STATUS_INVALID_STATE with a request that is another process's, when
+ * a hook has forked this one.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_client_perform_watching(ntapi_client *client, const char *command, const ntapi_args *args,
@@ -2428,7 +2430,8 @@ ntapi_status ntapi_request_cancel(ntapi_request *request);
  *  @param request the request.
  *  @param timeout seconds at most; negative for ever.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_TIMED_OUT, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE: it
- * was never resumed, its own handler is the caller, or it belongs to the process that forked this one.
+ * was never resumed, its own handler is the caller, or it belongs to the process that forked this one, maybe in a
+ * callback that ran meanwhile.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_wait(ntapi_request *request, double timeout);

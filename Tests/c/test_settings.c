@@ -98,8 +98,6 @@ static void http_version(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ntapi_configuration *configuration = ephemeral();
         set_string(configuration, NTAPI_DEFAULT_HTTP_VERSION, cases[i][0]);
-        /* With connections of its own: that of another session would be used as it is. */
-        set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 4);
         ntapi_response *response = response_with(configuration, "nginx_tls", "ping");
         assert_string_equal(ntapi_response_header(response, "X-Protocol"), cases[i][1]);
         ntapi_response_free(response);

@@ -20,11 +20,27 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUITE = "trixie"
-PACKAGES = (
-    "ca-certificates cmake libcmocka0 libcurl4t64 libffi-dev libglib2.0-0t64 libjansson4 "
-    "gcc libc6-dev libcurl4-openssl-dev libjansson-dev pkg-config nginx-light openssl procps "
-    "python3 python3-dev python3-venv libpython3.13"
-).split()
+PACKAGES = [
+    "ca-certificates",
+    "cmake",
+    "libcmocka0",
+    "libcurl4t64",
+    "libffi-dev",
+    "libglib2.0-0t64",
+    "libjansson4",
+    "gcc",
+    "libc6-dev",
+    "libcurl4-openssl-dev",
+    "libjansson-dev",
+    "pkg-config",
+    "nginx-light",
+    "openssl",
+    "procps",
+    "python3",
+    "python3-dev",
+    "python3-venv",
+    "libpython3.13",
+]
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 REQUIREMENTS = ["Tests/servers/requirements.txt", "Tests/tools/requirements.txt"]
 PIP_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "http_proxy", "https_proxy", "no_proxy")
@@ -33,14 +49,27 @@ VENV = "/opt/ntapi-venv"
 
 SUITES = {
     "c": ["ctest", "--test-dir", "build", "--output-on-failure", "-L", "^c$", "--timeout", "1500"],
-    "python": [f"{VENV}/bin/python", "-m", "pytest", "-q", "--timeout=600", "bindings/python/tests"],
+    "python": [
+        f"{VENV}/bin/python",
+        "-m",
+        "pytest",
+        "-q",
+        "--timeout=600",
+        "bindings/python/tests",
+    ],
     "shell": ["bash"],
 }
 
 
 def mirror() -> str:
     """The one that apt takes Debian's main packages from."""
-    targets = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(REPO_URI)", "Created-By: Packages"]
+    targets = [
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(ORIGIN)|$(LABEL)|$(REPO_URI)",
+        "Created-By: Packages",
+    ]
     for line in subprocess.check_output(targets, text=True).splitlines():
         origin, label, uri = line.split("|")
         if origin == label == "Debian":
@@ -111,8 +140,12 @@ def install(root: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--root", type=Path, default=REPOSITORY / ".debian13", help="the folder of Debian 13")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument(
+        "--root", type=Path, default=REPOSITORY / ".debian13", help="the folder of Debian 13"
+    )
     parser.add_argument("--mirror", help="in place of apt's own")
     parser.add_argument("--only", choices=SUITES, help="one suite; what follows goes to it")
     options, more = parser.parse_known_args()

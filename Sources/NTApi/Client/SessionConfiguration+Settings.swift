@@ -140,13 +140,13 @@ extension SessionConfiguration {
 
     // MARK: Connections
 
-    /// At once to one host. The session then has connections of its own.
+    /// At once to one host.
     public var maximumConnectionsPerHost: Int? {
         get { self["maximumConnectionsPerHost"]?.int }
         set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
     }
 
-    /// At once to all hosts together, idle ones counted. The session then has connections of its own.
+    /// At once to all hosts together, idle ones counted.
     public var maximumConnections: Int? {
         get { self["maximumConnections"]?.int }
         set { self["maximumConnections"] = newValue.map { JSON($0) } }

@@ -202,10 +202,12 @@ public final class Mailbox: Sendable {
     package func takeEvent() -> AnyObject? {
         guard isMine else { return nil }
         drain()
-        while isOfThisProcess, let event = state.withLock({ state -> DeliveryBatch.Event? in
-            defer { unsignalIfEmpty(&state) }
-            return state.events.popFirst()
-        }) {
+        while isOfThisProcess,
+            let event = state.withLock({ state -> DeliveryBatch.Event? in
+                defer { unsignalIfEmpty(&state) }
+                return state.events.popFirst()
+            })
+        {
             if let taken = event.take() { return taken }
         }
         return nil

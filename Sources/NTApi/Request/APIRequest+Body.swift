@@ -96,7 +96,7 @@ extension APIRequest: BodySink {
     }
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
-    private func callDataHandler(_ receipt: DataReceipt) {
+    @inline(never) private func callDataHandler(_ receipt: DataReceipt) {
         guard let handler = shared.withLock({ $0.handlers.body }),
             let piece = takePiece(receipt, lends: handler.isReader)
         else { return }

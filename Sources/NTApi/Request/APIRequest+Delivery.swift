@@ -20,7 +20,7 @@ extension APIRequest {
     }
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
-    private func callProgressHandler(_ direction: RequestMachine.Direction) {
+    @inline(never) private func callProgressHandler(_ direction: RequestMachine.Direction) {
         let (progress, handler) = takeProgress(direction)
         if let progress, let handler { Delivery.run(self) { handler(progress) } }
     }
@@ -64,16 +64,22 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        let (content, handler) = shared.withLock { ($0.content, $0.handlers.response) }
-        // Events that nobody took are nobody's: the next process tells of a background transfer then.
-        let isHeard = handler != nil || !isEvent(.response)
-        if let content, let handler {
-            beginDelivery()
-            Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
-        }
+        let isHeard = callResponseHandler()
         // A child that the handler has forked ends here: the handlers, and what they hold, are the parent's.
         guard isOfThisProcess else { return }
         handlerReturned(acknowledges: isHeard)
+    }
+
+    // A function of its own, so that nothing here holds the handler when the request ends: a C caller's destroy comes first.
+    @inline(never) private func callResponseHandler() -> Bool {
+        let (content, handler) = shared.withLock { ($0.content, $0.handlers.response) }
+        if let content, let handler {
+            beginDelivery()
+            Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
+            return true
+        }
+        // Events that nobody took are nobody's: the next process tells of a background transfer then.
+        return handler != nil || !isEvent(.response)
     }
 
     private func deliverOrphaned() {

@@ -219,7 +219,9 @@ extension HostQueue.Ticket {
     }
 
     /// See `PoolCounts.enter`.
-    func enterPool(maySpread: Bool) -> Int { host.pools.enter(maySpread: maySpread) }
+    func enterPool(maySpread: Bool, skipsFirst: Bool) -> Int {
+        host.pools.enter(maySpread: maySpread, skipsFirst: skipsFirst)
+    }
 
     func leavePool(_ pool: Int) { host.pools.leave(pool) }
 

@@ -11,10 +11,12 @@ struct PoolCounts {
 
     /// An exchange starts.
     ///
-    /// - Parameter maySpread: whether any pool will do; otherwise it is the first, full or not.
+    /// - Parameters:
+    ///   - maySpread: whether any pool will do; otherwise it is the first, full or not.
+    ///   - skipsFirst: whether it may be any but the first.
     /// - Returns: the number of its pool.
-    mutating func enter(maySpread: Bool) -> Int {
-        if first < Self.capacity || !maySpread {
+    mutating func enter(maySpread: Bool, skipsFirst: Bool = false) -> Int {
+        if !skipsFirst, first < Self.capacity || !maySpread {
             first += 1
             return 0
         }

@@ -18,6 +18,16 @@ import Testing
         #expect(counts.enter(maySpread: true) == 0)
     }
 
+    @Test func whatMustNotBeInTheFirstGoesToTheOthers() {
+        var counts = PoolCounts()
+        #expect(counts.enter(maySpread: true, skipsFirst: true) == 1)
+        #expect(counts.enter(maySpread: true) == 0)
+        #expect(counts.enter(maySpread: false, skipsFirst: true) == 1)
+        counts.leave(1)
+        counts.leave(1)
+        #expect(counts.enter(maySpread: true, skipsFirst: true) == 1)
+    }
+
     /// A pool opens a connection when all of its own are in use. So what all of them have open is the sum of the most
     /// that each had in use at a time, which must not exceed the most that were in use together: the host's limit.
     @Test func poolsTogetherOpenNoMoreThanOneWould() {

@@ -178,6 +178,115 @@ print("done")
     assert (result.stdout, result.returncode) == ("done\n", 0), result.stderr
 
 
+FORKS = """
+import os, signal, sys, threading, ntapi
+client = ntapi.Client(sys.argv[1])
+TRIALS = 5
+def fork_once(*_):
+    global child, parent, calls
+    calls += os.getpid() != parent
+    if child is None and os.getpid() == parent:
+        child = os.fork()
+        if child == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+            signal.alarm(60)
+def decide(decision):
+    fork_once()
+    decision.proceed()
+def reads(size):
+    fork_once()
+    return b""
+HANDLERS = [
+    dict(handler=fork_once), dict(download_progress=fork_once),
+    dict(data_handler=fork_once), dict(decision_handler=decide),
+]
+def new_trial():
+    global child, parent, calls
+    child, parent, calls = None, os.getpid(), 0
+def check_child():
+    assert child, child
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, os.waitstatus_to_exitcode(status)
+"""
+"""Handlers that fork once in a trial, and what their child is to end with."""
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        'client.perform("late", ntapi.url("ms", 30))',
+        'client.send("late", ntapi.url("ms", 30))',
+        "request.wait()",
+        "client.drain()",
+        "ntapi.drain()",
+        "mailbox.run_until(lambda: request._outcome.is_done)",
+        "run_by_hand()",
+    ],
+)
+def test_fork_in_a_handler_while_a_call_waits(servers: dict[str, str], wait: str) -> None:
+    """The child does not go on with the call; its parent and its own requests lose nothing."""
+    code = f"""
+{FORKS}
+import select
+def run_by_hand():
+    while child is None:
+        select.select([mailbox], [], [])
+        mailbox.drain()
+mailbox = ntapi.mailbox()
+for handlers in HANDLERS * TRIALS:
+    new_trial()
+    responses = []
+    inner = handlers.get("handler", lambda response: None)
+    others = {{name: value for name, value in handlers.items() if name != "handler"}}
+    def handler(response):
+        responses.append(response)
+        inner(response)
+    request = client.begin("echo", (), handler, **others)
+    try:
+        result = {wait}
+        assert request.wait(60)
+    except RuntimeError as error:
+        assert os.getpid() != parent and "forked" in str(error), error
+        assert calls == 0 and client.drain(0) == 0 and ntapi.drain(0) == 0
+        assert client.send("echo").status == 200
+        assert ntapi.Client(sys.argv[1]).send("echo").status == 200
+        os._exit(0)
+    if os.getpid() != parent:
+        os._exit(1)
+    assert getattr(result, "error", None) is None, result
+    check_child()
+    assert len(responses) == 1 and responses[0].error is None, responses
+"""
+    result = run_python(code, servers["fault"])
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_fork_in_a_handler_of_the_background(servers: dict[str, str]) -> None:
+    """There the child has nothing to return to: it ends with its only thread."""
+    code = f"""
+{FORKS}
+for handlers in HANDLERS * TRIALS:
+    new_trial()
+    inner = handlers.get("handler", lambda response: None)
+    others = {{name: value for name, value in handlers.items() if name != "handler"}}
+    responses = []
+    def handler(response):
+        responses.append(response)
+        inner(response)
+    kinds = ["response", "download_progress", "data", "decision"]
+    place = [getattr(ntapi, kind + "_thread")(ntapi.BACKGROUND) for kind in kinds]
+    assert client.begin("echo", place, handler, **others).wait(60)
+    check_child()
+    assert len(responses) == 1 and responses[0].error is None, responses
+for _ in range(TRIALS):
+    new_trial()
+    assert client.perform("record", ntapi.url("token", str(_)), ntapi.stream(reads)).error is None
+    check_child()
+"""
+    result = run_python(code, servers["fault"])
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 @contextlib.contextmanager
 def signalled(
     number: int, on_signal: Callable[..., None], may_begin: Callable[[], bool] = lambda: True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any, Optional
@@ -160,10 +161,53 @@ def test_credentials(sessions: Sessions) -> None:
     [("1.0", "HTTP/1.0"), ("1.1", "HTTP/1.1"), ("2", "HTTP/2.0"), (None, "HTTP/2.0")],
 )
 def test_http_version(sessions: Sessions, version: Optional[str], protocol: str) -> None:
-    # With connections of its own: that of another session would be used as it is.
-    own = {"http_version": version, "maximum_connections_per_host": 4}
-    with sessions.client("nginx_tls", **own) as client:
+    with sessions.client("nginx_tls", http_version=version) as client:
         assert client.send("ping").headers["X-Protocol"] == protocol
+
+
+def test_sessions_share_no_connection(sessions: Sessions) -> None:
+    def connection(client: ntapi.Client) -> int:
+        return int(client.send("echo").json["connection"])
+
+    def of_begun(client: ntapi.Client) -> int:
+        request = client.begin("echo", ntapi.response_thread(ntapi.BACKGROUND))
+        assert request.wait()
+        assert request.response is not None
+        return int(request.response.json["connection"])
+
+    for way in (connection, of_begun):
+        with sessions.client("fault") as first, sessions.client("fault") as second:
+            plain = ntapi.Client(sessions.servers["fault"])
+            other = ntapi.Client(sessions.servers["fault"])
+            seen = [way(client) for client in (first, second, plain)]
+            assert len(set(seen)) == 3
+            assert [way(client) for client in (first, second, other)] == seen
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_closed_session_closes_its_connections(sessions: Sessions) -> None:
+    def use(client: ntapi.Client) -> list[ntapi.Response]:
+        background = ntapi.response_thread(ntapi.BACKGROUND)
+        begun = [client.begin("late", [background, ntapi.url("ms", 20)]) for _ in range(5)]
+        responses = [client.send("ok")]
+        assert all(request.wait() for request in begun)
+        return responses + [request.response for request in begun if request.response]
+
+    with sessions.client("fault") as client:
+        use(client)
+    client.drain()
+    before = descriptors()
+    for end in ("close", "finish_and_invalidate", "invalidate_and_cancel"):
+        client = sessions.client("fault")
+        kept = use(client)
+        assert descriptors() > before + 4
+        getattr(client, end)()
+        assert client.drain() == 0
+        assert descriptors() == before
+        assert len(kept) == 6
 
 
 def test_cache_policy(sessions: Sessions) -> None:

@@ -29,6 +29,10 @@ final class ConnectionPools {
         if let limit { first.limitConnections(to: limit) }
     }
 
+    /// libcurl before 8.5 sends a request that may share an HTTP/2 connection over one of HTTP/1.1 to the same server that is in
+    /// use, and mixes up the answers (curl pull request 12373). So those that want HTTP/1.1 stay out of the first pool there.
+    static let mixesVersions = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
+
     /// How many there are.
     var count: Int { others.reduce(1) { $1 == nil ? $0 : $0 + 1 } }
 
@@ -93,7 +97,9 @@ final class ConnectionPools {
             guard let pool = others[index], pool.transferCount == 0 else { continue }
             let idleSince = pool.idleSince ?? now
             pool.idleSince = idleSince
-            let areTooMany = (index + 1) * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
+            // The second one may have connections that the first one must not have.
+            let number = Self.mixesVersions ? index : index + 1
+            let areTooMany = number * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
             guard areTooMany || now.seconds(since: idleSince) > Self.idleTime else { continue }
             pool.close()
             running.removeAll { $0 === pool }

@@ -99,7 +99,8 @@ final class CurlTransfer {
     /// Gives the handle to libcurl, in a pool with room.
     func enter(_ pools: ConnectionPools) -> CURLMcode {
         guard let handle, let ticket else { return CURLM_BAD_EASY_HANDLE }
-        poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection)
+        let isApart = ConnectionPools.mixesVersions && pools.maySpread && origin.isSecure && !sharesConnections
+        poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection, skipsFirst: isApart)
         let pool = pools.pool(poolNumber)
         let code = pool.add(handle.easy)
         if code == CURLM_OK { self.pool = pool } else { ticket.leavePool(poolNumber) }

@@ -72,16 +72,21 @@ final class NetworkThread: Transport {
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
         let started = Thread.start(name: "ntapi-network") {
-            let loop = EngineLoop(
-                commands: commands, workers: workers, connections: connections, share: share, limit: limit,
-                connectionAge: connectionAge)
-            guard let loop else {
-                for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-                return ending.threadEnds()
+            // A function of its own, so that the loop and its descriptors are gone when the end is told.
+            func drive() {
+                let loop = EngineLoop(
+                    commands: commands, workers: workers, connections: connections, share: share, limit: limit,
+                    connectionAge: connectionAge)
+                guard let loop else {
+                    for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
+                    return
+                }
+                let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
+                // After a rest, the commands are those of the next thread.
+                guard !isIdle else { return }
+                for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
             }
-            let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
-            // After a rest, the commands are those of the next thread.
-            if !isIdle { for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) } }
+            drive()
             ending.threadEnds()
         }
         guard !started else { return }

@@ -29,10 +29,14 @@ class _Worker:
 
     def _work(self) -> None:
         adopt_as_current(self.mailbox)
+        forks = _registry.forks
         while not self._is_ending:
             try:
                 self.mailbox.run_until(lambda: self._is_ending)
             except BaseException as error:
+                if forks != _registry.forks:
+                    # A handler has forked: the child ends with its only thread.
+                    return
                 # A handler's SystemExit ends nothing here: other requests wait for this thread.
                 report(error, self._work)
 

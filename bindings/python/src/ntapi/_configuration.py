@@ -122,7 +122,7 @@ class SessionConfiguration:
     )
     maximum_connections_per_host = Setting[int](
         "maximumConnectionsPerHost",
-        "At once to one host. The session then has connections of its own.",
+        "At once to one host.",
     )
     maximum_connections = Setting[int](
         "maximumConnections",

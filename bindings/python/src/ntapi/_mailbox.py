@@ -59,6 +59,7 @@ class Mailbox:
         # losing them.
         self._batches: deque[Iterator[Facts]] = deque()
         self._jobs: deque[Job] = deque()
+        self._forks = _registry.forks
         self._waker = Waker()
         self._taking = 0
         self._woken = False
@@ -130,6 +131,7 @@ class Mailbox:
             self._take()
             count = self._run_responses()
             while self.step(take=False):
+                self.check_process()
                 count += 1
         finally:
             self.leave()
@@ -163,6 +165,7 @@ class Mailbox:
         try:
             while not is_over():
                 if self.step(take=True):
+                    self.check_process()
                     continue
                 # Another thread may have made it over after we asked, and woken us before that step
                 # cleared the wake: without a second look we would sleep for ever.
@@ -214,8 +217,19 @@ class Mailbox:
         """Checks that this thread may drain, and keeps other threads out until `leave`."""
         if self._owner is not None and self._owner != get_ident():
             raise RuntimeError("this mailbox belongs to another thread")
+        self.check_process()
         if not self._draining.acquire(False):
             raise RuntimeError("another thread is draining this mailbox")
+
+    def check_process(self) -> None:
+        """Raises RuntimeError in a child that was forked since the mailbox was made, in one of its
+        handlers, say: what waits here is the parent's, and so are the descriptors.
+        """
+        if self._forks != _registry.forks:
+            raise RuntimeError(
+                "this process was forked since: the mailbox, and whoever waits for it, is the "
+                "parent's"
+            )
 
     def _clear_wake(self) -> None:
         """Only when woken: a system call for each drain is worth saving.
@@ -260,6 +274,7 @@ class Mailbox:
                     _registry.dispatch(event)
                 else:
                     owed.take_response(event)
+                    self.check_process()
                 count += 1
             if self._batches and self._batches[0] is batch:
                 self._batches.popleft()

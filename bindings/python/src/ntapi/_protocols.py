@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Optional, Protocol
 
 from ._aliases import Job
+from ._client import BaseClient
 from ._events import Facts
 from ._mailbox import Mailbox
 
@@ -19,6 +20,10 @@ class Ending(Protocol):
 
 class Owed(Protocol):
     """A request that is not over: a `Delivery`, or one that its caller waits for."""
+
+    @property
+    def client(self) -> Optional[BaseClient]:
+        """Whose request it is; None between two requests."""
 
     @property
     def outcome(self) -> Ending:

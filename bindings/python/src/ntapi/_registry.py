@@ -20,6 +20,8 @@ pending: dict[int, Owed] = {}
 observers: dict[int, Observer] = {}
 is_exiting = False
 """Whether the process ends: what is begun from now on by a daemon thread is cancelled at once."""
+forks = 0
+"""How often this process was forked from one that used the package."""
 _tokens = itertools.count(1)
 
 
@@ -66,7 +68,8 @@ class observing:  # noqa: N801 - used as a function
         observers[self._token] = self._observer
 
     def __exit__(self, *_: object) -> None:
-        del observers[self._token]
+        # A handler may have forked: the child has none.
+        observers.pop(self._token, None)
 
 
 def ended(token: int) -> None:
@@ -84,6 +87,11 @@ def wake_observers() -> None:
 
 def _reset_in_child() -> None:
     """In a forked child: requests that were begun in the parent belong to the parent."""
+    global forks
+    forks += 1
+    for owed in pending.values():
+        if owed.client is not None:
+            owed.client._pending.discard(owed)
     pending.clear()
     observers.clear()
 

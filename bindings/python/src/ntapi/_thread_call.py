@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import _registry
 from ._events import Facts, Watching, read_watch
 from ._library import lib
+from ._numbers import Status
 from ._python_calls import quick
 from ._registry import observers, pending, wake_observers
 from ._response import Response
@@ -167,11 +168,16 @@ def _go_on(request: int, call: ThreadCall, owner: Owner) -> Facts:
             # A handler may perform a request of its own.
             watching.set_timeout(owner.first_wait)
             has_run = owner.mailbox.step(take=True)
+            # A handler may have forked: what comes over the sockets is the parent's.
+            owner.mailbox.check_process()
             # Asked after each handler whether the response is there, as the handler may have been
             # what it waited for.
             watching.set_timeout(0 if has_run else -1)
-            if not lib.ntapi_request_wait_watching(request, watching.address):
+            status = lib.ntapi_request_wait_watching(request, watching.address)
+            if status == Status.OK:
                 return read_watch(watching.room)
+            if status != Status.INTERRUPTED:
+                raise RuntimeError("a callback forked this process: the request is the parent's")
     except BaseException:
         # Ctrl-C, say. Nobody will look at the response.
         lib.ntapi_request_cancel(request)
