@@ -114,10 +114,9 @@ def test_curl_command_sends_the_same(fault: ntapi.Client, args: list[ntapi.Arg])
     ours = fault.send("echo/[1-3];,=", *args).json
     shell = subprocess.run(f"{command} --silent", shell=True, capture_output=True, check=True)
     theirs = json.loads(shell.stdout)
-    for seen in (ours, theirs):
-        seen["headers"].sort()
-        del seen["header"]
-    assert ours == theirs
+    assert sorted(ours["headers"]) == sorted(theirs["headers"])
+    for key in ("method", "target", "body", "body_base64"):
+        assert ours.get(key) == theirs.get(key)
 
 
 def test_curl_command_sends_the_same_parts(fault: ntapi.Client, tmp_path: Path) -> None:
