@@ -2586,7 +2586,8 @@ const char *ntapi_request_received_header_name(const ntapi_request *request, siz
  *  @since 0.1 */
 const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
-/** The request as a curl command line that can be pasted into a shell, secrets redacted.
+/** The request as a curl command line that sends the same when it is pasted into a shell, secrets redacted.
+ *  Of a stream, and of bytes beyond 64 KiB that are no text, it has a placeholder.
  *  @param request the request.
  *  @returns text, borrowed until the request is freed; NULL when it could not be built.
  *  @threads any; from callbacks: yes.

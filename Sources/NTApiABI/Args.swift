@@ -38,9 +38,13 @@ final class ArgsBox: @unchecked Sendable {
         }
     }
 
-    var description: String { args.map(\.description).joined(separator: "\n") }
+    var description: String {
+        SharedMutex.args.withLock { list.map(\.description) }.joined(separator: "\n")
+    }
 
-    func option(_ name: String) -> String? { args.last { $0.optionName == name }?.optionValue }
+    func option(_ name: String) -> String? {
+        SharedMutex.args.withLock { list.last { $0.optionName == name }?.optionValue }
+    }
 }
 
 /// Appends an arg, unless the handle is wrong or the arg could not be made of C's values.

@@ -470,6 +470,42 @@ static void a_request_tells_about_itself(void **state) {
     ntapi_request_free(other);
 }
 
+/** What the server has seen, without the headers, whose order may differ. */
+static void check_seen(const ntapi_json *json) {
+    check_string(json, "target", "/echo/%5B1-3%5D;,=?q=a%20b%5B1-2%5D%7Bx%7D");
+    check_string(json, "method", "PUT");
+    check_string(json, "body", "it's a \"body\"; %s\n$(id)");
+    check_string(json, "header[\"content-type\"]", "a/b");
+    check_string(json, "header[\"x-a\"]", "@it's, [1]{2}");
+    check_string(json, "header[\"content-length\"]", "23");
+    assert_int_equal(ntapi_json_count(json, "headers"), 7);
+}
+
+static void the_curl_command_sends_the_same(void **state) {
+    (void)state;
+    ntapi_args *args = ntapi_args_create();
+    const char *body = "it's a \"body\"; %s\n$(id)";
+    check_ok(ntapi_args_url(args, "q", "a b[1-2]{x}"));
+    check_ok(ntapi_args_data(args, body, strlen(body), "a/b"));
+    check_ok(ntapi_args_header(args, "X-A", "@it's, [1]{2}"));
+    check_ok(ntapi_args_method(args, "PUT"));
+    ntapi_request *request = ntapi_client_create_request(client, "echo/[1-3];,=", args);
+    char command[4096];
+    snprintf(command, sizeof command, "%s --silent", ntapi_request_curl_command(request));
+    FILE *shell = popen(command, "r");
+    assert_non_null(shell);
+    static char answer[65536];
+    size_t length = fread(answer, 1, sizeof answer, shell);
+    assert_int_equal(pclose(shell), 0);
+    ntapi_json *seen = ntapi_json_parse(answer, length, NULL);
+    check_seen(seen);
+    ntapi_json_free(seen);
+    ntapi_request_free(request);
+    seen = fetch(client, "echo/[1-3];,=", args);
+    check_seen(seen);
+    ntapi_json_free(seen);
+}
+
 static void args_are_copied(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
@@ -548,6 +584,7 @@ int main(void) {
         cmocka_unit_test(any_thread_may_read_a_text_that_others_change),
         cmocka_unit_test(a_wrong_handle_is_an_error_of_the_response),
         cmocka_unit_test(a_request_tells_about_itself),
+        cmocka_unit_test(the_curl_command_sends_the_same),
         cmocka_unit_test(args_are_copied),
         cmocka_unit_test(a_request_resumed_after_close_is_cancelled),
         cmocka_unit_test(progress_begins_behind_redirects),

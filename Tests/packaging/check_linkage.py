@@ -12,7 +12,7 @@ ALLOWED = re.compile(
     r"(libcurl|libjansson|libc|libm|libstdc\+\+|libgcc_s|ld-linux-[a-z0-9-]+)\.so\.[0-9]+"
 )
 FOUNDATION = re.compile(r"Foundation|_CFString|CFRelease|U_ICU|_icu_")
-LARGEST = 10_500_000
+LARGEST = 11_000_000
 
 
 def output(*command: str) -> str:

@@ -1,75 +1,143 @@
-/// A request as a command line of curl, to be pasted into a shell. Secrets are redacted.
-enum CurlCommand {
+/// A request as a command line of curl, which sends what the request sends when it is pasted into a shell. Secrets are
+/// redacted.
+struct CurlCommand {
+    private let http: HTTPRequest
+    private let secrets: MarkedSecrets
+    private var words = ["curl"]
+    /// What curl reads from its standard input: bytes that no word can hold.
+    private var input: [UInt8]?
+
     static func text(_ built: BuiltRequest) -> String {
-        let http = built.http
-        var words = ["curl"]
-        if http.method == "HEAD" {
+        var command = CurlCommand(http: built.http, secrets: built.secrets)
+        return command.write()
+    }
+
+    private init(http: HTTPRequest, secrets: MarkedSecrets) {
+        self.http = http
+        self.secrets = secrets
+    }
+
+    private mutating func write() -> String {
+        let url = secrets.redact(url: http.url)
+        // curl takes these for patterns of many URLs, and resolves dots by itself.
+        if url.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
+        if url.containsSubstring("/.") { words.append("--path-as-is") }
+        addMethod()
+        addHeaders()
+        addBody()
+        addSettings()
+        words.append(ShellWord.quote(url))
+        let command = words.joined(separator: " ")
+        return input.map { "printf \(ShellWord.format($0)) | \(command)" } ?? command
+    }
+
+    private mutating func addMethod() {
+        let usual =
+            switch http.body {
+            case .none: http.announcesBody ? "POST" : "GET"
+            // Uploaded, as curl sends nothing else without a length.
+            case .stream(let stream) where stream.length == nil: "PUT"
+            default: "POST"
+            }
+        if http.method == "HEAD", http.body.isNone {
             words.append("--head")
-        } else if http.method != (http.body.isNone ? "GET" : "POST") {
-            words += ["-X", word(http.method)]
+        } else if http.method != usual {
+            words += ["-X", ShellWord.quote(http.method)]
         }
+    }
+
+    private mutating func addHeaders() {
         for field in http.headers {
+            // The framing is the transport's.
+            if ["content-length", "transfer-encoding"].contains(where: field.name.equalsIgnoringASCIICase) { continue }
             let value = field.isSecret ? Secrets.redacted : field.value
-            words += ["-H", word(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")]
+            let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+            add("-H", isBlank ? "\(field.name);" : "\(field.name): \(value)")
         }
-        if http.digest != nil { words += ["--digest", "--user", word(Secrets.redacted)] }
-        words += body(http, built.secrets)
+        // What curl would add by itself, and we do not.
+        if http.headers["User-Agent"] == nil { add("-H", "User-Agent:") }
+        if http.settings.decompresses, http.headers["Accept-Encoding"] == nil, let encodings = HeaderLines.encodings {
+            add("-H", "Accept-Encoding: \(encodings)")
+        }
+        if http.announcesBody {
+            if http.headers["Content-Type"] == nil, !http.body.isMultipart { add("-H", "Content-Type:") }
+            if http.headers["Expect"] == nil, http.body.mayBeLarge { add("-H", "Expect:") }
+        }
+        if http.digest != nil { words += ["--digest", "--user", ShellWord.quote(Secrets.redacted)] }
+    }
+
+    private mutating func addBody() {
+        switch http.body {
+        case .none: if http.announcesBody { add("--data-raw", "") }
+        case .bytes(let bytes): addBytes(bytes)
+        case .multipart(let parts): for part in parts { addPart(part) }
+        case .file(let path, _): add("--data-binary", "@\(CurlForm.file(path))")
+        case .stream(let stream):
+            words += [stream.length == nil ? "-T" : "--data-binary", stream.length == nil ? "-" : "@-"]
+        }
+    }
+
+    private mutating func addBytes(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        let redacted = secrets.redact(body: text)
+        if redacted != text || ShellWord.canHold(bytes) {
+            add("--data-raw", redacted)
+        } else {
+            add("--data-binary", pipe(bytes) ? "@-" : "<\(bytes.count) bytes>")
+        }
+    }
+
+    private mutating func addPart(_ part: HTTPRequest.Part) {
+        guard case .bytes(let bytes) = part.content else { return addForm(CurlForm(part, content: nil)) }
+        if secrets.isSecret(part: part.name) {
+            addForm(CurlForm(part, content: .text(Secrets.redacted)))
+        } else if ShellWord.canHold(bytes) {
+            addForm(CurlForm(part, content: .text(String(decoding: bytes, as: UTF8.self))))
+        } else {
+            addForm(CurlForm(part, content: pipe(bytes) ? .input : .text("<\(bytes.count) bytes>")))
+        }
+    }
+
+    private mutating func addForm(_ form: CurlForm) { add(form.option, form.text) }
+
+    private mutating func addSettings() {
         let settings = http.settings
         if settings.allowsInvalidCertificate { words.append("--insecure") }
         if settings.decompresses { words.append("--compressed") }
-        if let file = settings.caFile { words += ["--cacert", word(file)] }
+        if let file = settings.caFile { add("--cacert", file) }
         switch settings.httpVersion {
         case .negotiated: break
         case .http10: words.append("--http1.0")
         case .http11: words.append("--http1.1")
-        case .http2: words.append("--http2")
-        }
-        words.append(word(built.secrets.redact(url: http.url)))
-        return words.joined(separator: " ")
-    }
-
-    private static func body(_ http: HTTPRequest, _ secrets: MarkedSecrets) -> [String] {
-        switch http.body {
-        case .none: []
-        case .bytes(let bytes):
-            if bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil {
-                ["--data-binary", word("<\(bytes.count) bytes>")]
-            } else {
-                ["--data-raw", word(secrets.redact(body: String(decoding: bytes, as: UTF8.self)))]
-            }
-        case .multipart(let parts): parts.flatMap { part($0, secrets) }
-        case .file(let path, _): ["--data-binary", word("@\(path)")]
-        case .stream: ["--data-binary", "@-"]
+        case .http2: words.append(http.url.hasASCIIPrefix("https") ? "--http2" : "--http2-prior-knowledge")
         }
     }
 
-    private static func part(_ part: HTTPRequest.Part, _ secrets: MarkedSecrets) -> [String] {
-        let type = part.contentType.map { ";type=\($0)" } ?? ""
-        let filename = part.filename.map { ";filename=\(quoted($0))" } ?? ""
-        switch part.content {
-        case .file(let path): return ["-F", word("\(part.name)=@\(path)\(filename)\(type)")]
-        case .bytes where part.filename != nil: return ["-F", word("\(part.name)=@-\(filename)\(type)")]
-        // --form-string cannot say a content type.
-        case .bytes where part.contentType != nil: return ["-F", word("\(part.name)=<-\(type)")]
-        case .bytes(let bytes):
-            let text = secrets.isSecret(part: part.name) ? Secrets.redacted : String(decoding: bytes, as: UTF8.self)
-            // Not -F, which takes a value that begins with @ for the name of a file.
-            return ["--form-string", word("\(part.name)=\(text)")]
-        }
-    }
+    private mutating func add(_ option: String, _ value: String) { words += [option, ShellWord.quote(value)] }
 
-    /// A word for a POSIX shell: in single quotes, within which nothing has a meaning.
-    private static func word(_ text: String) -> String {
-        let plain = Array("-_./:=,@%+".utf8)
-        let isPlain = text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }
-        if isPlain, !text.isEmpty { return text }
-        let pieces = text.split(separator: "'", omittingEmptySubsequences: false)
-        return "'" + pieces.joined(separator: #"'\''"#) + "'"
+    /// - Returns: false where something else is read from there, or it would be too much to look at.
+    private mutating func pipe(_ bytes: [UInt8]) -> Bool {
+        guard input == nil, bytes.count <= ShellWord.longest else { return false }
+        input = bytes
+        return true
     }
 }
 
 extension HTTPRequest.Body {
     var isNone: Bool {
         if case .none = self { true } else { false }
+    }
+
+    var isMultipart: Bool {
+        if case .multipart = self { true } else { false }
+    }
+
+    /// Whether curl might wait for a "100 Continue" before it sends this.
+    fileprivate var mayBeLarge: Bool {
+        switch self {
+        case .none: false
+        case .bytes(let bytes): bytes.count > 1000
+        case .multipart, .file, .stream: true
+        }
     }
 }

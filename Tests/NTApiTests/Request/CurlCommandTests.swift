@@ -17,7 +17,8 @@ import Testing
     private let headers = ["-H", "User-Agent: ntapi/\(ntapiVersion)", "-H", "Accept: application/json, */*;q=0.5"]
 
     @Test func aPlainGET() throws {
-        #expect(try words([.url("q", "a&b")]) == headers + ["--compressed", "http://h/a/c?q=a%26b"])
+        let encodings = ["-H", "Accept-Encoding: \(HeaderLines.encodings ?? "")", "--compressed"]
+        #expect(try words([.url("q", "a&b")]) == headers + encodings + ["http://h/a/c?q=a%26b"])
     }
 
     @Test(arguments: [
@@ -44,9 +45,14 @@ import Testing
     }
 
     @Test func bodies() throws {
-        #expect(try words([.data([0, 1])]).contains("<2 bytes>"))
+        let client = TestClient(at: "http://h")
+        let bytes = try #require(client.request("c", args: [.data([0, 0xFF, 0x25])]).curlCommand)
+        #expect(bytes.hasPrefix(#"printf '\000\377%%' | curl "#) && bytes.containsSubstring(" --data-binary @- "))
+        #expect(try words([.data([UInt8](repeating: 0, count: 70000))]).contains("<70000 bytes>"))
         #expect(try words([.file(#filePath)]).contains("@\(#filePath)"))
-        #expect(try words([.stream(BodyStream { _ in 0 })]).contains("@-"))
+        #expect(try words([.stream(BodyStream { _ in 0 })]).prefix(2) == ["-X", "POST"])
+        #expect(try words([.stream(BodyStream { _ in 0 })]).contains("-T"))
+        #expect(try words([.stream(BodyStream(length: 3) { _ in 0 })]).contains("@-"))
         #expect(try words([.header("X-Empty", "")]).contains("X-Empty;"))
         let parts = try words([
             .multipart("t", "a;b"), .multipart("at", "@/etc/passwd"),
@@ -54,12 +60,12 @@ import Testing
         ])
         // A value that begins with @ or < would be read from a file by -F.
         #expect(parts.indices.contains { parts[$0] == "--form-string" && parts[$0 + 1] == "at=@/etc/passwd" })
-        #expect(parts.contains("f=@\(#filePath);filename=\"CurlCommandTests.swift\";type=a/b"))
+        #expect(parts.contains("f=@\"\(#filePath)\";filename=\"CurlCommandTests.swift\";type=a/b"))
     }
 
     @Test func settings() throws {
         let found = try words([.option(.allowInvalidCertificate), .option(.httpVersion, "2")])
-        #expect(found.contains("--insecure") && found.contains("--http2"))
+        #expect(found.contains("--insecure") && found.contains("--http2-prior-knowledge"))
     }
 
     @Test func secretsAreRedacted() throws {
@@ -68,6 +74,8 @@ import Testing
             [.header("X-Mine", "s3cr3t").secret], [.url("appid", "s3cr3t")], [.url("mine", "s3cr3t").secret],
             [.form("password", "s3cr3t")], [.form("mine", "s3cr3t").secret], [.json(["token": "s3cr3t"])],
             [.json(["a": "s3cr3t"]).secret], [.data(Array("s3cr3t".utf8)).secret], [.multipart("secret", "s3cr3t")],
+            [.data(Array("{\"password\": \"s3cr3t\", \"x\": \"".utf8) + [0xFF] + Array("\"}".utf8))],
+            [.data([0] + Array("s3cr3t".utf8)).secret], [.multipart("secret", data: [0] + Array("s3cr3t".utf8))],
             [.multipart("mine", "s3cr3t").secret], [.form("mine", "s3cr3t").secret, .header("Content-Type", "a/b")],
         ]
         for args in secrets {

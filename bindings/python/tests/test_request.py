@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Callable, Optional
 
 import pytest
@@ -187,6 +190,44 @@ def test_curl_command(fault: ntapi.Client) -> None:
     assert command.startswith("curl ")
     assert "a=b%20c" in command
     assert "sesame" not in command
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        [ntapi.url("q", "a b&[1-2]{x}"), ntapi.header("X-A", 'it\'s $(id) `id` "%s"')],
+        [ntapi.form("a;b", "@/etc/hostname"), ntapi.form("c", "new\nline")],
+        [ntapi.data(bytes(range(256)), "a/b"), ntapi.method("PUT")],
+        [ntapi.method("POST")],
+    ],
+)
+def test_curl_command_sends_the_same(fault: ntapi.Client, args: list[ntapi.Arg]) -> None:
+    command = fault.create_request("echo/[1-3];,=", args).curl_command
+    assert command is not None
+    ours = fault.send("echo/[1-3];,=", *args).json
+    shell = subprocess.run(f"{command} --silent", shell=True, capture_output=True, check=True)
+    theirs = json.loads(shell.stdout)
+    assert sorted(ours["headers"]) == sorted(theirs["headers"])
+    for key in ("method", "target", "body", "body_base64"):
+        assert ours.get(key) == theirs.get(key)
+
+
+def test_curl_command_sends_the_same_parts(fault: ntapi.Client, tmp_path: Path) -> None:
+    file = tmp_path / 'a;b,c=d "e.txt'
+    file.write_bytes(b"in the file")
+    args = [
+        ntapi.multipart("a=b;c", "x;y,z=\"'"),
+        ntapi.multipart("d", b"it's; \\", filename='e;f,"g=.x'),
+        ntapi.multipart_file("h", str(file)),
+    ]
+    command = fault.create_request("echo", args).curl_command
+    assert command is not None
+    shell = subprocess.run(f"{command} --silent", shell=True, capture_output=True, check=True)
+    bodies = []
+    for seen in (fault.send("echo", *args).json, json.loads(shell.stdout)):
+        boundary = seen["header"]["content-type"].partition("boundary=")[2]
+        bodies.append(sorted(seen["body"].replace(boundary, "").split("\r\n")))
+    assert bodies[0] == bodies[1]
 
 
 def test_wait_runs_out_of_time(fault: ntapi.Client) -> None:

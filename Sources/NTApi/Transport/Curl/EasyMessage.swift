@@ -67,7 +67,7 @@ final class HeaderLines {
 
     /// What this libcurl decodes, save deflate: some that send it leave out zlib's header and some do not, and all have gzip.
     /// Nil is nothing.
-    private static let encodings: String? = {
+    static let encodings: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [
             ("gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
@@ -131,12 +131,5 @@ extension EasyOptions {
         check(ntapi_easy_set_seek(easy, curlSeeksBody, data))
         set(CURLOPT_UPLOAD, 1)
         set(CURLOPT_INFILESIZE_LARGE, offset: length)
-    }
-}
-
-extension HTTPRequest.Body {
-    fileprivate var isMultipart: Bool {
-        if case .multipart = self { return true }
-        return false
     }
 }

@@ -57,7 +57,7 @@ extension EasyOptions {
 
     /// What a file part without a type of its own is, where libcurl would leave the type out and the server would read
     /// text/plain (RFC 7578, 4.4); nil where libcurl knows the type by the file name.
-    private static func fallbackType(_ part: HTTPRequest.Part) -> String? {
+    static func fallbackType(_ part: HTTPRequest.Part) -> String? {
         guard let filename = part.filename?.lowercasedASCII() else { return nil }
         let known = [".gif", ".jpg", ".jpeg", ".png", ".svg", ".txt", ".htm", ".html", ".pdf", ".xml"]
         return known.contains { filename.hasSuffix($0) } ? nil : "application/octet-stream"
