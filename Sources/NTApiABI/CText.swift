@@ -39,6 +39,21 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
+    /// The same, of bytes that need not be UTF-8.
+    final func text(_ name: LentText, bytes make: () -> [UInt8]?) -> UnsafePointer<CChar>? {
+        if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
+        guard let bytes = make() else { return nil }
+        let made = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+        made.initialize(from: bytes.map { CChar(bitPattern: $0) } + [0], count: bytes.count + 1)
+        let first = SharedMutex.texts.withLock {
+            if let known = texts[name] { return known }
+            texts[name] = made
+            return made
+        }
+        if first != made { made.deallocate() }
+        return UnsafePointer(first)
+    }
+
     /// The text as it is now; the one lent before under this name is gone.
     final func replace(_ name: LentText, _ text: String?) -> UnsafePointer<CChar>? {
         let made = text.map(Self.copy)

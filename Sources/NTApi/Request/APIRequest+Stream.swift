@@ -63,9 +63,13 @@ extension APIRequest {
         return true
     }
 
-    private static let outOfTime = APIError(
-        domain: .network, code: .timeout, message: "the total timeout of the request is over before the next connection"
-    )
+    private static let outOfTime: APIError = {
+        var error = APIError(
+            domain: .network, code: .timeout,
+            message: "the total timeout of the request is over before the next connection")
+        error.clock = .total
+        return error
+    }()
 
     /// - Returns: false when the request is out of time before the next connection.
     private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
@@ -80,7 +84,7 @@ extension APIRequest {
         let problem = result.problem
         let reason = problem ?? "the server has closed the stream"
         let milliseconds = Int((seconds * 1000).rounded())
-        log(problem == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(milliseconds) ms")
+        log(problem == nil ? .info : .warn, "#\(logName) \(reason); connects again in \(milliseconds) ms")
     }
 
     private func connectAgain(_ deliveries: DeliveryBatch) {

@@ -20,6 +20,8 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer says where the body goes; into the result otherwise.
     let routesBody: Bool
+    /// Whether the observer wants to see the heads of requests as they go out.
+    let hearsHeads: Bool
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
     let observer: any ExchangeObserver
@@ -40,13 +42,15 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [], observer: any ExchangeObserver
+        routesBody: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [],
+        observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
         self.deadline = deadline
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
+        self.hearsHeads = hearsHeads
         self.quietStatuses = quietStatuses
         firstHolds = holds
         self.observer = observer
@@ -65,11 +69,23 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// The head of a final response is there: where does its body go? Only with `routesBody`.
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute
 
+    /// The head of a request has gone out, as it is on the wire. Only with `hearsHeads`; libcurl may send several.
+    func exchangeDidSendHead(_ head: String)
+
+    /// An interim answer has come, other than 100 and 101.
+    func exchangeDidReceiveInformation(_ head: ResponseHead)
+
     /// The exchange is over. Called once, and nothing after it.
     ///
     /// - Parameter deliveries: what follows from it on other threads goes in here, to be handed over with the rest of the
     ///   turn.
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
+}
+
+extension ExchangeObserver {
+    func exchangeDidSendHead(_ head: String) {}
+
+    func exchangeDidReceiveInformation(_ head: ResponseHead) {}
 }
 
 /// How an exchange ended.
