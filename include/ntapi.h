@@ -126,6 +126,22 @@ typedef enum ntapi_error_domain {
     NTAPI_ERROR_DOMAIN_CANCELLED = 6 /* cancelled by the caller */
 } ntapi_error_domain;
 
+/** What kind of failure of the network an error is about. */
+typedef enum ntapi_failure {
+    NTAPI_FAILURE_NONE = 0,
+    NTAPI_FAILURE_NAME_LOOKUP = 1, /* the host's name was not found */
+    NTAPI_FAILURE_REFUSED = 2,     /* nobody listens at the address */
+    NTAPI_FAILURE_UNREACHABLE = 3, /* no connection for another reason: no route, or this machine is offline */
+    NTAPI_FAILURE_PROXY = 4,       /* the proxy's name was not found, or the proxy refused */
+    NTAPI_FAILURE_TLS = 5,         /* the TLS handshake failed, or the certificate was not accepted */
+    NTAPI_FAILURE_RESET = 6,       /* the connection broke before the answer was whole */
+    NTAPI_FAILURE_NO_ANSWER = 7,   /* the server closed the connection without an answer */
+    NTAPI_FAILURE_CUT_SHORT = 8,   /* the server closed the connection in the middle of the answer */
+    NTAPI_FAILURE_NOT_HTTP = 9,    /* the answer is not HTTP, or breaks its rules */
+    NTAPI_FAILURE_DECODING = 10,   /* the body cannot be decompressed, or is not all that was compressed */
+    NTAPI_FAILURE_OTHER = 11       /* anything else */
+} ntapi_failure;
+
 /** Interns an error code: equal names give the same pointer, so codes compare with ==.
  *  @param name the code's text, copied on first use.
  *  @returns the code, borrowed for ever; NULL when name is NULL or not UTF-8.
@@ -214,6 +230,20 @@ bool ntapi_error_is_retryable(const ntapi_error *error);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 double ntapi_error_retry_after(const ntapi_error *error);
+
+/** Which of the five clocks ran out.
+ *  @param error the error.
+ *  @returns the ntapi_clock; -1 when none ran out, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_error_clock(const ntapi_error *error);
+
+/** What kind of failure of the network it was.
+ *  @param error the error.
+ *  @returns the kind; NTAPI_FAILURE_NONE when the network did not fail, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_failure ntapi_error_failure(const ntapi_error *error);
 
 /* ---- JSON
  * ------------------------------------------------------------------------------------------------------------ */
@@ -1376,10 +1406,11 @@ ntapi_status ntapi_cookie_storage_clear(ntapi_cookie_storage *storage);
 /** Writes what has changed to disk now. It is done anyway: half a second later, when a client is drained or closed, and
  *  when the process exits.
  *  @param storage the storage.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @param error receives the reason why it was not written, new; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_STATE when it was not written, or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes. Blocks while the file is written.
  *  @since 0.1 */
-ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage);
+ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_error **error);
 
 /* ---- Sessions: cache
  * ----------------------------------------------------------------------------------------------------- */
@@ -1474,10 +1505,12 @@ int64_t ntapi_cache_disk_usage(const ntapi_cache *cache);
 /** Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process
  * exits.
  *  @param cache the cache.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @param error receives the reason why something that was stored since the last call is not on disk, new; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_STATE when something was not written, or
+ * NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes. Waits for the disk.
  *  @since 0.1 */
-ntapi_status ntapi_cache_save(ntapi_cache *cache);
+ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 
 /** Of a decision of kind NTAPI_DECISION_CACHE: where the response is stored unless another answer says so.
  *  @param decision the decision.
@@ -1713,6 +1746,10 @@ typedef void (*ntapi_build_args_fn)(void *user_data, const char *command, ntapi_
 typedef void (*ntapi_build_request_fn)(void *user_data, ntapi_http_request *http_request);
 /** A request starts. Runs on the thread that begins or resumes it. request: borrowed for the call. */
 typedef void (*ntapi_started_fn)(void *user_data, ntapi_request *request);
+/** An interim answer has come, such as 103 (early hints), before the answer itself; not for 100 and 101. Runs on a
+ * background worker; the response waits until it has returned. Both borrowed for the call. headers: an array of
+ * [name, value], in the order received. */
+typedef void (*ntapi_information_fn)(void *user_data, ntapi_request *request, int status, const ntapi_json *headers);
 /** What a request took is known; the hook for completed requests follows. Runs on a background worker, in a perform on
  * its thread. Both borrowed for the call. metrics: as ntapi_response_request_metrics. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
@@ -1771,6 +1808,14 @@ ntapi_status ntapi_hooks_set_build_request(ntapi_hooks *hooks, ntapi_build_reque
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_started(ntapi_hooks *hooks, ntapi_started_fn hook);
+
+/** Sets the hook for interim answers.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_information(ntapi_hooks *hooks, ntapi_information_fn hook);
 
 /** Sets the hook for the metrics of requests.
  *  @param hooks the hooks; set them before ntapi_client_set_hooks.

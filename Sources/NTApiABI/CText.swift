@@ -39,6 +39,21 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
+    /// The same, of bytes that need not be UTF-8.
+    final func text(_ name: LentText, bytes make: () -> [UInt8]?) -> UnsafePointer<CChar>? {
+        if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
+        guard let bytes = make() else { return nil }
+        let made = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+        made.initialize(from: bytes.map { CChar(bitPattern: $0) } + [0], count: bytes.count + 1)
+        let first = SharedMutex.texts.withLock {
+            if let known = texts[name] { return known }
+            texts[name] = made
+            return made
+        }
+        if first != made { made.deallocate() }
+        return UnsafePointer(first)
+    }
+
     /// The text as it is now, lent like the others: one that was lent before stays where it is. For few texts, as each is
     /// kept.
     final func text(now text: String?) -> UnsafePointer<CChar>? {

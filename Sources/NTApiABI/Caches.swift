@@ -62,7 +62,12 @@ public func ntapi_cache_memory_usage(_ cache: OpaquePointer!) -> Int64 { bytes(c
 public func ntapi_cache_disk_usage(_ cache: OpaquePointer!) -> Int64 { bytes(cache) { $0.currentDiskUsage } }
 
 @_cdecl("ntapi_cache_save") @implementation
-public func ntapi_cache_save(_ cache: OpaquePointer!) -> ntapi_status { with(cache) { $0.save() } }
+public func ntapi_cache_save(
+    _ cache: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    guard let box = Handles.get(cache, CacheBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try box.cache.save() }
+}
 
 private func bytes(_ cache: OpaquePointer?, _ body: (HTTPCache) -> Int) -> Int64 {
     Handles.get(cache, CacheBox.self).map { Int64(body($0.cache)) } ?? 0

@@ -100,7 +100,12 @@ public func ntapi_cookie_storage_delete(
 public func ntapi_cookie_storage_clear(_ storage: OpaquePointer!) -> ntapi_status { with(storage) { $0.removeAll() } }
 
 @_cdecl("ntapi_cookie_storage_save") @implementation
-public func ntapi_cookie_storage_save(_ storage: OpaquePointer!) -> ntapi_status { with(storage) { $0.save() } }
+public func ntapi_cookie_storage_save(
+    _ storage: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    guard let box = Handles.get(storage, CookieStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try box.storage.save() }
+}
 
 private func with(_ storage: OpaquePointer?, _ body: (CookieStorage) -> Void) -> ntapi_status {
     guard let box = Handles.get(storage, CookieStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

@@ -55,7 +55,7 @@ public func ntapi_decision_header(
     _ decision: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = get(decision), let name = String(c: name) else { return nil }
-    return box.text(.header(name.lowercased())) { box.decision.headers[name] }
+    return box.text(.header(name.lowercased()), bytes: { box.decision.headers.bytes(name) })
 }
 
 @_cdecl("ntapi_decision_http_request") @implementation

@@ -93,6 +93,46 @@ public func ntapi_error_is_retryable(_ error: OpaquePointer!) -> Bool {
     Handles.get(error, ErrorBox.self)?.error.isRetryable ?? false
 }
 
+@_cdecl("ntapi_error_clock") @implementation
+public func ntapi_error_clock(_ error: OpaquePointer!) -> CInt {
+    Handles.get(error, ErrorBox.self)?.error.clock.flatMap { CInt($0.c.rawValue) } ?? -1
+}
+
+@_cdecl("ntapi_error_failure") @implementation
+public func ntapi_error_failure(_ error: OpaquePointer!) -> ntapi_failure {
+    Handles.get(error, ErrorBox.self)?.error.failure?.c ?? NTAPI_FAILURE_NONE
+}
+
+extension TimeoutClock {
+    fileprivate var c: ntapi_clock {
+        switch self {
+        case .idle: NTAPI_CLOCK_IDLE
+        case .connect: NTAPI_CLOCK_CONNECT
+        case .queue: NTAPI_CLOCK_QUEUE
+        case .attempt: NTAPI_CLOCK_ATTEMPT
+        case .total: NTAPI_CLOCK_TOTAL
+        }
+    }
+}
+
+extension NetworkFailure {
+    fileprivate var c: ntapi_failure {
+        switch self {
+        case .nameLookup: NTAPI_FAILURE_NAME_LOOKUP
+        case .refused: NTAPI_FAILURE_REFUSED
+        case .unreachable: NTAPI_FAILURE_UNREACHABLE
+        case .proxy: NTAPI_FAILURE_PROXY
+        case .tls: NTAPI_FAILURE_TLS
+        case .reset: NTAPI_FAILURE_RESET
+        case .noAnswer: NTAPI_FAILURE_NO_ANSWER
+        case .cutShort: NTAPI_FAILURE_CUT_SHORT
+        case .notHTTP: NTAPI_FAILURE_NOT_HTTP
+        case .decoding: NTAPI_FAILURE_DECODING
+        case .other: NTAPI_FAILURE_OTHER
+        }
+    }
+}
+
 /// Does what may go wrong at its time; why, goes into a place that C may have for it.
 func status(
     _ place: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(APIError) -> Void

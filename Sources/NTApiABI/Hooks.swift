@@ -6,6 +6,7 @@ struct Hooks: Sendable {
     var buildArgs: ntapi_build_args_fn?
     var buildRequest: ntapi_build_request_fn?
     var started: ntapi_started_fn?
+    var information: ntapi_information_fn?
     var metricsCollected: ntapi_metrics_collected_fn?
     var completed: ntapi_completed_fn?
     var parseJSON: ntapi_parse_json_fn?
@@ -20,6 +21,7 @@ struct Hooks: Sendable {
         if buildArgs != nil || buildRequest != nil { kinds.insert(.building) }
         if started != nil { kinds.insert(.requestStarted) }
         if metricsCollected != nil { kinds.insert(.metricsCollected) }
+        if information != nil { kinds.insert(.informationReceived) }
         if completed != nil { kinds.insert(.requestCompleted) }
         if parseJSON != nil { kinds.insert(.parseJSON) }
         if mapServiceError != nil { kinds.insert(.mapServiceError) }
@@ -98,6 +100,15 @@ final class CClient: APIClient, @unchecked Sendable {
         Handles.free(handle, RequestBox.self)
     }
 
+    override func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
+        guard let hooks = current, let hook = hooks.functions.information else { return }
+        let requestHandle = Handles.make(RequestBox(request))
+        let handle = Handles.make(JSONBox(JSON(headers.map { [JSON($0.name), JSON($0.value)] })))
+        hook(hooks.userData.pointer, requestHandle, CInt(clamping: status), handle)
+        Handles.free(handle, JSONBox.self)
+        Handles.free(requestHandle, RequestBox.self)
+    }
+
     override func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {
         guard let hooks = current, let hook = hooks.functions.metricsCollected else { return }
         let requestHandle = Handles.make(RequestBox(request))
@@ -168,6 +179,11 @@ public func ntapi_hooks_set_build_request(_ hooks: OpaquePointer!, _ hook: ntapi
 @_cdecl("ntapi_hooks_set_started") @implementation
 public func ntapi_hooks_set_started(_ hooks: OpaquePointer!, _ hook: ntapi_started_fn!) -> ntapi_status {
     change(hooks) { $0.started = hook }
+}
+
+@_cdecl("ntapi_hooks_set_information") @implementation
+public func ntapi_hooks_set_information(_ hooks: OpaquePointer!, _ hook: ntapi_information_fn!) -> ntapi_status {
+    change(hooks) { $0.information = hook }
 }
 
 @_cdecl("ntapi_hooks_set_metrics_collected") @implementation

@@ -83,7 +83,7 @@ public func ntapi_request_received_header(
     _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(request), let name = String(c: name) else { return nil }
-    return box.text(now: box.request.receivedHeaders[name])
+    return box.lend(box.request.receivedHeaders[name], box.request.receivedHeaders.bytes(name))
 }
 
 @_cdecl("ntapi_request_received_header_count") @implementation
@@ -93,12 +93,18 @@ public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> In
 
 @_cdecl("ntapi_request_received_header_name") @implementation
 public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(now: box.receivedField(index)?.name) }
+    box(request).flatMap { box in
+        let field = box.receivedField(index)
+        return box.lend(field?.name, field.map { Array($0.name.utf8) })
+    }
 }
 
 @_cdecl("ntapi_request_received_header_value") @implementation
 public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.text(now: box.receivedField(index)?.value) }
+    box(request).flatMap { box in
+        let field = box.receivedField(index)
+        return box.lend(field?.value, field?.bytes)
+    }
 }
 
 @_cdecl("ntapi_request_resume_data") @implementation
@@ -116,6 +122,11 @@ private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request
 private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
 
 extension RequestBox {
+    /// Until the request is freed, whatever answer comes next.
+    fileprivate func lend(_ content: String?, _ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
+        content.flatMap { content in text(.content(content), bytes: { bytes }) }
+    }
+
     fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
         let headers = request.receivedHeaders
         return headers.indices.contains(index) ? headers[index] : nil

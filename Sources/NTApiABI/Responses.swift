@@ -193,7 +193,7 @@ public func ntapi_response_header(
     _ response: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(response), let name = String(c: name) else { return nil }
-    return box.text(.header(name)) { box.response.headers[name] }
+    return box.text(.header(name), bytes: { box.response.headers.bytes(name) })
 }
 
 @_cdecl("ntapi_response_link") @implementation
@@ -216,7 +216,7 @@ public func ntapi_response_header_name(_ response: OpaquePointer!, _ index: Int)
 
 @_cdecl("ntapi_response_header_value") @implementation
 public func ntapi_response_header_value(_ response: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
+    box(response).flatMap { box in box.text(.headerValue(index), bytes: { box.field(index)?.bytes }) }
 }
 
 @_cdecl("ntapi_response_start_time") @implementation

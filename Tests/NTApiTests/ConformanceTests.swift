@@ -80,6 +80,8 @@ import Testing
             if let domain = wanted["domain"]?.string { #expect(error.domain.rawValue == domain) }
             if let code = wanted["code"]?.string { #expect(error.code == ErrorCode(code)) }
             if let retryable = wanted["retryable"]?.bool { #expect(error.isRetryable == retryable) }
+            if let clock = wanted["clock"]?.string { #expect(error.clock?.rawValue == clock, "\(error)") }
+            if let failure = wanted["failure"]?.string { #expect(error.failure?.rawValue == failure, "\(error)") }
             for part in wanted["message_contains"]?.array ?? [] {
                 let text = (part.string ?? "").lowercasedASCII()
                 #expect(error.message.lowercasedASCII().containsSubstring(text), "\(error.message)")

@@ -103,6 +103,28 @@ static void a_cache_is_shared_and_emptied(void **state) {
     ntapi_client_free(alone);
 }
 
+static void save_says_when_it_failed(void **state) {
+    (void)state;
+    char page[256], folder[256], file[300];
+    new_page(page, "h-Cache-Control=max-age=100");
+    new_folder(folder);
+    snprintf(file, sizeof file, "%s/below", folder);
+    FILE *obstacle = fopen(folder, "w"); /* a file where the folder is to be */
+    assert_non_null(obstacle);
+    fclose(obstacle);
+    ntapi_cache *cache = ntapi_cache_create(1 << 20, 1 << 20, file);
+    ntapi_client *client = session(cache);
+    source(client, page, NTAPI_CACHE_POLICY_PROTOCOL);
+    ntapi_error *error = NULL;
+    check_too_late(ntapi_cache_save(cache, &error));
+    assert_non_null(strstr(ntapi_error_message(error), "not written"));
+    ntapi_error_free(error);
+    check_ok(ntapi_cache_save(cache, NULL)); /* nothing new */
+    ntapi_cache_free(cache);
+    check_invalid(ntapi_cache_save(NULL, NULL));
+    ntapi_client_free(client);
+}
+
 static void on_disk_it_outlives_its_memory(void **state) {
     (void)state;
     char page[256], folder[256];
@@ -113,7 +135,7 @@ static void on_disk_it_outlives_its_memory(void **state) {
         ntapi_client *client = session(cache);
         assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL),
                          round == 0 ? NTAPI_SOURCE_NETWORK : NTAPI_SOURCE_CACHE);
-        check_ok(ntapi_cache_save(cache));
+        check_ok(ntapi_cache_save(cache, NULL));
         assert_true(ntapi_cache_disk_usage(cache) > 0);
         assert_true(ntapi_cache_disk_usage(cache) < ntapi_cache_disk_capacity(cache));
         ntapi_cache_free(cache);
@@ -176,7 +198,7 @@ static void the_program_says_what_is_stored(void **state) {
         check_ok(ntapi_request_wait(request, PATIENCE));
         assert_int_equal(keeper.calls, 1);
         assert_int_equal(keeper.proposed, NTAPI_STORAGE_DISK);
-        check_ok(ntapi_cache_save(cache));
+        check_ok(ntapi_cache_save(cache, NULL));
         assert_int_equal(ntapi_cache_disk_usage(cache) > 0, index == 0);
         assert_int_equal(ntapi_cache_memory_usage(cache) > 0, index != 1);
         ntapi_request_free(request);
@@ -188,9 +210,10 @@ static void the_program_says_what_is_stored(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_is_not_asked_for_again),  cmocka_unit_test(nothing_to_answer_with_is_an_error),
-        cmocka_unit_test(a_cache_is_shared_and_emptied), cmocka_unit_test(on_disk_it_outlives_its_memory),
-        cmocka_unit_test(what_cannot_be_a_cache),        cmocka_unit_test(the_program_says_what_is_stored),
+        cmocka_unit_test(fresh_is_not_asked_for_again),    cmocka_unit_test(nothing_to_answer_with_is_an_error),
+        cmocka_unit_test(a_cache_is_shared_and_emptied),   cmocka_unit_test(on_disk_it_outlives_its_memory),
+        cmocka_unit_test(save_says_when_it_failed),        cmocka_unit_test(what_cannot_be_a_cache),
+        cmocka_unit_test(the_program_says_what_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

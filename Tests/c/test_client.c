@@ -221,6 +221,38 @@ static void a_freed_client_finishes_its_requests(void **state) {
     witness_free(&seen);
 }
 
+/** What came before an answer. */
+struct informed {
+    int status, count;
+    char link[64];
+};
+
+static void inform(void *user_data, ntapi_request *request, int status, const ntapi_json *headers) {
+    struct informed *informed = user_data;
+    assert_true(ntapi_request_identifier(request) >= 1);
+    informed->status = status;
+    informed->count++;
+    snprintf(informed->link, sizeof informed->link, "%s", ntapi_json_string(headers, "[0][1]"));
+}
+
+static void interim_answers_come_before_the_answer(void **state) {
+    (void)state;
+    struct informed informed = {0};
+    ntapi_client *client = client_of("fault");
+    ntapi_hooks *hooks = ntapi_hooks_create(&informed, NULL);
+    check_ok(ntapi_hooks_set_information(hooks, inform));
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    assert_int_equal(ntapi_hooks_set_information(hooks, NULL), NTAPI_STATUS_INVALID_STATE);
+    check_invalid(ntapi_hooks_set_information(NULL, inform));
+    ntapi_hooks_free(hooks);
+    ntapi_response_free(perform(client, "early-hints", NULL));
+    assert_int_equal(informed.status, 103);
+    assert_string_equal(informed.link, "</style.css>; rel=preload");
+    ntapi_response_free(perform(client, "ok", NULL));
+    assert_int_equal(informed.count, 1);
+    ntapi_client_free(client);
+}
+
 /** What the hooks saw, and what they are to answer. */
 struct hooked {
     pthread_t builder, starter;
@@ -461,6 +493,7 @@ static void replaced_hooks_are_called_no_more(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interim_answers_come_before_the_answer),
         cmocka_unit_test(a_client_has_args_of_its_own),
         cmocka_unit_test(base_url_and_command_are_joined),
         cmocka_unit_test(close_cancels_and_refuses),

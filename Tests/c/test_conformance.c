@@ -50,6 +50,17 @@ static const char *domain_name(ntapi_error_domain domain) {
     return names[domain];
 }
 
+static const char *clock_name(int clock) {
+    static const char *const names[] = {"none", "idle", "connect", "queue", "attempt", "total"};
+    return names[clock + 1];
+}
+
+static const char *failure_name(ntapi_failure failure) {
+    static const char *const names[] = {"none",  "name_lookup", "refused",   "unreachable", "proxy",    "tls",
+                                        "reset", "no_answer",   "cut_short", "not_http",    "decoding", "other"};
+    return names[failure];
+}
+
 static void check_error_of(struct run *run, const json_t *expected) {
     const ntapi_error *error = run->error;
     char found[512] = "no error";
@@ -70,6 +81,12 @@ static void check_error_of(struct run *run, const json_t *expected) {
         miss(run, "error code", code, found);
     if (retryable != NULL && json_is_true(retryable) != ntapi_error_is_retryable(error))
         miss_json(run, "retryable", retryable, found);
+    const char *clock = json_string_value(json_object_get(expected, "clock"));
+    if (clock != NULL && strcmp(clock, clock_name(ntapi_error_clock(error))) != 0)
+        miss(run, "error clock", clock, found);
+    const char *failure = json_string_value(json_object_get(expected, "failure"));
+    if (failure != NULL && strcmp(failure, failure_name(ntapi_error_failure(error))) != 0)
+        miss(run, "error failure", failure, failure_name(ntapi_error_failure(error)));
     size_t index;
     json_t *part;
     json_array_foreach(json_object_get(expected, "message_contains"), index, part) {
@@ -261,6 +278,12 @@ static json_t *filled(const json_t *template) {
 /** Whether a case can be told in C, where a command ends at its first NUL. */
 static bool can_be_told(const json_t *item) {
     const json_t *command = json_object_get(item, "command");
+    size_t index;
+    json_t *language;
+    json_array_foreach(json_object_get(item, "not_in"), index, language) {
+        if (strcmp(json_string_value(language), "c") == 0)
+            return false;
+    }
     return strlen(json_string_value(command)) == json_string_length(command);
 }
 

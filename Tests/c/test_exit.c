@@ -6,6 +6,8 @@
 #include "child.h"
 #include "support.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 enum { COUNT = 12, CODE = 37 };
@@ -65,6 +67,8 @@ static int child(const char *how, const char *url) {
     else if (strcmp(how, "main-ends") == 0) {
         pthread_t thread;
         pthread_create(&thread, NULL, drain_and_exit, client);
+        pthread_exit(NULL);
+    } else if (strcmp(how, "main-gone") == 0) {
         pthread_exit(NULL);
     } else if (strcmp(how, "_exit") == 0)
         _exit(CODE);
@@ -130,6 +134,28 @@ static void the_main_threads_end_calls_every_handler(void **state) {
     check_all_once("main-ends", 1);
 }
 
+/** Whether the first thread of a process has ended while others go on. */
+static bool has_no_main_thread(pid_t pid) {
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    const char *end = strrchr(text, ')');
+    return length > 0 && end != NULL && end[1] == ' ' && end[2] == 'Z';
+}
+
+static void a_process_without_its_main_thread_can_be_told_to_end(void **state) {
+    (void)state;
+    pid_t pid = start_child((const char *[]){"main-gone", server("fault"), NULL}, NULL, NULL);
+    while (!has_no_main_thread(pid))
+        sched_yield();
+    kill(pid, SIGTERM);
+    assert_int_equal(end_of_child(pid), 1000 + SIGTERM);
+}
+
 static void exit_elsewhere_never_calls_twice(void **state) {
     (void)state;
     check_none_twice("main-handler");
@@ -145,6 +171,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(returning_from_main_calls_every_handler),
         cmocka_unit_test(exit_on_another_thread_calls_every_handler),
         cmocka_unit_test(the_main_threads_end_calls_every_handler),
+        cmocka_unit_test(a_process_without_its_main_thread_can_be_told_to_end),
         cmocka_unit_test(exit_elsewhere_never_calls_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

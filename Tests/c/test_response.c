@@ -232,8 +232,22 @@ static void a_retained_response_outlives_everything(void **state) {
     assert_null(ntapi_response_retain(NULL));
 }
 
+static void header_bytes_are_those_received(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_response *response = perform(client, "header/latin-1", NULL);
+    assert_string_equal(ntapi_response_header(response, "X-Latin"), "caf\xe9");
+    assert_string_equal(ntapi_response_header_value(response, 0), "caf\xe9");
+    ntapi_response_free(response);
+    response = perform(client, "header/utf-8", NULL);
+    assert_string_equal(ntapi_response_header(response, "X-Utf8"), "caf\xc3\xa9");
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(header_bytes_are_those_received),
         cmocka_unit_test(a_good_response_has_everything),
         cmocka_unit_test(headers_keep_repeats_and_order),
         cmocka_unit_test(its_url_may_be_shown_without_secrets),

@@ -141,12 +141,30 @@ static void cookies_are_taken_sent_set_and_deleted(void **state) {
     check_ok(ntapi_cookie_storage_delete(storage, "a", "127.0.0.1", "/"));
     assert_string_equal(cookies_sent(client, text), "(none)");
     check_ok(ntapi_cookie_storage_clear(storage));
-    check_ok(ntapi_cookie_storage_save(storage));
+    check_ok(ntapi_cookie_storage_save(storage, NULL));
     ntapi_client_free(client);
     check_invalid(ntapi_cookie_storage_clear(storage));
     ntapi_client_free(other);
     client = client_of("fault");
     assert_null(ntapi_client_cookies(client));
+    ntapi_client_free(client);
+}
+
+static void not_for_a_public_suffix(void **state) {
+    (void)state;
+    ntapi_client *client = session_of("fault", ephemeral());
+    ntapi_cookie_storage *storage = ntapi_client_cookies(client);
+    const char *const refused[] = {"co.uk", ".co.uk", ".com", "github.io"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[128];
+        ntapi_error *error = NULL;
+        snprintf(text, sizeof text, "{\"name\":\"a\",\"value\":\"1\",\"domain\":\"%s\"}", refused[i]);
+        check_invalid(set_cookie(storage, text, &error));
+        assert_non_null(strstr(ntapi_error_message(error), "public suffix"));
+        ntapi_error_free(error);
+    }
+    check_ok(set_cookie(storage, "{\"name\":\"a\",\"value\":\"1\",\"domain\":\".example.co.uk\"}", NULL));
+    check_ok(set_cookie(storage, "{\"name\":\"a\",\"value\":\"1\",\"domain\":\"intranet\"}", NULL));
     ntapi_client_free(client);
 }
 
@@ -220,6 +238,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(kinds),
         cmocka_unit_test(is_copied_and_looked_up_before_the_class),
         cmocka_unit_test(cookies_are_taken_sent_set_and_deleted),
+        cmocka_unit_test(not_for_a_public_suffix),
         cmocka_unit_test(cookie_settings),
         cmocka_unit_test(which_places_may_set_a_cookie),
         cmocka_unit_test(cookies_outlive_the_process),

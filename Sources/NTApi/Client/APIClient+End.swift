@@ -62,7 +62,7 @@ extension APIClient {
     private func end() {
         cancelAll()
         authenticator?.clientIsClosed()
-        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.save() } }
+        if let cookies, cookies.hasChanges { Runtime.current.workers.run { cookies.saveQuietly() } }
         endIfIdle()
     }
 
@@ -99,7 +99,7 @@ extension APIClient {
             return runtime.requests.forgetEnd(of: self)
         }
         runtime.workers.run {
-            self.cookies?.save()
+            self.cookies?.saveQuietly()
             connections?.close()
             runtime.requests.tellEnd(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
@@ -114,8 +114,8 @@ extension APIClient {
     /// - Returns: how many are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
         defer {
-            cookies?.save()
-            cache?.save()
+            cookies?.saveQuietly()
+            cache?.saveQuietly()
         }
         return Self.drain(timeout: timeout, of: self)
     }

@@ -35,10 +35,16 @@ open class APIClient: @unchecked Sendable {
         package static let writeLog = HookKinds(rawValue: 32)
         package static let metricsCollected = HookKinds(rawValue: 64)
         package static let sessionInvalidated = HookKinds(rawValue: 128)
+        package static let informationReceived = HookKinds(rawValue: 256)
         static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError, .metricsCollected]
-        static let all: HookKinds = [.building, .requestStarted, .writeLog, .sessionInvalidated, .ofResponses]
+        static let all: HookKinds = [
+            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .ofResponses,
+        ]
     }
 
+    private static let count = Atomic<UInt64>(0)
+    /// Among all clients of the process, from 1.
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
     private let ownHooks: Atomic<Int>
     private let ownDecisions = Atomic<Int>(0)
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
@@ -210,6 +216,11 @@ open class APIClient: @unchecked Sendable {
 
     /// A request starts. On the thread that begins or resumes it.
     open func requestStarted(_ request: APIRequest) {}
+
+    /// An interim answer has come, such as 103 (early hints, RFC 8297), before the answer itself. On a background worker.
+    ///
+    /// Not for 100 and 101. The response waits until it has returned.
+    open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {}
 
     /// What a request took is known, exchange by exchange; ``requestCompleted(_:_:)`` follows. On a background worker; in
     /// `perform` on its thread.

@@ -299,10 +299,13 @@ public final class Authenticator: Sendable {
     }
 
     static func failure(_ error: APIError) -> APIError {
-        APIError(
+        var failure = APIError(
             domain: error.domain, code: .authentication,
             message: "the credentials could not be refreshed: \(error.message)", httpStatus: error.httpStatus,
             transportCode: error.transportCode, isRetryable: error.isRetryable)
+        failure.clock = error.clock
+        failure.failure = error.failure
+        return failure
     }
 
     /// Moves the gate, and tells whoever waits.

@@ -37,14 +37,18 @@ final class CookieKeeper: Sendable {
             return !state.isScheduled
         }
         guard isFirst else { return }
-        Runtime.current.engine.schedule(at: .now().advanced(bySeconds: Self.delay)) { self.save() }
+        Runtime.current.engine.schedule(at: .now().advanced(bySeconds: Self.delay)) { _ = self.save() }
     }
 
     /// Writes what has changed, and takes over what others have written. What is being written already is waited for: the
     /// process may be about to end.
-    func save() {
+    ///
+    /// - Returns: why it failed.
+    func save() -> SystemError? {
         // The disk may take its time, and responses wait for workers.
-        whileBlocked { write() }
+        var problem: SystemError?
+        whileBlocked { problem = write() }
+        return problem
     }
 
     private func whileBlocked(_ body: () -> Void) {
@@ -53,7 +57,7 @@ final class CookieKeeper: Sendable {
         runtime.workers.whileBlocked(body)
     }
 
-    private func write() {
+    private func write() -> SystemError? {
         do throws(SystemError) {
             try seen.withLock { (seen) throws(SystemError) in
                 guard takeChange() else { return }
@@ -64,6 +68,7 @@ final class CookieKeeper: Sendable {
                     seen = Seen(stamp: file.stamp, cookies: merged)
                 }
             }
+            return nil
         } catch {
             let isFirst = state.withLock { state in
                 state.isDirty = true
@@ -71,6 +76,7 @@ final class CookieKeeper: Sendable {
                 return !state.hasWarned
             }
             if isFirst { APILog.write(.warn, "cookies are not kept: \(error)") }
+            return error
         }
     }
 

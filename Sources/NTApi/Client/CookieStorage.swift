@@ -46,12 +46,12 @@ public final class CookieStorage: Sendable {
             if first == nil { known[folder] = made }
             return first
         }
-        if first == nil { Runtime.atExit { made.save() } }
+        if first == nil { Runtime.atExit { made.saveQuietly() } }
         return first ?? made
     }
 
     static func saveAll() {
-        for storage in known.withLock({ Array($0.values) }) { storage.save() }
+        for storage in known.withLock({ Array($0.values) }) { storage.saveQuietly() }
     }
 
     /// Every cookie that has not expired.
@@ -71,6 +71,11 @@ public final class CookieStorage: Sendable {
     public func set(_ cookie: Cookie) throws(APIError) {
         if let mistake = cookie.mistake { throw .invalidRequest("the cookie cannot be set: \(mistake)") }
         if cookie.isExpired(wallClockSeconds()) { return delete(cookie) }
+        guard engine.mayBeSet(for: cookie) else {
+            throw .invalidRequest(
+                "the cookie \(quoted(cookie.name)) cannot be set: \(cookie.domain) is a public suffix, below which the hosts "
+                    + "belong to different owners")
+        }
         guard engine.set(cookie) else {
             throw .invalidRequest(
                 "the cookie \(quoted(cookie.name)) cannot be set: a name that begins with __Secure- needs a secure one, "
@@ -105,7 +110,15 @@ public final class CookieStorage: Sendable {
 
     /// Writes what has changed to disk now. It is done anyway, after half a second, when a client is drained or closed, and
     /// when the process exits. Blocks while the file is written.
-    public func save() { keeper?.save() }
+    ///
+    /// - Throws: `generic` when the file cannot be written: the message says why. What changed is written the next time.
+    public func save() throws(APIError) {
+        guard let problem = keeper?.save() else { return }
+        throw APIError(domain: .request, code: .generic, message: "the cookies were not written: \(problem)")
+    }
+
+    /// The same, where nobody is there to be told: the first time it is logged.
+    func saveQuietly() { _ = keeper?.save() }
 
     /// Takes over what other processes have written.
     func refresh() { keeper?.refresh() }

@@ -116,8 +116,12 @@ struct EventStreamReconnection: Sendable {
             isRetryable: HTTPStatus.isPassing(head.status))
     }
 
-    private static let emptyStream = APIError(
-        domain: .network, code: .network, message: "the server closed the stream before any event")
+    private static let emptyStream: APIError = {
+        var error = APIError(
+            domain: .network, code: .network, message: "the server closed the stream before any event")
+        error.failure = .noAnswer
+        return error
+    }()
 
     private static let contentType = "text/event-stream"
 

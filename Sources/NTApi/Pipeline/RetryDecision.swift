@@ -35,6 +35,8 @@ enum RetryDecision: Equatable, Sendable {
         _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double, wish: Double? = nil
     ) -> RetryDecision {
         guard policy.attempts > 1, wish != nil || mayHelp(policy, attempt) else { return .stand }
+        // The request is over, and its message says so.
+        if attempt.error?.clock == .total { return .stand }
         if let reason = obstacle(attempt) { return .giveUp("not sent again: \(reason)") }
         guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
         if wish == nil, let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {

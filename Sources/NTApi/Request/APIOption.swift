@@ -30,6 +30,10 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 public struct APIOptions: Sendable {
     // Most requests have none, and hardly any more than two: a list is searched faster than a table.
     private var values: [(name: String, value: String)] = []
+    /// Where each is, once there are many.
+    private var places: [String: Int]?
+
+    private static let many = 32
 
     init() {}
 
@@ -41,9 +45,13 @@ public struct APIOptions: Sendable {
     public subscript(option: APIOption) -> String? { values.first { $0.name == option.name }?.value }
 
     mutating func set(_ name: String, _ value: String) {
-        if let index = values.firstIndex(where: { $0.name == name }) {
+        if values.count >= Self.many, places == nil {
+            places = values.indices.reduce(into: [:]) { $0[values[$1].name] = $1 }
+        }
+        if let index = places.map({ $0[name] }) ?? values.firstIndex(where: { $0.name == name }) {
             values[index].value = value
         } else {
+            places?[name] = values.count
             values.append((name, value))
         }
     }

@@ -62,7 +62,8 @@ extension APIRequest: ExchangeObserver {
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.quietStatuses, asksToStart: background != nil && !http.mayBeRepeated,
+                hearsHeads: hearsHeads, quietStatuses: shared.quietStatuses,
+                asksToStart: background != nil && !http.mayBeRepeated,
                 holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)
             let transport = shared.transport ?? self.transport(for: http)
@@ -71,6 +72,8 @@ extension APIRequest: ExchangeObserver {
             return (exchange, transport)
         }
         guard let begun else { return false }
+        // A stub writes no head: this is what it is given.
+        if stub != nil { RequestLog.sent(self, begun.exchange.request, head: "") }
         begun.transport.begin(begun.exchange)
         return true
     }
@@ -98,6 +101,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        if awaitsNotes(result) { return }
         if concludeAtOnce(result, deliveries) { return }
         // The user's code may be asked, or the work may take its time.
         deliveries.add(Job { self.deliver { self.conclude(result, $0) } })
@@ -155,7 +159,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// On a worker, or on the thread of a caller that waits.
-    private func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+    func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
         let (caching, decision) = shared.withLock { shared in
             shared.exchange = nil
@@ -167,6 +171,7 @@ extension APIRequest: ExchangeObserver {
         }
         // What was asked about a response that ended in the meantime, by a clock of its own, does not matter any more.
         decision?.answer(.proceed)
+        RequestLog.received(self, result)
         if let caching { return settle(caching, result, deliveries) }
         proceed(result, deliveries)
     }

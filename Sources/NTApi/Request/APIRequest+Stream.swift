@@ -73,9 +73,13 @@ extension APIRequest {
         return true
     }
 
-    private static let outOfTime = APIError(
-        domain: .network, code: .timeout, message: "the total timeout of the request is over before the next connection"
-    )
+    private static let outOfTime: APIError = {
+        var error = APIError(
+            domain: .network, code: .timeout,
+            message: "the total timeout of the request is over before the next connection")
+        error.clock = .total
+        return error
+    }()
 
     private func connectAgain(inSeconds seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) {
         if case .stream(let body) = httpRequest?.body, body.rewind?() != true {
@@ -96,7 +100,7 @@ extension APIRequest {
         let problem = result.problem
         let reason = problem ?? "the server has closed the stream"
         let milliseconds = Int((seconds * 1000).rounded())
-        log(problem == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(milliseconds) ms")
+        log(problem == nil ? .info : .warn, "#\(logName) \(reason); connects again in \(milliseconds) ms")
     }
 
     /// As a request of its own, with what the program has answered for the connections before.

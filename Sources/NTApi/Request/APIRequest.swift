@@ -128,6 +128,8 @@ public final class APIRequest: Sendable {
         var caching: CacheExchange?
         /// Whether it was asked already where the body goes, of a response in the cache.
         var isDecided = false
+        /// What the exchange has shown, and is not told yet.
+        @Apart var notes: ExchangeNotes?
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
     }

@@ -132,8 +132,11 @@ struct AppliedArgs {
     }
 
     private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {
-        if case .form(let pairs) = body {
-            body = .form(pairs + [pair])
+        if case .form(var pairs) = body {
+            // Nobody else has the list now, so that it is not copied for each pair.
+            body = nil
+            pairs.append(pair)
+            body = .form(pairs)
         } else {
             try set(.form([pair]))
         }
@@ -141,8 +144,10 @@ struct AppliedArgs {
 
     private mutating func add(_ part: HTTPRequest.Part) throws(APIError) {
         try HeaderSyntax.check(part)
-        if case .multipart(let parts) = body {
-            body = .multipart(parts + [part])
+        if case .multipart(var parts) = body {
+            body = nil
+            parts.append(part)
+            body = .multipart(parts)
         } else {
             try set(.multipart([part]))
         }

@@ -24,6 +24,8 @@ struct PlainURL: Sendable {
 
     /// A longer URL goes the long way: libcurl has a bound of its own.
     private static let maximumLength = 65536
+    /// So few are searched one by one.
+    private static let maximumValues = 32
 
     init?(base: String) {
         let isPlain = base.withBytes { bytes in
@@ -41,7 +43,7 @@ struct PlainURL: Sendable {
     func url(
         _ command: String, path: [(name: String, value: String)], query: some Sequence<(name: String, value: String)>
     ) -> String? {
-        guard let room = room(for: command, path, query) else { return nil }
+        guard path.count <= Self.maximumValues, let room = room(for: command, path, query) else { return nil }
         var isDone = false
         let url = String(unsafeUninitializedCapacity: room) { buffer in
             var writer = URLWriter(buffer)

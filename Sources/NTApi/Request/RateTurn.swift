@@ -144,11 +144,13 @@ extension APIRequest {
 
     private func tooLate(_ limiter: RateLimiter, seconds: Double) -> APIError {
         let clock = shared.withLock { $0.turn?.clock ?? .total }
-        return APIError(
+        var error = APIError(
             domain: .network, code: .timeout,
             message:
                 "the rate limit of \(limiter) would let the request go after \(decimal(seconds)) s at the earliest "
                 + "(\(clock.rawValue) timeout, \(summary))", isRetryable: true)
+        error.clock = clock
+        return error
     }
 }
 

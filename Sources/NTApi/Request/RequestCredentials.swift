@@ -182,10 +182,11 @@ extension APIRequest {
 
     private func timeOut(_ wait: CredentialWait) {
         let isTotal = shared.withLock { now >= $0.journey.deadline }
-        let error = APIError(
+        var error = APIError(
             domain: .network, code: .timeout,
             message: "the credentials were not refreshed in time (\(isTotal ? "total" : "idle") timeout, \(summary))",
             isRetryable: true)
+        error.clock = isTotal ? .total : .idle
         guard wait.end(.fail(error)) else { return }
         leave(wait)
     }

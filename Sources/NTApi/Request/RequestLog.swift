@@ -5,24 +5,65 @@ enum RequestLog {
     private static let formType = "application/x-www-form-urlencoded"
 
     static func started(_ request: APIRequest) {
-        request.log(.info, "#\(request.identifier) \(request.summary)")
-        guard request.logFlags.contains(.debug), case .success(let built) = request.built else { return }
-        let headers = built.http.headers.description.indentedLines
-        request.log(.debug, "#\(request.identifier) sends \(headers)\(body(of: built))")
+        request.log(.info, "#\(request.logName) \(request.summary)")
+    }
+
+    /// - Parameter head: as it went over the wire; "" where there is none.
+    static func sent(_ request: APIRequest, _ http: HTTPRequest, head: String) {
+        guard request.logFlags.contains(.debug) else { return }
+        let secrets = request.built.request?.secrets ?? MarkedSecrets()
+        // Those that the caller marked are known by the request alone.
+        let names = secrets.names.union(http.headers.lazy.filter(\.isSecret).map(\.name))
+        var lines = head.split(whereSeparator: \.isNewline).map(String.init)
+        let first = lines.isEmpty ? "\(http.method) \(http.url)" : lines.removeFirst()
+        // Method, target, version.
+        var words = first.split(separator: " ").map(String.init)
+        if words.count > 1 { words[1] = secrets.redact(url: words[1]) }
+        let fields = lines.isEmpty ? Array(http.headers) : lines.map(field)
+        let headers = fields.map { "\n  \($0.name): \($0.shownValue(alsoNamed: names))" }.joined()
+        request.log(
+            .debug, "#\(request.logName) sends \(words.joined(separator: " "))\(headers)\(body(of: http, secrets))")
+    }
+
+    private static func field(_ line: String) -> HTTPHeaders.Field {
+        let name = line.prefix { $0 != ":" }
+        let value = line.dropFirst(name.count + 1).drop { $0 == " " }
+        return HTTPHeaders.Field(name: String(name), value: String(value))
+    }
+
+    static func informed(_ request: APIRequest, _ head: ResponseHead) {
+        request.log(
+            .debug,
+            "#\(request.logName) received \(HTTPStatus.text(head.status))\(head.headers.description.indentedLines)")
+    }
+
+    /// What an exchange has brought, also where it is not the last one.
+    static func received(_ request: APIRequest, _ result: ExchangeResult) {
+        guard request.logFlags.contains(.debug), let head = result.head else { return }
+        let isForm = head.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
+        let names = request.built.request?.secrets.names ?? []
+        let body = result.body.buffer
+        let text = shown(body, body.count) {
+            isForm ? Secrets.redactPairs($0, alsoNamed: names) : Secrets.redact($0, alsoNamed: names)
+        }
+        request.log(
+            .debug,
+            "#\(request.logName) received \(HTTPStatus.text(head.status))\(head.headers.description.indentedLines)"
+                + text)
     }
 
     static func redirected(_ request: APIRequest, _ status: Int, to next: HTTPRequest) {
         request.log(
-            .info, "#\(request.identifier) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
+            .info, "#\(request.logName) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
     }
 
     static func waitsForCredentials(_ request: APIRequest, status: Int?) {
         let answer = status.map { "HTTP \($0), " } ?? ""
-        request.log(.info, "#\(request.identifier) \(answer)waits for new credentials")
+        request.log(.info, "#\(request.logName) \(answer)waits for new credentials")
     }
 
     static func sentAgain(_ request: APIRequest) {
-        request.log(.info, "#\(request.identifier) is sent again with new credentials")
+        request.log(.info, "#\(request.logName) is sent again with new credentials")
     }
 
     static func triesAgain(
@@ -30,12 +71,12 @@ enum RequestLog {
     ) {
         request.log(
             .warn,
-            "#\(request.identifier) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in "
+            "#\(request.logName) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in "
                 + "\(Int((min(seconds, 1e9) * 1000).rounded())) ms")
     }
 
     static func waitsForTurn(_ request: APIRequest) {
-        request.log(.info, "#\(request.identifier) waits for the rate limit")
+        request.log(.info, "#\(request.logName) waits for the rate limit")
     }
 
     static func completed(_ response: APIResponse) {
@@ -43,30 +84,23 @@ enum RequestLog {
         if request.logFlags.contains(.info) {
             let outcome = response.status > 0 ? "\(response.status)" : response.error?.code.name ?? "no answer"
             let took = "\(Int(response.elapsed * 1000)) ms\(response.source.note)"
-            request.log(.info, "#\(request.identifier) \(request.summary) \(outcome) \(took)")
+            request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
         }
         if let error = response.error {
             // To cancel is the caller's own wish, and no news to it.
             let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
-            request.log(level, "#\(request.identifier) \(error)")
+            request.log(level, "#\(request.logName) \(error)")
         }
         if let prefix = response.prefixText {
             let text = quoted(String(Secrets.redact(String(prefix.prefix(shownBody))).prefix(200)))
-            request.log(.warn, "#\(request.identifier) text before the JSON was left out: \(text)")
+            request.log(.warn, "#\(request.logName) text before the JSON was left out: \(text)")
         }
-        guard request.logFlags.contains(.debug), response.status > 0 else { return }
-        let isForm = response.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
-        let names = request.built.request?.secrets.names ?? []
-        let body = shown(response.data, response.data.count) {
-            isForm ? Secrets.redactPairs($0, alsoNamed: names) : Secrets.redact($0, alsoNamed: names)
-        }
-        request.log(.debug, "#\(request.identifier) received \(response.headers.description.indentedLines)\(body)")
     }
 
-    private static func body(of built: BuiltRequest) -> String {
-        switch built.http.body {
+    private static func body(of http: HTTPRequest, _ secrets: MarkedSecrets) -> String {
+        switch http.body {
         case .none: ""
-        case .bytes(let bytes): shown(bytes, bytes.count) { built.secrets.redact(body: $0) }
+        case .bytes(let bytes): shown(bytes, bytes.count) { secrets.redact(body: $0) }
         case .multipart(let parts): "\n  multipart: \(parts.map { quoted($0.name) }.joined(separator: ", "))"
         case .file(let path, let length): "\n  file \(quoted(path)), \(length) bytes"
         case .stream(let stream): "\n  stream, \(stream.length.map { "\($0) bytes" } ?? "unknown length")"
@@ -93,6 +127,9 @@ extension ExchangeResult {
 }
 
 extension APIRequest {
+    /// Unique in the process: the number of the client, and of the request among those of the client.
+    var logName: String { "\(client.number).\(identifier)" }
+
     func redact(url: String) -> String { built.request?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
 
     private func redact(message: String) -> String {

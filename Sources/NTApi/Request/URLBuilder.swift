@@ -73,6 +73,8 @@ enum URLBuilder {
         if let byte = command.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has the control character \(byte)")
         }
+        // The last of a name counts.
+        let values = Dictionary(path.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         var filled = ""
         var values: [FilledValue] = []
         var rest = command[...]
@@ -84,7 +86,7 @@ enum URLBuilder {
             let inside = rest[rest.index(after: open)..<close]
             let hasSegments = inside.hasSuffix("*")
             let name = String(hasSegments ? inside.dropLast() : inside)
-            guard let value = path.last(where: { $0.name == name })?.value else {
+            guard let value = values[name] else {
                 throw .invalidRequest("nothing fills {\(inside)} in the command: add a path arg named \(quoted(name))")
             }
             let start = filled.utf8.count

@@ -24,6 +24,10 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var httpStatus: Int?
     /// The transport's own code: a `CURLcode`.
     public var transportCode: Int?
+    /// Which of the five clocks ran out; nil when none did.
+    public var clock: TimeoutClock?
+    /// What kind of failure of the network it was; nil when it was none.
+    public var failure: NetworkFailure?
     /// Whether sending the same request again may help, and is safe.
     public var isRetryable: Bool
     /// The seconds after which the server asks to come again (Retry-After), counted from its answer; nil when it did not say.

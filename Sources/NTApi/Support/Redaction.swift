@@ -69,7 +69,9 @@ extension Secrets {
     }
 
     private static func redactPair(_ pair: some StringProtocol, _ names: Set<String>, _ nesting: Int) -> String {
-        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+        guard let equals = pair.firstIndex(of: "="), pair.index(after: equals) < pair.endIndex else {
+            return String(pair)
+        }
         let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true)
         if isSecretName(name) || names.contains(name) { return "\(pair[...equals])\(redacted)" }
         let value = PercentEncoding.decode(pair[pair.index(after: equals)...], plusIsSpace: true)
@@ -138,7 +140,13 @@ enum URLText {
             bytes[colon...].starts(with: "://".utf8)
         else { return nil }
         let outside = Array("\"'<>`\\".utf8)
-        return bytes[colon...].firstIndex { $0 <= 0x20 || $0 == 0x7F || outside.contains($0) } ?? bytes.count
+        var end = colon
+        while let next = bytes[end...].firstIndex(where: { $0 <= 0x20 || $0 == 0x7F || outside.contains($0) }) {
+            // What was redacted before is a part of it.
+            guard bytes[next...].starts(with: Secrets.redacted.utf8) else { return next }
+            end = next + Secrets.redacted.utf8.count
+        }
+        return bytes.count
     }
 
     private static func isOfScheme(_ byte: UInt8) -> Bool {

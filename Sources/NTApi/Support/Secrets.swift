@@ -12,6 +12,10 @@ enum Secrets {
         name.withBytes { bytes in
             var start = 0
             while bytes.count - start >= shortestWord {
+                guard begins(bytes[start]) else {
+                    start += 1
+                    continue
+                }
                 let rest = UnsafeBufferPointer(rebasing: bytes[start...])
                 if beginsWithSecretWord(rest) { return true }
                 if let length = lengthOfShortWord(rest), standsAlone(bytes, start, length) { return true }
@@ -22,6 +26,16 @@ enum Secrets {
     }
 
     private static let shortestWord = 3
+
+    /// Whether any of the words begins with a letter: most letters of most names need no second look.
+    @inline(__always) private static func begins(_ byte: UInt8) -> Bool {
+        switch byte | 0x20 {
+        case UInt8(ascii: "a"), UInt8(ascii: "b"), UInt8(ascii: "c"), UInt8(ascii: "h"), UInt8(ascii: "j"),
+            UInt8(ascii: "o"), UInt8(ascii: "p"), UInt8(ascii: "s"), UInt8(ascii: "t"):
+            true
+        default: false
+        }
+    }
 
     private static func beginsWithSecretWord(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         func begins(_ word: StaticString) -> Bool { name.hasPrefixIgnoringASCIICase(word) }

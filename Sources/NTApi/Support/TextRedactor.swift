@@ -176,14 +176,20 @@ struct TextRedactor {
         let isPair = start > 0 && "?&#".utf8.contains(bytes[start - 1])
         guard let value = startOfValue(behindWord: index, isTag: isTag) else { return }
         copy(to: value)
-        hide(to: isTag && bytes[value - 1] == UInt8(ascii: ">") ? endOfElement(value) : endOfValue(of: name, value, isPair: isPair))
+        hide(
+            to: isTag && bytes[value - 1] == UInt8(ascii: ">")
+                ? endOfElement(value) : endOfValue(of: name, value, isPair: isPair))
     }
 
     /// Whether a word is the name of an XML element, perhaps behind a namespace.
     private func isTag(_ start: Int, _ end: Int) -> Bool {
-        guard end < bytes.count, bytes[end] == UInt8(ascii: ">") || bytes[end] == UInt8(ascii: " ") else { return false }
+        guard end < bytes.count, bytes[end] == UInt8(ascii: ">") || bytes[end] == UInt8(ascii: " ") else {
+            return false
+        }
         var index = start - 1
-        while index > max(0, start - 64), Self.isOfWord(bytes[index]) || bytes[index] == UInt8(ascii: ":") { index -= 1 }
+        while index > max(0, start - 64), Self.isOfWord(bytes[index]) || bytes[index] == UInt8(ascii: ":") {
+            index -= 1
+        }
         return index >= 0 && bytes[index] == UInt8(ascii: "<")
     }
 
@@ -243,7 +249,8 @@ struct TextRedactor {
         default: break
         }
         // Schemes and cookies have spaces and pairs behind them.
-        let isLine = name.lowercasedASCII().containsSubstring("authorization") || beginsWithScheme(rest)
+        let isLine =
+            name.lowercasedASCII().containsSubstring("authorization") || beginsWithScheme(rest)
             || name.lowercasedASCII().containsSubstring("cookie")
         let ends = Array((isLine ? "\r\n\"<" : isPair ? " \t\r\n&#\"'<>" : " \t\r\n&,;\"'<>}])\\").utf8)
         return rest.firstIndex { ends.contains($0) } ?? bytes.count

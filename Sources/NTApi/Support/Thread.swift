@@ -19,7 +19,11 @@ enum Thread {
         }
     }
 
-    /// Starts a detached thread with every signal blocked, so that signals go to the host's own threads.
+    /// Starts a detached thread with signals blocked, so that they go to the host's own threads.
+    ///
+    /// Those by which a process is told to end stay as they are in the thread that starts this one: when the host's main
+    /// thread has ended with `pthread_exit`, nobody else might be left to take them. As long as it is there, the system
+    /// gives them to it.
     ///
     /// - Returns: false when the system has no thread to give.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
@@ -33,6 +37,9 @@ enum Thread {
         var previous = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_SETMASK, &all, &previous)
+        let ending = [SIGTERM, SIGINT, SIGHUP, SIGQUIT].filter { sigismember(&previous, $0) == 0 }
+        for signal in ending { sigdelset(&all, signal) }
+        if !ending.isEmpty { pthread_sigmask(SIG_SETMASK, &all, nil) }
         defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
         #if canImport(Glibc)
             var thread = pthread_t()

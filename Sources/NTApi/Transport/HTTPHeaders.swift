@@ -7,6 +7,21 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         /// Whether the value is redacted in logs and kept from other origins.
         public var isSecret: Bool
 
+        /// The value as it was received, where that is not UTF-8.
+        private var received: [UInt8]?
+
+        init(received name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+            let text = HTTPHeaders.text(value)
+            self.init(name: HTTPHeaders.text(name), value: text)
+            if !text.utf8.elementsEqual(value) { received = Array(value) }
+        }
+
+        /// The bytes of the value: those that were received, unless the value was changed since.
+        package var bytes: [UInt8] {
+            if let received, received.withUnsafeBufferPointer(HTTPHeaders.text) == value { return received }
+            return Array(value.utf8)
+        }
+
         public init(name: String, value: String, isSecret: Bool = false) {
             self.name = name
             self.value = value
@@ -32,6 +47,11 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     /// What a server sent, as long as nothing is changed; `fields` is empty then.
     private var received: ReceivedHeaders?
     private var fields: [Field] = []
+    /// Where the first of each name stands, and how many there are, once there are many fields: setting each of them
+    /// would otherwise look through all of those before it.
+    private var places: [String: (first: Int, count: Int)]?
+
+    private static let many = 64
 
     public init() {}
 
@@ -60,6 +80,21 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             last = next
         }
         return joined
+    }
+
+    /// What the bytes of a received header say. Those that are not UTF-8 are ISO-8859-1, in which older servers write.
+    static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = String.UnicodeScalarView()
+        for byte in bytes { text.append(Unicode.Scalar(byte)) }
+        return String(text)
+    }
+
+    /// The bytes of a header as they were received; several of a name are joined, as in the subscript.
+    package func bytes(_ name: String) -> [UInt8]? {
+        let values = filter { $0.isNamed(name) }.map(\.bytes)
+        guard let first = values.first, !name.equalsIgnoringASCIICase("set-cookie") else { return values.first }
+        return values.dropFirst().reduce(first) { $0 + Array(", ".utf8) + $1 }
     }
 
     /// Every value of a header, in order.
@@ -101,17 +136,39 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     public mutating func set(_ name: String, _ value: String, isSecret: Bool = false) {
         unpack()
         let field = Field(name: name, value: value, isSecret: isSecret)
+        if fields.count >= Self.many, setAmongMany(field) { return }
         guard let index = firstIndex(named: name) else {
             fields.append(field)
             return
         }
+        places = nil
         fields[index] = field
         while let other = firstIndex(named: name, from: index + 1) { fields.remove(at: other) }
+    }
+
+    /// - Returns: false when there are several of the name.
+    private mutating func setAmongMany(_ field: Field) -> Bool {
+        var places =
+            self.places
+            ?? fields.indices.reduce(into: [:]) { $0[fields[$1].name.lowercasedASCII(), default: ($1, 0)].count += 1 }
+        // Taken out, so that the table is not copied.
+        self.places = nil
+        let name = field.name.lowercasedASCII()
+        switch places[name] {
+        case nil:
+            places[name] = (fields.count, 1)
+            fields.append(field)
+        case (let index, 1)?: fields[index] = field
+        case _?: return false
+        }
+        self.places = places
+        return true
     }
 
     /// Adds a header beside those of the same name.
     public mutating func add(_ name: String, _ value: String, isSecret: Bool = false) {
         unpack()
+        places = nil
         fields.append(Field(name: name, value: value, isSecret: isSecret))
     }
 
@@ -126,16 +183,19 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             return
         }
         unpack()
+        places = nil
         for field in others where firstIndex(named: field.name) == nil { fields.append(field) }
     }
 
     public mutating func remove(_ name: String) {
         unpack()
+        places = nil
         fields.removeAll { $0.isNamed(name) }
     }
 
     mutating func removeSecrets() {
         unpack()
+        places = nil
         fields.removeAll(where: \.isSecret)
     }
 

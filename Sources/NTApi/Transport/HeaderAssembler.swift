@@ -6,7 +6,7 @@
 
 /// Makes the head of the final response out of header lines. A pure value: lines in, head out.
 ///
-/// Interim (1xx) responses are counted and dropped, and so are trailers. All of them together are bounded: a server that
+/// Of interim (1xx) responses those that say something are told; trailers are dropped. All of them together are bounded: a server that
 /// never stops sending headers must not fill the memory.
 struct HeaderAssembler {
     /// Status lines, headers and trailers, interim responses included. Newer versions of libcurl have the same bound.
@@ -14,6 +14,8 @@ struct HeaderAssembler {
 
     enum Outcome: Equatable {
         case more
+        /// `information` is whole.
+        case information
         /// The final response's head is whole.
         case complete
         case tooLarge
@@ -22,7 +24,14 @@ struct HeaderAssembler {
         case continuesNothing
     }
 
+    /// More of them are not told.
+    static let maximumInterim = 32
+
+    /// The latest interim answer, other than 100 and 101.
+    @Apart private(set) var information: ResponseHead?
+
     private var byteCount = 0
+    private var interimCount = 0
     /// What the status line said of the response whose fields follow.
     private var current: (status: Int, httpVersion: Double)?
     private var fields: ReceivedHeaders?
@@ -56,9 +65,14 @@ struct HeaderAssembler {
     private mutating func endHead() -> Outcome {
         guard let ended = current else { return .more }
         current = nil
-        if (100..<200).contains(ended.status) { return .more }
         let headers = fields.map { HTTPHeaders($0) } ?? HTTPHeaders()
         fields = nil
+        if (100..<200).contains(ended.status) {
+            guard ended.status > 101, interimCount < Self.maximumInterim else { return .more }
+            interimCount += 1
+            information = ResponseHead(status: ended.status, headers: headers, httpVersion: ended.httpVersion)
+            return .information
+        }
         head = ResponseHead(status: ended.status, headers: headers, httpVersion: ended.httpVersion)
         return .complete
     }

@@ -88,12 +88,10 @@ final class ReceivedHeaders: @unchecked Sendable {
     func field(at index: Int) -> HTTPHeaders.Field {
         precondition(index >= 0 && index < count)
         let line = self.line(at: index).pointee
-        return HTTPHeaders.Field(
-            name: String(decoding: bytes(line.start, line.nameEnd), as: UTF8.self), value: value(at: index))
+        return HTTPHeaders.Field(received: bytes(line.start, line.nameEnd), bytes(line.valueStart, line.end))
     }
 
-    /// Bytes that are not UTF-8 become replacement characters: a header is never the reason to lose a response.
-    func value(at index: Int) -> String { withValue(at: index) { String(decoding: $0, as: UTF8.self) } }
+    func value(at index: Int) -> String { withValue(at: index, HTTPHeaders.text) }
 
     func withValue<Result>(at index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         precondition(index >= 0 && index < count)

@@ -14,10 +14,12 @@ extension APIError {
             case .attempt: "no whole answer within \(limit)"
             case .total: "the whole request took longer than \(limit)"
             }
-        return APIError(
+        var error = APIError(
             domain: .network, code: .timeout,
             message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
             // CURLE_OPERATION_TIMEDOUT
             transportCode: 28, isRetryable: isRetryable)
+        error.clock = clock
+        return error
     }
 }

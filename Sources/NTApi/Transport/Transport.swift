@@ -20,6 +20,8 @@ final class Exchange: Sendable {
     let reportsProgress: Bool
     /// Whether the observer says where the body goes; into the result otherwise.
     let routesBody: Bool
+    /// Whether the observer wants to see the heads of requests as they go out.
+    let hearsHeads: Bool
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
     /// Whether the observer is told when its turn has come, and the exchange waits then for the change `start`.
@@ -44,7 +46,8 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, quietStatuses: Set<Int> = [], asksToStart: Bool = false, holds: Holds = [],
+        routesBody: Bool = false, hearsHeads: Bool = false, quietStatuses: Set<Int> = [], asksToStart: Bool = false,
+        holds: Holds = [],
         observer: any ExchangeObserver
     ) {
         self.request = request
@@ -52,6 +55,7 @@ final class Exchange: Sendable {
         self.deadline = deadline
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
+        self.hearsHeads = hearsHeads
         self.quietStatuses = quietStatuses
         self.asksToStart = asksToStart
         firstHolds = holds
@@ -92,6 +96,12 @@ protocol ExchangeObserver: AnyObject, Sendable {
     /// The head of a final response is there: where does its body go? Only with `routesBody`.
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute
 
+    /// The head of a request has gone out, as it is on the wire. Only with `hearsHeads`; libcurl may send several.
+    func exchangeDidSendHead(_ head: String)
+
+    /// An interim answer has come, other than 100 and 101.
+    func exchangeDidReceiveInformation(_ head: ResponseHead)
+
     /// The exchange is over. Called once, and nothing after it.
     ///
     /// - Parameter deliveries: what follows from it on other threads goes in here, to be handed over with the rest of the
@@ -101,6 +111,10 @@ protocol ExchangeObserver: AnyObject, Sendable {
 
 extension ExchangeObserver {
     func exchangeHasTurn() {}
+
+    func exchangeDidSendHead(_ head: String) {}
+
+    func exchangeDidReceiveInformation(_ head: ResponseHead) {}
 }
 
 /// How an exchange ended.

@@ -41,7 +41,7 @@ import Testing
             #expect(!decision.proceed() && !decision.storeInMemory())
         }
         #expect(first?.source == .network && asked.all == ["cache 200 disk"])
-        cache.save()
+        try cache.save()
         #expect(shell("ls \(folder) 2>/dev/null").count { $0 == UInt8(ascii: "\n") } == files)
         #expect(await page.get(client).source == second)
     }

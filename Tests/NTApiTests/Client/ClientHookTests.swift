@@ -53,6 +53,54 @@ import Testing
             ])
     }
 
+    private final class Informed: TestClient, @unchecked Sendable {
+        // Safe to share: the log is safe by itself.
+        let events = Log<String>()
+
+        override func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {
+            events.append("\(request.command) \(status) \(headers["Link"] ?? "")")
+        }
+
+        override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
+            events.append("completed \(response.status)")
+        }
+    }
+
+    @Test(arguments: [false, true]) func interimAnswersComeBeforeTheAnswer(_ logs: Bool) async throws {
+        let client = try Informed.of("fault")
+        client.logFlags = logs ? .all : []
+        for _ in 0..<20 { _ = try await client.send("early-hints") }
+        let pair = ["early-hints 103 </style.css>; rel=preload", "completed 200"]
+        #expect(client.events.all == (0..<20).flatMap { _ in pair })
+        let response = client.perform("early-hints")
+        #expect(response.error == nil && client.events.count == 42)
+        _ = try await client.send("continue-storm", args: [.url("count", 10)])
+        #expect(client.events.all.last == "completed 200" && client.events.count == 43)
+    }
+
+    @Test func identifiersInTheLogAreUnique() async throws {
+        var names: Set<String> = []
+        for _ in 0..<2 {
+            let client = try TestClient.of("fault")
+            client.logFlags = .info
+            for _ in 0..<2 { _ = await client.response("ok") }
+            names.formUnion(client.lines.all.map { String($0.message.prefix { $0 != " " }) })
+        }
+        #expect(names.count == 4)
+    }
+
+    /// A stream's Accept and an authenticator's header are not in the request that was built.
+    @Test func theLogHasWhatWasSent() async throws {
+        let client = try TestClient.of("fault")
+        client.logFlags = .debug
+        client.authenticator = Authenticator { _ in .init("hush") }
+        for try await _ in client.events("lines", args: [.url("count", 1)]) {}
+        let sent = client.lines.all.map(\.message).filter { $0.containsSubstring(" sends ") }
+        #expect(sent.contains { $0.containsSubstring("Accept: text/event-stream") })
+        #expect(sent.contains { $0.containsSubstring("Authorization: <redacted>") })
+        #expect(!client.lines.all.contains { $0.message.containsSubstring("hush") })
+    }
+
     @Test func aRequestThatCannotBeBuiltStartsAndCompletesToo() async throws {
         let client = try Hooked.of("fault")
         let response = await client.response("{x}")

@@ -35,7 +35,7 @@ import Testing
             _ = try await client.send("cached", args: page)
             let again = try await client.send("cached", args: page)
             let sent = try await client.echo()["header"]?["cookie"]?.string ?? "none"
-            client.cookies?.save()
+            try client.cookies?.save()
             client.finishAndInvalidate()
             await onThread { client.drain() }
             print("\(sent) \(again.metrics.fromCache ? "cached" : "loaded")")

@@ -5,14 +5,16 @@ import Testing
 @Suite struct SecretsTests {
     @Test(arguments: [
         "Authorization", "authorization", "Proxy-Authorization", "Cookie", "SET-COOKIE", "X-Api-Key", "api-key",
-        "X-Auth-Token", "X-My-Secret", "X-Amz-Security-Token", "X-Session", "X-Sig", "X-Auth", "Cookies",
+        "X-Auth-Token", "X-My-Secret",
+        "X-Amz-Security-Token", "X-Session", "X-Sig", "X-Auth", "Cookies",
     ]) func headersThatAreSecretByName(_ name: String) {
         #expect(Secrets.isSecretHeader(name))
         #expect(HTTPHeaders([(name: name, value: "s3cr3t")]).description == "\(name): <redacted>")
     }
 
     @Test(arguments: [
-        "Accept", "Content-Type", "X-Key", "Host", "", "WWW-Authenticate", "Author", "X-Design", "Assigned", "Cookie-Policy",
+        "Accept", "Content-Type", "X-Key", "Host", "", "WWW-Authenticate", "Author", "X-Design", "Assigned",
+        "Cookie-Policy",
         "passenger", "compass", "residence", "pa", "s",
     ]) func othersAreNot(_ name: String) {
         #expect(!Secrets.isSecretHeader(name))
@@ -113,6 +115,7 @@ import Testing
         for text in [
             #"{"password":"<redacted>","a":"http://<redacted>@h/?token=<redacted>"}"#, "token: <redacted>, b",
             "'password' => '<redacted>'", "http://<redacted>@h/?token=<redacted>&a=b",
+            "see http://h/?token=<redacted>&a=b with",
         ] {
             #expect(Secrets.redact(text) == text)
         }

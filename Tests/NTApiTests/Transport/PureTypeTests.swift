@@ -290,12 +290,39 @@ import Testing
     @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 099", "HTTP/x 200", "HTTP/1.1 2 00"])
     func refusesStatusLines(_ line: String) { #expect(assemble([line]).1 == [.malformed]) }
 
-    @Test func repairsWhatIsNotUTF8() {
+    @Test func readsWhatIsNotUTF8AsISO88591() {
         var assembler = HeaderAssembler()
         for line in [Array("HTTP/2 200".utf8), [0x41, 0x3a, 0xff, 0xe4], []] {
             _ = line.withUnsafeBytes { assembler.append($0) }
         }
-        #expect(assembler.head?.headers["a"] == "\u{fffd}\u{fffd}")
+        #expect(assembler.head?.headers["a"] == "\u{ff}\u{e4}")
+        #expect(
+            assembler.head?.headers.bytes("a") == [0xff, 0xe4] && assembler.head?.headers.first?.bytes == [0xff, 0xe4])
+        var changed = assembler.head?.headers ?? HTTPHeaders()
+        changed.add("b", "c")
+        #expect(
+            changed.bytes("a") == [0xff, 0xe4] && changed.bytes("b") == Array("c".utf8) && changed.bytes("c") == nil)
+        changed.set("a", "ÿ")
+        #expect(changed.bytes("a") == Array("ÿ".utf8))
+    }
+
+    @Test func tellsInterimAnswersThatSaySomething() {
+        var assembler = HeaderAssembler()
+        var seen: [HeaderAssembler.Outcome] = []
+        for line in ["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 200 OK", ""] {
+            seen.append(Array(line.utf8).withUnsafeBytes { assembler.append($0) })
+        }
+        #expect(seen == [.more, .more, .more, .more, .information, .more, .complete])
+        #expect(assembler.information?.status == 103 && assembler.information?.headers["link"] == "</a>")
+        #expect(assembler.head?.status == 200 && assembler.head?.headers.isEmpty == true)
+        // Not without a bound.
+        var count = 0
+        for _ in 0..<100 {
+            for line in ["HTTP/1.1 103", ""] {
+                if Array(line.utf8).withUnsafeBytes({ assembler.append($0) }) == .information { count += 1 }
+            }
+        }
+        #expect(count == 0)
     }
 
     @Test func isBounded() {

@@ -302,3 +302,14 @@ def test_processes_that_are_killed_leave_nothing_that_is_wrong(home: Home) -> No
         taken = sum(path.stat().st_size for path in home.folder.iterdir())
         assert taken < 1_500_000, seed
     assert sources == {"NETWORK", "CACHE"}, seed
+
+
+def test_save_says_when_it_failed(servers: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    cache = ntapi.Cache(folder=tmp_path / "file" / "below")
+    configuration = ntapi.SessionConfiguration.ephemeral(proxy="", cache=cache)
+    with ntapi.Client(servers["fault"], configuration=configuration) as client:
+        client.send("status/200", ntapi.url("h-Cache-Control", "max-age=100"))
+        with pytest.raises(ntapi.ApiError, match="the cache was not written"):
+            cache.save()
+        cache.save()

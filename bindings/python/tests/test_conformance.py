@@ -127,6 +127,10 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
             assert response.error.code is ntapi.register_code(error["code"])
         if "retryable" in error:
             assert response.error.retryable is error["retryable"]
+        if "clock" in error:
+            assert response.error.clock is ntapi.Clock[error["clock"].upper()]
+        if "failure" in error:
+            assert response.error.failure is ntapi.NetworkFailure[error["failure"].upper()]
         for text in error.get("message_contains", []):
             assert text.lower() in response.error.message.lower()
         for text in error.get("message_lacks", []):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import random
+import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, Optional
@@ -279,3 +281,82 @@ client.drain()
     assert done.returncode == 0, done.stderr
     names = sorted(pair.split("=")[0] for pair in home.run("default", "nothing").split("; "))
     assert names == ["a", "child", "parent"]
+
+
+@pytest.mark.parametrize("domain", ["co.uk", ".co.uk", ".com", "github.io"])
+def test_not_for_a_public_suffix(servers: dict[str, str], domain: str) -> None:
+    with session(servers) as client:
+        assert client.cookies is not None
+        with pytest.raises(ntapi.ApiError, match="public suffix"):
+            client.cookies.set(Cookie("a", "1", domain))
+        client.cookies.set(Cookie("a", "1", ".example.co.uk"))
+        client.cookies.set(Cookie("a", "1", "intranet"))
+
+
+def test_save_says_when_it_failed(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    code = """
+import ntapi
+client = ntapi.Client("http://h.test", configuration=ntapi.SessionConfiguration.default())
+client.cookies.set(ntapi.Cookie("a", "1", "h.test"))
+try:
+    client.cookies.save()
+except ntapi.ApiError as error:
+    print(error.message)
+"""
+    result = run_python(code, env={**os.environ, "XDG_DATA_HOME": str(tmp_path / "data")})
+    assert "the cookies were not written" in result.stdout
+
+
+class Proxy:
+    """Answers for any host: with one Set-Cookie line to /set, else with the cookies it was sent."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with connection, connection.makefile("rb") as reader:
+                first = reader.readline()
+                lines = list(iter(reader.readline, b"\r\n"))
+                sent = b"".join(line for line in lines if line.lower().startswith(b"cookie:"))
+                set_cookie = f"Set-Cookie: {self._line}\r\n" if b"/set" in first else ""
+                head = f"HTTP/1.1 200 OK\r\n{set_cookie}Connection: close\r\n\r\n"
+                connection.sendall(head.encode() + sent)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_kept"),
+    [
+        ("__Host-a=1; Path=/; Secure", False),
+        ("__Host-a=1; Path=/", False),
+        ("__Secure-a=1; Path=/; Secure", False),
+        ("__secure-a=1; Path=/", False),
+        ("a=1; Path=/; Secure", False),
+        ("a=1; Path=/", True),
+    ],
+)
+def test_secure_ones_over_plain_http(line: str, is_kept: bool) -> None:
+    proxy = Proxy(line)
+    configuration = SessionConfiguration.ephemeral(proxy=proxy.url)
+    with ntapi.Client("http://h.test", configuration=configuration) as client:
+        client.perform("set", ntapi.option("raw_data"))
+        assert client.cookies is not None
+        assert len(client.cookies) == is_kept
+        client.cookies.set(Cookie("s", "1", "h.test", secure=True))
+        sent = client.perform("other", ntapi.option("raw_data")).data
+        assert sent == (b"Cookie: a=1\r\n" if is_kept else b"")
+
+
+def test_a_secure_one_is_not_replaced_over_plain_http() -> None:
+    proxy = Proxy("s=other; Path=/")
+    configuration = SessionConfiguration.ephemeral(proxy=proxy.url)
+    with ntapi.Client("http://h.test", configuration=configuration) as client:
+        assert client.cookies is not None
+        client.cookies.set(Cookie("s", "1", "h.test", secure=True))
+        client.perform("set", ntapi.option("raw_data"))
+        assert [(cookie.value, cookie.secure) for cookie in client.cookies] == [("1", True)]

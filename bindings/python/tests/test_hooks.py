@@ -330,3 +330,25 @@ def test_parse_json_that_returns_a_coroutine(servers: dict[str, str]) -> None:
         error = client.perform("echo").error
     assert error is not None
     assert "hooks are plain functions" in str(error)
+
+
+@pytest.mark.parametrize("flags", [ntapi.LogFlags.NONE, ntapi.LogFlags.ALL])
+def test_interim_answers_come_before_the_answer(
+    servers: dict[str, str], flags: ntapi.LogFlags
+) -> None:
+    class Informed(ntapi.Client):
+        def information_received(
+            self, request: ntapi.Request, status: int, headers: ntapi.Headers
+        ) -> None:
+            events.append((request.identifier, status, headers["link"]))
+
+        def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+            events.append((request.identifier, response.status, ""))
+
+    events: list[tuple[int, int, str]] = []
+    with Informed(servers["fault"], log_flags=flags) as client:
+        client.send("early-hints")
+        client.begin("early-hints", on=ntapi.BACKGROUND)
+        assert client.drain(PATIENCE) == 0
+    link = "</style.css>; rel=preload"
+    assert events == [(1, 103, link), (1, 200, ""), (2, 103, link), (2, 200, "")]

@@ -148,6 +148,8 @@ extension APIError {
         ]
         if let httpStatus { members.append(("httpStatus", JSON(httpStatus))) }
         if let transportCode { members.append(("transportCode", JSON(transportCode))) }
+        if let clock { members.append(("clock", JSON(clock.rawValue))) }
+        if let failure { members.append(("failure", JSON(failure.rawValue))) }
         return JSON(members)
     }
 
@@ -159,6 +161,8 @@ extension APIError {
             httpStatus: fields.optionalInteger("httpStatus").flatMap { Int(exactly: $0) },
             transportCode: fields.optionalInteger("transportCode").flatMap { Int(exactly: $0) },
             isRetryable: fields.bool("isRetryable"))
+        clock = try fields.optionalString("clock").flatMap(TimeoutClock.init)
+        failure = try fields.optionalString("failure").flatMap(NetworkFailure.init)
     }
 }
 

@@ -22,6 +22,8 @@ final class DiskCache: Sendable {
         /// Whether a worker has been told.
         var isScheduled = false
         var isWriting = false
+        /// Why something could not be written, until somebody is told.
+        var failure: SystemError?
         /// Nil until it was looked.
         var usage: Int64?
         var hasWarned = false
@@ -123,7 +125,7 @@ final class DiskCache: Sendable {
             _ = state.order.removeAll()
             state.removesAll = true
         }
-        save()
+        wait()
         for file in folder.files() { folder.remove(file.name) }
         state.withLock { state in
             state.removesAll = false
@@ -134,12 +136,20 @@ final class DiskCache: Sendable {
     /// Removes what is kept for a URL, whoever it is for. Waits for the disk.
     func removeAll(named prefix: String) {
         guard isMine else { return }
-        save()
+        wait()
         for file in folder.files() where file.name.hasASCIIPrefix(prefix) { folder.remove(file.name) }
     }
 
+    /// Waits until what was stored is written.
+    ///
+    /// - Returns: why something that was stored since the last call is not.
+    func save() -> SystemError? {
+        wait()
+        return state.withLock { $0.failure.take() }
+    }
+
     /// Waits until what was stored is written; the calling thread does it unless another one is at it.
-    func save() {
+    func wait() {
         guard isMine, !write() else { return }
         _ = state.wait { $0.isWriting ? nil : true }
     }
@@ -161,6 +171,7 @@ final class DiskCache: Sendable {
                 folder.remove(CacheFileName.record(key.digest))
                 let isFirst = state.withLock { state in
                     defer { state.hasWarned = true }
+                    state.failure = error
                     return !state.hasWarned
                 }
                 if isFirst { APILog.write(.warn, "the cache is not kept on disk: \(error)") }
@@ -243,6 +254,6 @@ final class DiskCache: Sendable {
     }
 
     static func saveAll() {
-        for cache in busy.withLock({ Array($0.values) }) { cache.save() }
+        for cache in busy.withLock({ Array($0.values) }) { cache.wait() }
     }
 }

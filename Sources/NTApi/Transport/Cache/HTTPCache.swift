@@ -95,7 +95,15 @@ public final class HTTPCache: Sendable {
     }
 
     /// Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process exits.
-    public func save() { disk?.save() }
+    ///
+    /// - Throws: `generic` when something that was stored since the last call is not on disk: the message says why.
+    public func save() throws(APIError) {
+        guard let problem = disk?.save() else { return }
+        throw APIError(domain: .request, code: .generic, message: "the cache was not written: \(problem)")
+    }
+
+    /// The same, where nobody is there to be told.
+    func saveQuietly() { disk?.wait() }
 
     // MARK: For requests
 

@@ -115,12 +115,18 @@ func curlIsAboutToSend(
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// What libcurl would write to a terminal. The only way to learn that the server refused a stream.
+/// What libcurl would write to a terminal. The only way to learn that the server refused a stream, and
+/// what exactly was sent.
 func curlSays(
     easy: UnsafeMutableRawPointer?, type: curl_infotype, text: UnsafeMutablePointer<CChar>?, count: Int,
     data: UnsafeMutableRawPointer?
 ) -> Int32 {
-    guard type == CURLINFO_TEXT else { return 0 }
-    transfer(data)?.hear(UnsafeRawBufferPointer(start: text, count: count))
+    let text = UnsafeRawBufferPointer(start: text, count: count)
+    switch type {
+    case CURLINFO_TEXT: transfer(data)?.hear(text)
+    case CURLINFO_HEADER_OUT: transfer(data)?.sent(head: text)
+    case CURLINFO_DATA_IN: transfer(data)?.received(raw: text)
+    default: break
+    }
     return 0
 }

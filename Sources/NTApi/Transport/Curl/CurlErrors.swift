@@ -51,7 +51,7 @@ struct CurlFailure {
         case CURLE_URL_MALFORMAT: return make(.invalidRequest, "the URL is not valid", domain: .request)
         case CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM:
             return make(.network, "the server did not answer with valid HTTP", retry: code != CURLE_WEIRD_SERVER_REPLY)
-        case CURLE_BAD_CONTENT_ENCODING: return make(.network, "the body cannot be decompressed")
+        case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return make(.network, decodingProblem)
         case CURLE_GOT_NOTHING: return broken("closed the connection without an answer")
         case CURLE_PARTIAL_FILE: return broken("closed the connection in the middle of the body")
         case CURLE_RECV_ERROR: return broken("broke the connection while the answer was awaited or received")
@@ -92,6 +92,12 @@ struct CurlFailure {
         return make(.network, "the server \(what)", advice: wasConnected && !isIdempotent ? doubt : nil, retry: true)
     }
 
+    // libcurl's decoder of gzip takes what follows the first member for an error; its text says no more than that.
+    private var decodingProblem: String {
+        let isBehind = code == CURLE_WRITE_ERROR
+        return "the body cannot be decompressed\(isBehind ? ": something follows the end of what was compressed" : "")"
+    }
+
     private var certificateAdvice: String {
         text.containsSubstring("subject name")
             ? "the certificate is for another host name"
@@ -107,9 +113,11 @@ struct CurlFailure {
     ) -> APIError {
         let reason = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
         let advice = advice.map { "; \($0)" } ?? ""
-        return APIError(
+        var error = APIError(
             domain: domain, code: errorCode, message: "\(host):\(port): \(what) (\(reason))\(advice)",
             transportCode: Int(code.rawValue), isRetryable: retry && (isIdempotent || !wasConnected))
+        if domain == .network, errorCode != .timeout { error.failure = errorCode == .tls ? .tls : kind }
+        return error
     }
 }
 

@@ -40,6 +40,7 @@ extension CurlTransfer {
             message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
                 + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
                 + "not sent again")
+        failure?.failure = .reset
         return false
     }
 

@@ -16,6 +16,12 @@ extension CurlTransfer {
                 domain: .network, code: .network,
                 message: "\(origin.host):\(origin.port): the server did not answer with a final response",
                 isRetryable: exchange.request.mayBeRepeated)
+            result.error?.failure = .cutShort
+        }
+        if result.error == nil, isCutShort {
+            _ = stop(.network, "the body cannot be decompressed: its gzip is cut short")
+            failure?.failure = .decoding
+            result.error = failure
         }
         if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         if var error = result.error {

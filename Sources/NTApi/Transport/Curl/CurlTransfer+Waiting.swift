@@ -17,6 +17,7 @@ extension CurlTransfer {
                 message:
                     "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
                     + "from its start", isRetryable: exchange.request.mayBeRepeated)
+            failure?.failure = .reset
             return false
         }
         mustWait = true

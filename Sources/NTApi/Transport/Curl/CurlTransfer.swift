@@ -59,6 +59,11 @@ final class CurlTransfer {
     @exclusivity(unchecked) private var route = Route.memory
     let body = Bytes()
     @exclusivity(unchecked) var decodedBytes: Int64 = 0
+    @exclusivity(unchecked) private var gzipEnd: GzipEnd?
+    /// Of the answers before: what came with a challenge.
+    @exclusivity(unchecked) private var decodedBefore: Int64 = 0
+    /// The beginning of a request's head that is told when all of it has been sent.
+    @exclusivity(unchecked) private var sentHead: [UInt8] = []
     @exclusivity(unchecked) var connectionsUsed = 0
     /// How many connections were opened for it.
     @exclusivity(unchecked) var connectionsOpened = 0
@@ -94,6 +99,7 @@ final class CurlTransfer {
     func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         self.handle = handle
         try handle.prepare(for: self, sockets, freshness: freshness)
+        if exchange.hearsHeads { handle.listen() }
     }
 
     /// Gives the handle to libcurl, in a pool with room.
@@ -147,6 +153,15 @@ final class CurlTransfer {
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
+    /// A piece of the head of a request, as libcurl has sent it. It is told when it is whole.
+    func sent(head piece: UnsafeRawBufferPointer) {
+        guard exchange.hearsHeads, sentHead.count + piece.count <= HeaderAssembler.maximumBytes else { return }
+        sentHead += piece
+        guard sentHead.suffix(4).elementsEqual("\r\n\r\n".utf8) else { return }
+        exchange.observer.exchangeDidSendHead(String(decoding: sentHead, as: UTF8.self))
+        sentHead = []
+    }
+
     /// One line of libcurl's log.
     func hear(_ line: UnsafeRawBufferPointer) {
         guard let last = refusal.hear(line) else { return }
@@ -163,6 +178,9 @@ final class CurlTransfer {
         switch assembler.append(line) {
         case .more: return true
         case .complete: return assembler.head.map(receiveHead) ?? true
+        case .information:
+            if let head = assembler.information { exchange.observer.exchangeDidReceiveInformation(head) }
+            return true
         case .tooLarge:
             let bound = HeaderAssembler.maximumBytes / 1024
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
@@ -183,7 +201,25 @@ final class CurlTransfer {
         seat.connection?.lastActivity = turn.now
     }
 
+    /// A piece of the body as it came over the wire.
+    func received(raw piece: UnsafeRawBufferPointer) { gzipEnd?.append(piece) }
+
+    /// Whether the body was decoded, and is not all that was encoded.
+    var isCutShort: Bool { gzipEnd?.isCutShort(decoded: decodedBytes - decodedBefore) ?? false }
+
     private func receiveHead(_ head: ResponseHead) -> Bool {
+        gzipEnd = nil
+        decodedBefore = decodedBytes
+        if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head), let handle,
+            handle.decodes
+        {
+            let codings = head.headers.all("Transfer-Encoding")
+            let isChunked = codings.count == 1 && codings[0].equalsIgnoringASCIICase("chunked")
+            if codings.isEmpty || isChunked {
+                gzipEnd = GzipEnd(isChunked: isChunked && head.httpVersion < 2)
+                handle.hearBody()
+            }
+        }
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
         if head.httpVersion >= 2, let ends { handle?.sockets?.markMultiplexed(ends) }
         if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
@@ -312,6 +348,7 @@ final class CurlTransfer {
 
     func stop(_ code: ErrorCode, _ message: String) -> Bool {
         failure = APIError(domain: .network, code: code, message: "\(origin.host):\(origin.port): \(message)")
+        failure?.failure = code == .tls ? .tls : code == .network ? .notHTTP : nil
         return false
     }
 

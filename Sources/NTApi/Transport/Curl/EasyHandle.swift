@@ -28,6 +28,7 @@ final class EasyHandle {
     /// nothing makes it forget that: neither another request nor a reset.
     @exclusivity(unchecked) private(set) var isReusable = true
 
+    @exclusivity(unchecked) private var hearsBody = false
     private let commons: HandleCommons
     /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
     @exclusivity(unchecked) private var keepsSessions = false
@@ -86,9 +87,21 @@ final class EasyHandle {
 
     /// Makes libcurl say what it does, for the rest of the transfer.
     func listen() {
+        _ = ntapi_easy_set_debug(easy, curlSays, Unmanaged.passUnretained(self).toOpaque())
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
         message = .unique
     }
+
+    /// Makes libcurl show the body as it is received, for the rest of the transfer.
+    func hearBody() {
+        guard !hearsBody else { return }
+        _ = ntapi_easy_set_debug(easy, curlSays, Unmanaged.passUnretained(self).toOpaque())
+        ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
+        hearsBody = true
+    }
+
+    /// Whether libcurl decodes what is compressed.
+    var decodes: Bool { profile?.decompresses == true }
 
     /// libcurl sent the request once more. It counts that for the life of a handle, or until a reset, and after five gives up.
     func wasSentAgain() { message = .unique }
@@ -96,6 +109,10 @@ final class EasyHandle {
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
         unmanagedTransfer = nil
+        if hearsBody {
+            ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 0)
+            hearsBody = false
+        }
         // A reset would keep the cookies, for a request of somebody else.
         if cookies != nil {
             CookieEngine.detach(easy)

@@ -3,6 +3,7 @@ import CCurl
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
 final class HeaderLines {
     @exclusivity(unchecked) private(set) var list: UnsafeMutablePointer<curl_slist>?
+    @exclusivity(unchecked) private var last: UnsafeMutablePointer<curl_slist>?
     /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would write
     /// it once more for each transfer, letter by letter.
     @exclusivity(unchecked) private(set) var userAgent: String?
@@ -76,9 +77,11 @@ final class HeaderLines {
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }()
 
+    /// Behind the last one: libcurl would look for it from the first line on.
     private func append(_ line: String) throws(APIError) {
-        guard let longer = curl_slist_append(list, line) else { throw EasyOptions.outOfMemory }
-        list = longer
+        guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
+        if let last { last.pointee.next = added } else { list = added }
+        last = added
     }
 }
 

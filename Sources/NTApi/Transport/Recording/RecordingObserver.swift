@@ -64,6 +64,10 @@ final class RecordingObserver: ExchangeObserver {
         observer.exchangeDidReceive(bytes, decoded: decoded, of: total)
     }
 
+    func exchangeDidSendHead(_ head: String) { observer.exchangeDidSendHead(head) }
+
+    func exchangeDidReceiveInformation(_ head: ResponseHead) { observer.exchangeDidReceiveInformation(head) }
+
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         listened(observer.exchangeDidReceiveHead(head, deliveries))
     }

@@ -36,24 +36,29 @@ public struct StubFault: Sendable, Hashable {
 
     /// The error that the network would have given; nil where there is none, because nothing happens.
     func error(_ http: HTTPRequest, _ origin: Origin) -> APIError? {
-        func make(_ code: ErrorCode, _ what: String, _ transportCode: Int, retry: Bool = false) -> APIError {
-            APIError(
+        func make(
+            _ code: ErrorCode, _ what: String, _ transportCode: Int, _ failure: NetworkFailure, retry: Bool = false
+        ) -> APIError {
+            var error = APIError(
                 domain: .network, code: code, message: "\(origin.host):\(origin.port): \(what) (a stub's fault)",
                 transportCode: transportCode, isRetryable: retry)
+            error.failure = failure
+            return error
         }
         // The numbers are libcurl's.
         switch kind {
-        case .noConnection: return make(.network, "no connection", 7, retry: true)
-        case .noInternet: return make(.noInternet, "this machine has no network", 7, retry: true)
-        case .unknownHost: return make(.network, "the host's name was not found", 6, retry: true)
-        case .untrustedCertificate: return make(.tls, "the server's certificate was not accepted", 60)
+        case .noConnection: return make(.network, "no connection", 7, .refused, retry: true)
+        case .noInternet: return make(.noInternet, "this machine has no network", 7, .unreachable, retry: true)
+        case .unknownHost: return make(.network, "the host's name was not found", 6, .nameLookup, retry: true)
+        case .untrustedCertificate: return make(.tls, "the server's certificate was not accepted", 60, .tls)
         case .timeout: return .timeout(.idle, http.settings.timeouts.idle, origin, isRetryable: http.mayBeRepeated)
         case .silence: return nil
         case .connectionLost(nil):
-            return make(.network, "the server closed the connection without an answer", 52, retry: http.mayBeRepeated)
+            let what = "the server closed the connection without an answer"
+            return make(.network, what, 52, .noAnswer, retry: http.mayBeRepeated)
         case .connectionLost:
             let what = "the server broke the connection while the answer was awaited or received"
-            return make(.network, what, 56, retry: http.mayBeRepeated)
+            return make(.network, what, 56, .reset, retry: http.mayBeRepeated)
         }
     }
 }

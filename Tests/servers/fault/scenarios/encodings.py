@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, bytes]] = {
     "corrupt": ("gzip", GZIPPED[:20] + b"\xff\xff\xff\xff" + GZIPPED[24:]),
     "bad-crc": ("gzip", GZIPPED[:-8] + b"\0\0\0\0" + GZIPPED[-4:]),
     "truncated": ("gzip", GZIPPED[: len(GZIPPED) // 2]),
+    "members": ("gzip", gzip.compress(BODY[:50], mtime=0) + gzip.compress(BODY[50:], mtime=0)),
+    "no-trailer": ("gzip", GZIPPED[:-8]),
     "trailing": ("gzip", GZIPPED + b"trailing garbage"),
     "plain-as-gzip": ("gzip", BODY),
     "gzip-as-deflate": ("deflate", GZIPPED),
@@ -48,8 +50,16 @@ CASES: dict[str, tuple[str, bytes]] = {
 
 @scenario("encoding")
 async def encoding(exchange: Exchange) -> None:
-    """/gzip, /deflate, /corrupt, /bad-crc, /truncated, /plain-as-gzip, /unknown, /twice, ..."""
+    """/gzip, /deflate, /corrupt, /bad-crc, /truncated, /plain-as-gzip, /unknown, /twice, ...;
+    ?chunked=1.
+    """
     name, body = CASES.get(exchange.rest, CASES["gzip"])
+    if exchange.number("chunked", 0):
+        head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {name}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        pieces = [body[start : start + 7] for start in range(0, len(body), 7)]
+        chunks = b"".join(b"%x;a=b\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+        await exchange.send(head.encode() + chunks + b"0\r\n\r\n")
+        return
     await exchange.respond(body, headers=[("Content-Encoding", name)])
 
 

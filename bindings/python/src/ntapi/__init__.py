@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         DecisionKind,
         ErrorDomain,
         LogFlags,
+        NetworkFailure,
         RequestState,
         SessionKind,
         Source,
@@ -132,6 +133,7 @@ __all__ = [
     "LogFlags",
     "Mailbox",
     "Metrics",
+    "NetworkFailure",
     "PlaceLike",
     "RateLimiter",
     "Refresh",
@@ -212,8 +214,8 @@ _NAMES_OF = {
     "_decoding_options": "DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
-        "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags RequestState "
-        "SessionKind Source Storage Thread BACKGROUND CURRENT MAIN"
+        "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags NetworkFailure "
+        "RequestState SessionKind Source Storage Thread BACKGROUND CURRENT MAIN"
     ),
     "_errors": "ApiError",
     "_headers": "Headers",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from typing import Optional
 
 from ._checks import check_string
+from ._errors import take_error
 from ._handles import Handle
 from ._library import lib
 from ._numbers import Status
@@ -96,9 +98,12 @@ class Cache:
 
     def save(self) -> None:
         """Waits until what was stored is on disk. It is done anyway soon, when a client is drained,
-        and when the process exits.
+        and when the process exits. Raises an ApiError when it failed.
         """
-        lib.ntapi_cache_save(self._pointer)
+        error = ctypes.c_void_p()
+        status = lib.ntapi_cache_save(self._pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the cache was not written")
 
     def __repr__(self) -> str:
         return f"<Cache of {self.memory_capacity} bytes, {self.disk_capacity} on disk>"

@@ -28,6 +28,7 @@ BuildArgsFunction = CFUNCTYPE(None, c_void_p, c_char_p, c_void_p)
 BuildRequestFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+InformationFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_int, c_void_p)
 MetricsCollectedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 SessionInvalidatedFunction = CFUNCTYPE(None, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
@@ -62,6 +63,7 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_build_args": (c_int, (c_void_p, BuildArgsFunction)),
     "ntapi_hooks_set_build_request": (c_int, (c_void_p, BuildRequestFunction)),
     "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
+    "ntapi_hooks_set_information": (c_int, (c_void_p, InformationFunction)),
     "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
     "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
     "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),

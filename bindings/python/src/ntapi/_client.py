@@ -372,8 +372,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def _save(self) -> None:
         """Writes to disk what has changed; nothing for a client that has nothing there."""
-        lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer))
-        lib.ntapi_cache_save(lib.ntapi_client_cache(self._handle.pointer))
+        lib.ntapi_cookie_storage_save(lib.ntapi_client_cookies(self._handle.pointer), None)
+        lib.ntapi_cache_save(lib.ntapi_client_cache(self._handle.pointer), None)
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""

@@ -114,6 +114,9 @@ class Cookies:
 
     def save(self) -> None:
         """Writes what has changed to disk now. It is done anyway: half a second later, when a
-        client is drained or closed, and when the process exits.
+        client is drained or closed, and when the process exits. Raises an ApiError when it failed.
         """
-        lib.ntapi_cookie_storage_save(self._pointer)
+        error = ctypes.c_void_p()
+        status = lib.ntapi_cookie_storage_save(self._pointer, ctypes.byref(error))
+        if status != Status.OK:
+            raise take_error(error.value, "the cookies were not written")

@@ -92,8 +92,10 @@ class Decision:
 
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
+        from ._headers import header_text
+
         text = lib.ntapi_decision_header(self._handle.pointer, name.encode())
-        return None if text is None else text.decode("utf-8", "replace")
+        return None if text is None else header_text(text)
 
     @property
     def http_request(self) -> Optional[HTTPRequest]:

@@ -62,6 +62,33 @@ class ErrorDomain(enum.Enum):
     CANCELLED = 6
 
 
+class NetworkFailure(enum.Enum):
+    """What kind of failure of the network an error is about."""
+
+    NAME_LOOKUP = 1
+    """The host's name was not found."""
+    REFUSED = 2
+    """Nobody listens at the address."""
+    UNREACHABLE = 3
+    """No connection for another reason: no route to the host, or this machine is offline."""
+    PROXY = 4
+    """The proxy's name was not found, or the proxy refused."""
+    TLS = 5
+    """The TLS handshake failed, or the certificate was not accepted."""
+    RESET = 6
+    """The connection broke before the answer was whole."""
+    NO_ANSWER = 7
+    """The server closed the connection without an answer."""
+    CUT_SHORT = 8
+    """The server closed the connection in the middle of the answer."""
+    NOT_HTTP = 9
+    """The answer is not HTTP, or breaks its rules."""
+    DECODING = 10
+    """The body cannot be decompressed, or is not all that was compressed."""
+    OTHER = 11
+    """Anything else."""
+
+
 class RequestState(enum.Enum):
     """The state of a request."""
 

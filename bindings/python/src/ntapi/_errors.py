@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import codes
-from ._enums import ErrorDomain
+from ._enums import Clock, ErrorDomain, NetworkFailure
 from ._library import lib
 from .codes import ErrorCode
 
@@ -34,6 +34,10 @@ class ApiError(Exception):
     """The seconds after which the server asks to come again (Retry-After), counted from its answer;
     None when it did not say.
     """
+    clock: Optional[Clock]
+    """Which of the five clocks ran out; None when none did."""
+    failure: Optional[NetworkFailure]
+    """What kind of failure of the network it was; None when it was none."""
     response: Optional[Response]
     """The response, whose data and JSON stay readable."""
 
@@ -47,6 +51,8 @@ class ApiError(Exception):
         self.transport_code = None
         self.retryable = False
         self.retry_after = None
+        self.clock = None
+        self.failure = None
         self.response = None
         return self
 
@@ -60,6 +66,8 @@ class ApiError(Exception):
         transport_code: Optional[int] = None,
         retryable: bool = False,
         retry_after: Optional[float] = None,
+        clock: Optional[Clock] = None,
+        failure: Optional[NetworkFailure] = None,
         response: Response | None = None,
     ) -> None:
         super().__init__(code, message)
@@ -70,6 +78,8 @@ class ApiError(Exception):
         self.transport_code = transport_code
         self.retryable = retryable
         self.retry_after = retry_after
+        self.clock = clock
+        self.failure = failure
         self.response = response
 
     def _blame_stream(self, cause: BaseException) -> None:
@@ -97,6 +107,8 @@ def read_error(pointer: int) -> ApiError:
     code = lib.ntapi_error_code(pointer)
     message = lib.ntapi_error_message(pointer)
     retry_after = lib.ntapi_error_retry_after(pointer)
+    clock = lib.ntapi_error_clock(pointer)
+    failure = lib.ntapi_error_failure(pointer)
     return ApiError(
         codes.GENERIC if code is None else code.decode(),
         None if message is None else message.decode("utf-8", "replace"),
@@ -105,6 +117,8 @@ def read_error(pointer: int) -> ApiError:
         transport_code=lib.ntapi_error_transport_code(pointer) or None,
         retryable=lib.ntapi_error_is_retryable(pointer),
         retry_after=None if retry_after < 0 else retry_after,
+        clock=None if clock < 0 else Clock(clock),
+        failure=NetworkFailure(failure) if failure else None,
     )
 
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 
+def header_text(value: bytes) -> str:
+    """What the bytes of a header say: those that are not UTF-8 are ISO-8859-1."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 class Headers(Mapping[str, str]):
     """Header lines, looked up without regard to case; repeats and the order received are kept.
 

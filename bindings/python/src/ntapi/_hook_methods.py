@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._decision import Decision
     from ._enums import DecisionKind, LogFlags
     from ._errors import ApiError
+    from ._headers import Headers
     from ._hooks import HTTPRequest
     from ._metrics import RequestMetrics
     from ._request import Request
@@ -48,6 +49,12 @@ class Hooks:
 
     def request_started(self, request: Request) -> None:
         """A request starts. On the thread that begins or resumes it."""
+
+    def information_received(self, request: Request, status: int, headers: Headers) -> None:
+        """An interim answer has come, such as 103 (early hints), before the answer itself.
+
+        Not for 100 and 101. On a thread of the library; the response waits until it has returned.
+        """
 
     def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
         """What a request took is known, exchange by exchange; `request_completed` follows.
@@ -104,6 +111,7 @@ class Hooks:
             "build_args",
             "build_request",
             "request_started",
+            "information_received",
             "metrics_collected",
             "request_completed",
             "session_invalidated",

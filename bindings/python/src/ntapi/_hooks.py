@@ -1,4 +1,5 @@
-"""The hooks that C has to call: build request, write log, and session invalidated.
+"""The hooks that C has to call: build request, information received, write log, and session
+invalidated.
 
 The others are called by Python itself.
 """
@@ -7,13 +8,20 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import threading
 import weakref
 
-from . import _same_thread
-from ._callbacks import BuildRequestFunction, SessionInvalidatedFunction, WriteLogFunction
+from . import _registry, _same_thread
+from ._callbacks import (
+    BuildRequestFunction,
+    InformationFunction,
+    SessionInvalidatedFunction,
+    WriteLogFunction,
+)
 from ._enums import LogFlags
 from ._handles import Handle
+from ._headers import Headers
 from ._library import lib
 from ._logging import log_line
 from ._numbers import Status
@@ -119,6 +127,33 @@ def _call_write_log(token: int, level: int, message: bytes) -> None:
 _write_log = WriteLogFunction(_call_write_log)
 
 
+def _call_information(token: int, pointer: int, status: int, headers: int) -> None:
+    """ntapi_information_fn for every client; on a background worker."""
+    from ._delivery import Delivery
+    from ._request import Request
+
+    client = _clients.get(token)
+    if client is None:
+        return
+    identifier = lib.ntapi_request_identifier(pointer)
+    for owed in tuple(_registry.pending.values()):
+        if not isinstance(owed, Delivery) or owed.client is not client or owed.handle is None:
+            continue
+        if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
+            lines = [(str(name), str(value)) for name, value in _pairs(headers)]
+            request = Request(owed.handle, owed.outcome)
+            call_reporting(client.information_received, request, status, Headers(lines))
+            return
+
+
+def _pairs(document: int) -> list[list[str]]:
+    pairs: list[list[str]] = json.loads(lib.ntapi_json_text(document))
+    return pairs
+
+
+_information = InformationFunction(_call_information)
+
+
 def _call_session_invalidated(token: int) -> None:
     """ntapi_session_invalidated_fn for every client; on a background worker."""
     client = _clients.get(token)
@@ -155,7 +190,9 @@ def configuring(
 
 def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> None:
     """Gives a C client the hooks that its Python class overrides."""
-    if overridden.isdisjoint({"build_request", "write_log", "session_invalidated"}):
+    if overridden.isdisjoint(
+        {"build_request", "information_received", "write_log", "session_invalidated"}
+    ):
         return
     token = next(_tokens)
     _clients[token] = client
@@ -163,6 +200,8 @@ def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> Non
     if "build_request" in overridden:
         client._calls_build_request = True
         lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
+    if "information_received" in overridden:
+        lib.ntapi_hooks_set_information(hooks.pointer, _information)
     if "write_log" in overridden:
         lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)
     if "session_invalidated" in overridden:

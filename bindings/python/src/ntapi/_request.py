@@ -9,7 +9,7 @@ from ._checks import check_timeout
 from ._delivery import Outcome, state_of
 from ._enums import RequestState
 from ._handles import Handle
-from ._headers import Headers
+from ._headers import Headers, header_text
 from ._library import lib, take_text
 from ._loops import is_loop_mailbox_here
 from ._numbers import Handler, Status
@@ -183,8 +183,8 @@ class Request:
             value = lib.ntapi_request_received_header_value(pointer, index)
             lines.append(
                 (
-                    (name or b"").decode("utf-8", "replace"),
-                    (value or b"").decode("utf-8", "replace"),
+                    header_text(name or b""),
+                    header_text(value or b""),
                 )
             )
         return Headers(lines)

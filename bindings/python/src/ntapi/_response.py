@@ -279,9 +279,11 @@ class Response:
         return int(lib.ntapi_response_header_count(self._pointer))
 
     def _header_line(self, index: int) -> tuple[str, str]:
+        from ._headers import header_text
+
         name = lib.ntapi_response_header_name(self._pointer, index)
         value = lib.ntapi_response_header_value(self._pointer, index)
-        return name.decode("utf-8", "replace"), value.decode("utf-8", "replace")
+        return header_text(name), header_text(value)
 
     def link(self, relation: str) -> Optional[str]:
         """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the

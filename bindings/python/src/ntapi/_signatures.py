@@ -220,7 +220,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_cookie_storage_set": (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
     "ntapi_cookie_storage_delete": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p)),
     "ntapi_cookie_storage_clear": (c_int, (c_void_p,)),
-    "ntapi_cookie_storage_save": (c_int, (c_void_p,)),
+    "ntapi_cookie_storage_save": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_client_create": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_client_create_with_configuration": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_free": (None, (c_void_p,)),
@@ -344,6 +344,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_idempotency_key": (c_int, (c_void_p,)),
     "ntapi_args_idempotency_key_value": (c_int, (c_void_p, c_char_p)),
     "ntapi_error_retry_after": (c_double, (c_void_p,)),
+    "ntapi_error_clock": (c_int, (c_void_p,)),
+    "ntapi_error_failure": (c_int, (c_void_p,)),
     "ntapi_decision_attempt": (c_int, (c_void_p,)),
     "ntapi_decision_wait": (c_double, (c_void_p,)),
     "ntapi_decision_response": (c_void_p, (c_void_p,)),
@@ -426,7 +428,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_cache_disk_capacity": (c_int64, (c_void_p,)),
     "ntapi_cache_memory_usage": (c_int64, (c_void_p,)),
     "ntapi_cache_disk_usage": (c_int64, (c_void_p,)),
-    "ntapi_cache_save": (c_int, (c_void_p,)),
+    "ntapi_cache_save": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_decision_get_storage": (c_int, (c_void_p,)),
     "ntapi_decision_store_in_memory": (c_int, (c_void_p,)),
     "ntapi_response_get_source": (c_int, (c_void_p,)),
@@ -435,5 +437,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_text_free"
+LATEST = "ntapi_error_failure"
 """The function that was added last."""

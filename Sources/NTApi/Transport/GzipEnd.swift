@@ -1,0 +1,89 @@
+/// Tells whether a gzip body came whole, from its bytes as they were received and the length of what it was decoded to.
+///
+/// libcurl hands over what it has when the bytes end too early, and says nothing. But the last four bytes of a gzip member
+/// are the length of its content (RFC 1952, 2.3.1): in a member that is cut short they are anything else. A pure value;
+/// where the bytes are not what it expects, its verdict is that nothing is known to be missing.
+struct GzipEnd {
+    private enum Part {
+        /// Not in chunks: all that comes is content.
+        case plain
+        /// In a chunk's size, so far; and whether its extension has begun.
+        case size(Int, isExtension: Bool)
+        case content(Int)
+        /// Behind the content of a chunk.
+        case lineEnd
+        case ended
+        case unknown
+    }
+
+    private var part: Part
+    private var count = 0
+    private var first: [UInt8] = []
+    private var last: [UInt8] = []
+
+    /// - Parameter isChunked: whether the bytes have the framing of chunks (RFC 9112, 7.1) around them.
+    init(isChunked: Bool) { part = isChunked ? .size(0, isExtension: false) : .plain }
+
+    /// Whether a body of which this is the head can be judged: one that libcurl decodes, by this coding alone.
+    static func judges(_ head: ResponseHead) -> Bool {
+        let codings = head.headers.all("Content-Encoding")
+        return codings.count == 1
+            && ["gzip", "x-gzip"].contains { codings[0].equalsIgnoringASCIICase($0) }
+    }
+
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes[...]
+        while let byte = rest.first {
+            switch part {
+            case .plain:
+                keep(rest)
+                return
+            case .content(let left):
+                let piece = rest.prefix(left)
+                keep(piece)
+                rest = rest.dropFirst(piece.count)
+                part = left == piece.count ? .lineEnd : .content(left - piece.count)
+            case .size(let size, let isExtension):
+                rest = rest.dropFirst()
+                if byte == UInt8(ascii: "\n") {
+                    part = size == 0 ? .ended : .content(size)
+                } else if byte == UInt8(ascii: ";") || byte == UInt8(ascii: "\r") || isExtension {
+                    part = .size(size, isExtension: true)
+                } else if let digit = JSONEscape.hexadecimalDigit(byte), size < 1 << 40 {
+                    part = .size(size << 4 | Int(digit), isExtension: false)
+                } else {
+                    part = .unknown
+                }
+            case .lineEnd:
+                rest = rest.dropFirst()
+                if byte == UInt8(ascii: "\n") {
+                    part = .size(0, isExtension: false)
+                } else if byte != UInt8(ascii: "\r") {
+                    part = .unknown
+                }
+            case .ended, .unknown: return
+            }
+        }
+    }
+
+    private mutating func keep(_ bytes: Slice<UnsafeRawBufferPointer>) {
+        count += bytes.count
+        if first.count < 2 { first += bytes.prefix(2 - first.count) }
+        last = (last + bytes.suffix(4)).suffix(4)
+    }
+
+    /// Whether something is missing for sure.
+    ///
+    /// - Parameter decoded: how many bytes it was decoded to.
+    func isCutShort(decoded: Int64) -> Bool {
+        switch part {
+        case .plain, .ended: break
+        default: return false
+        }
+        guard first == [0x1F, 0x8B] else { return false }
+        // A head of ten bytes, an empty block of two, and the trailer.
+        guard count >= 20 || decoded == 0 && count >= 18 else { return true }
+        let length = last.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        return length != UInt32(truncatingIfNeeded: decoded)
+    }
+}
