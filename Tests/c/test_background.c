@@ -298,6 +298,75 @@ static void those_of_higher_priority_come_first(void **state) {
     check_recorded(token, "1320");
 }
 
+static ntapi_args *upload_args(const char *token) {
+    char path[192];
+    snprintf(path, sizeof path, "%s/body", folder);
+    FILE *body = fopen(path, "w");
+    assert_non_null(body);
+    assert_true(fputs("hello", body) >= 0);
+    assert_int_equal(fclose(body), 0);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_file(args, path, NULL));
+    check_ok(ntapi_args_method(args, "POST"));
+    check_ok(ntapi_args_url(args, "token", token));
+    check_ok(ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND));
+    return args;
+}
+
+static bool is_recorded_as(int number, const char *state) {
+    char path[192], text[8192] = "", wanted[64];
+    snprintf(path, sizeof path, "%s/sessions/photos/%d.json", folder, number);
+    snprintf(wanted, sizeof wanted, "\"%s\"", state);
+    FILE *record = fopen(path, "r");
+    if (record == NULL)
+        return false;
+    size_t length = fread(text, 1, sizeof text - 1, record);
+    text[length] = '\0';
+    fclose(record);
+    return strstr(text, wanted) != NULL;
+}
+
+/* Of uploads that wait for a connection the server has seen nothing. */
+static void what_was_still_queued_begins_again(void **state) {
+    (void)state;
+    char token[64];
+    snprintf(token, sizeof token, "queued-c-%d", (int)getpid());
+    ntapi_client *client = open_session("fault");
+    ntapi_args *args = upload_args(token);
+    ntapi_request_free(ntapi_client_begin(client, "stall/before", args, NULL, NULL, NULL));
+    while (!is_recorded_as(1, "running"))
+        continue;
+    for (int i = 2; i < 5; i++) {
+        ntapi_request_free(ntapi_client_begin(client, "record", args, NULL, NULL, NULL));
+        assert_true(is_recorded_as(i, "waiting"));
+    }
+    ntapi_args_free(args);
+    check_ok(ntapi_client_close(client));
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    ntapi_client_free(client);
+
+    client = open_session("fault");
+    ntapi_request *requests[8];
+    size_t count = ntapi_client_restored_requests(client, NULL, requests, 8);
+    assert_int_equal(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        check_ok(ntapi_request_resume(requests[i]));
+        while (ntapi_request_wait(requests[i], PATIENCE) == NTAPI_STATUS_TIMED_OUT)
+            continue;
+        ntapi_response *response = ntapi_request_response(requests[i]);
+        const ntapi_error *error = ntapi_response_error(response);
+        if (i == 0)
+            assert_non_null(strstr(ntapi_error_message(error), "ambiguous"));
+        else
+            assert_null(error);
+        ntapi_response_free(response);
+        ntapi_request_free(requests[i]);
+    }
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    ntapi_client_free(client);
+    assert_int_equal(records(), 0);
+}
+
 static void a_second_client_is_refused(void **state) {
     (void)state;
     ntapi_client *first = open_session("fault"), *second = open_session("fault");
@@ -337,6 +406,7 @@ int main(int argc, char **argv) {
         each(an_event_is_dealt_with_when_its_response_is),
         each(what_a_killed_process_left_is_gone_on_with),
         each(those_of_higher_priority_come_first),
+        each(what_was_still_queued_begins_again),
         each(a_second_client_is_refused),
         each(other_requests_are_refused),
     };

@@ -269,6 +269,51 @@ client.begin("slow/256M.bin", ntapi.download({str(sessions.files / "f")!r}), end
     assert sessions.records == []
 
 
+@pytest.mark.parametrize("end", ["kill", "close", "exit"])
+def test_what_was_still_queued_begins_again(
+    sessions: Sessions, servers: dict[str, str], fault: ntapi.Client, end: str
+) -> None:
+    """Of uploads that wait for a connection the server has seen nothing, however the process ends."""
+    body = sessions.files / "body"
+    body.write_text("hello")
+    name = f"queued-{end}-{os.getpid()}"
+    program = f"""
+import os, pathlib, signal, ntapi
+configuration = ntapi.SessionConfiguration.background("photos", proxy="")
+configuration.maximum_connections_per_host = 1
+client = ntapi.Client({servers["fault"]!r}, configuration=configuration)
+args = [ntapi.file({str(body)!r}), ntapi.method("POST"), ntapi.url("token", {name!r})]
+client.begin("stall/before", args)
+folder = pathlib.Path({str(sessions.state / "ntapi" / "background" / "photos")!r})
+while '"running"' not in (folder / "1.json").read_text():
+    pass
+for _ in range(3):
+    client.begin("record", args)
+if {end!r} == "kill":
+    os.kill(os.getpid(), signal.SIGKILL)
+elif {end!r} == "close":
+    client.close()
+"""
+    subprocess.run(
+        [sys.executable, "-c", program],
+        env=sessions.environment,
+        timeout=PATIENCE,
+        check=end != "kill",
+    )
+    assert len(sessions.records) == 4
+    told: dict[int, Optional[ntapi.ApiError]] = {}
+    with sessions.client() as client:
+        for request in client.restored_requests(
+            handler=lambda response: told.update({response.request.identifier: response.error})
+        ):
+            request.resume()
+        assert client.drain(PATIENCE) == 0
+    assert told[1] is not None
+    assert "ambiguous" in told[1].message
+    assert [told[number] for number in (2, 3, 4)] == [None] * 3
+    assert len(fault.send("seen", ntapi.url("token", name)).json["requests"]) == 3
+
+
 def test_closing_keeps_what_runs(sessions: Sessions) -> None:
     told: list[Optional[ntapi.ApiError]] = []
     with sessions.client("nginx") as client:
