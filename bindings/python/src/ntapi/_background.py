@@ -5,12 +5,12 @@ which runs none, so that nobody holds it up.
 from __future__ import annotations
 
 import os
-import threading
 import time
 
 from . import _registry
 from ._handles import is_over
 from ._mailbox import Mailbox
+from ._native import RLock, Worker
 from ._report import report
 from ._threads import adopt_as_current, main_mailbox
 
@@ -21,7 +21,9 @@ class _Worker:
     def __init__(self, name: str) -> None:
         self.mailbox = Mailbox()
         self._is_ending = False
-        self.thread = threading.Thread(target=self._work, name=name, daemon=True)
+        # Nothing but its handlers runs on the thread.
+        self.mailbox.may_block = True
+        self.thread = Worker(self._work, name)
 
     def end(self) -> None:
         self._is_ending = True
@@ -41,7 +43,7 @@ _BACKGROUND = "ntapi-background"
 _REFRESH = "ntapi-refresh"
 _workers: dict[str, _Worker] = {}
 # Re-entrant: a collection may end a thread's mailbox, and so come here, while this thread is here.
-_lock = threading.RLock()
+_lock = RLock()
 _has_ended = False
 
 
@@ -104,7 +106,7 @@ def _reset_in_child() -> None:
     """In a forked child: the parent's workers are not here; the next use starts them."""
     global _lock
     _workers.clear()
-    _lock = threading.RLock()
+    _lock = RLock()
 
 
 os.register_at_fork(after_in_child=_reset_in_child)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
-
 from ._library import lib
+from ._native import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

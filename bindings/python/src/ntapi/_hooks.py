@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 import weakref
 
 from . import _same_thread
@@ -16,6 +15,7 @@ from ._enums import LogFlags
 from ._handles import Handle
 from ._library import lib
 from ._logging import log_line
+from ._native import get_ident
 from ._numbers import Status
 from ._report import call_reporting
 from ._signatures import DestroyFunction
@@ -93,7 +93,7 @@ def _call_build_request(token: int, pointer: int) -> None:
         return
     request = HTTPRequest(pointer)
     try:
-        configure = _configuring.get(threading.get_ident())
+        configure = _configuring.get(get_ident())
         if configure is not None:
             configure(request)
         if "build_request" in client._overridden:
@@ -141,7 +141,7 @@ def configuring(
         pointer = client._handle.pointer
         assert pointer is not None
         install(client, pointer, client._overridden | {"build_request"})
-    thread = threading.get_ident()
+    thread = get_ident()
     before = _configuring.get(thread)
     _configuring[thread] = configure
     try:

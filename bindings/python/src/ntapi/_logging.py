@@ -7,14 +7,15 @@ program configures logging. The level of the logger says what is logged.
 from __future__ import annotations
 
 import sys
-from _thread import LockType, allocate_lock
 
 from ._library import lib
+from ._native import allocate_lock
 from ._signatures import DestroyFunction, LogFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
+    from _thread import LockType
     from typing import Optional
 
     from ._errors import ApiError

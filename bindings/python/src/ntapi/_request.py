@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock, get_ident
 
 from . import _registry
 from ._checks import check_timeout
@@ -13,6 +12,7 @@ from ._handles import Handle
 from ._headers import Headers
 from ._library import lib
 from ._loops import is_loop_mailbox_here
+from ._native import allocate_lock, get_ident
 from ._numbers import Handler, Status
 from ._threads import current_mailbox
 
