@@ -1,5 +1,5 @@
-"""The worker threads of the package: `ntapi-background`, which runs handlers, and `ntapi-refresh`,
-which runs none, so that nobody holds it up.
+"""The worker threads of the package: `ntapi-background`, which runs handlers, `ntapi-stream` and
+`ntapi-refresh`, which run none, so that a slow one does not hold up who waits for them.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class _Worker:
 
 
 _BACKGROUND = "ntapi-background"
+_STREAM = "ntapi-stream"
 _REFRESH = "ntapi-refresh"
 _workers: dict[str, _Worker] = {}
 # Re-entrant: a collection may end a thread's mailbox, and so come here, while this thread is here.
@@ -64,6 +65,16 @@ def _started(name: str) -> _Worker:
 def background_mailbox() -> Mailbox:
     """Where handlers run in the background; starts the worker on first use."""
     return _started(_BACKGROUND).mailbox
+
+
+def stream_mailbox() -> Mailbox:
+    """Where the pieces of streams arrive that a thread reads."""
+    return _started(_STREAM).mailbox
+
+
+def worker_mailboxes() -> list[Mailbox]:
+    """Those of the workers that there are."""
+    return [worker.mailbox for worker in tuple(_workers.values())]
 
 
 def refresh_mailbox() -> Mailbox:

@@ -76,9 +76,9 @@ class SessionEnd:
         pending = tuple(self._pending)
         if not pending:
             return []
-        from ._background import background_mailbox
+        from ._background import worker_mailboxes
 
-        mailboxes = (own, background_mailbox())
+        mailboxes = (own, *worker_mailboxes())
         return [
             delivery.outcome
             for delivery in pending
