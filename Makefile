@@ -6,6 +6,7 @@
 #   make check            formats, lints and types
 #   make format           rewrites the formats
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
+#   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, against the library built here
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
 #   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
@@ -15,7 +16,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
+.PHONY: demo test test-debian13 check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
 # Packages are installed when something is missing, by root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -61,6 +62,17 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 
 test: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
+
+# The folder that holds Debian 13, made by the first run; and options, as DEBIAN13='--only c -R fork'.
+DEBIAN13_ROOT ?= .debian13
+DEBIAN13 ?=
+
+test-debian13: setup
+	$(call install,debootstrap debian-archive-keyring)
+	cmake -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON --log-level=WARNING
+	cmake --build build
+	sudo=; if [ "$$(id -u)" -ne 0 ]; then sudo=sudo; fi; \
+	    $$sudo $(VENV_PYTHON) Tests/tools/debian13.py --root $(DEBIAN13_ROOT) $(DEBIAN13)
 
 check: setup
 	swift format lint --strict -r $(SWIFT_FORMAT)

@@ -15,17 +15,20 @@
  * callback of that request runs after it. That holds for errors, cancel, timeouts, close and thread exit too.
  *
  * OWNERSHIP, in four words used by every comment:
- *   new       the caller owns it and ends it with the type's _free function;
+ *   new       the caller owns it and ends it with the type's _free function, a text with ntapi_text_free;
  *   borrowed  the library owns it; the comment says until when it may be used;
  *   copied    the library keeps a copy; the caller's own is free to go when the call returns;
  *   takes     the library owns it from this call on, also when the call fails.
  *
  * HANDLES are checked: NULL, a handle of another type and a handle already freed are answered with
- * NTAPI_STATUS_INVALID_ARGUMENT, NULL or 0, never with a crash. Freeing NULL does nothing. Handles may be freed in any
- * order, from any thread, in any callback, and no _free blocks: a running request keeps what it needs.
+ * NTAPI_STATUS_INVALID_ARGUMENT, NULL or 0, and with an error where that would look like success; never with a crash.
+ * Freeing NULL does nothing. Handles may be freed in any order, from any thread, in any callback, and no _free blocks:
+ * a running request keeps what it needs.
  *
- * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and are copied. They go out borrowed and
- * NUL-terminated. A NULL value suppresses an arg: it is then as if the call had not been made.
+ * STRINGS are UTF-8. They come in NUL-terminated, or as pointer and length, and are copied. They go out
+ * NUL-terminated: borrowed (const char *) where they cannot change as long as they are lent, else new (char *), so that
+ * any thread may ask for them while another one changes them. A NULL value suppresses an arg: it is then as if the call
+ * had not been made.
  *
  * CALLBACKS get the user_data they were registered with; its destroy function (it may be NULL) runs exactly once,
  * after the last call, also when the registration fails. Times are seconds as double, sizes are bytes.
@@ -102,6 +105,12 @@ const char *ntapi_version(void);
  *  @threads any; from callbacks: yes, the calling callback's own request is not waited for.
  *  @since 0.1 */
 size_t ntapi_drain(double timeout);
+
+/** Frees a text that a function returned as new: a char *, not a const char *.
+ *  @param text takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_text_free(char *text);
 
 /* ---- Errors
  * ---------------------------------------------------------------------------------------------------------- */
@@ -554,8 +563,9 @@ typedef enum ntapi_cache_policy {
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
-#define NTAPI_OPTION_RAW_DATA "raw_data"                     /* do not parse the body, save an HTTP error's, as JSON */
-#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors" /* statuses from 300 are no errors */
+#define NTAPI_OPTION_RAW_DATA "raw_data" /* do not parse the body, save an HTTP error's, as JSON */
+/* statuses from 300 are no errors; a refused redirect, too many redirects and "not cached" still are */
+#define NTAPI_OPTION_IGNORE_HTTP_ERRORS "ignore_http_errors"
 #define NTAPI_OPTION_ALLOW_INVALID_CERTIFICATE                                                                         \
     "allow_invalid_certificate"                                    /* do not verify the server's certificate           \
                                                                     */
@@ -596,10 +606,10 @@ size_t ntapi_args_count(const ntapi_args *args);
 
 /** The list printed for debugging, one arg a line, secrets redacted.
  *  @param args the list.
- *  @returns text, borrowed until the next call of this function with the list or until the list is freed.
+ *  @returns text, new: end it with ntapi_text_free; NULL for a wrong handle.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_args_description(const ntapi_args *args);
+char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
@@ -683,8 +693,10 @@ ntapi_status ntapi_args_url_bool(ntapi_args *args, const char *name, bool value)
  *  @since 0.1 */
 ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const char *key);
 
-/** Fills {name} in the command, percent-encoded: a value never adds a segment, a query or "..".
- *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay.
+/** Fills {name} in the command, percent-encoded: a value never adds a segment or a query.
+ *  Fills {name*} with a path of many segments, "docs/a.md", too: its slashes stay. A value that makes a segment "." or
+ *  ".." (also between slashes or backslashes of its own) is the request's error NTAPI_CODE_INVALID_REQUEST: servers
+ * read these as steps to another path, however they are encoded.
  *  @param args the list.
  *  @param name the name between the braces, copied.
  *  @param value the value, copied; NULL suppresses (an unfilled {name} is then an error).
@@ -951,11 +963,10 @@ ntapi_status ntapi_args_option_value(ntapi_args *args, const char *name, const c
 /** The value of an option in the list, for hooks; "" for an option without a value.
  *  @param args the list.
  *  @param name the option's name, borrowed for the call.
- *  @returns text, borrowed until the next call of this function with the list or until the list is freed; NULL when not
- * set.
+ *  @returns text, new: end it with ntapi_text_free; NULL when not set.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_args_get_option(const ntapi_args *args, const char *name);
+char *ntapi_args_get_option(const ntapi_args *args, const char *name);
 
 /** Says where handlers run.
  *  @param args the list.
@@ -1665,7 +1676,7 @@ ntapi_status ntapi_client_cancel_all(ntapi_client *client);
 /** Waits until every begun request of the client has called its handler; runs the calling thread's mailbox meanwhile.
  *  @param client the client.
  *  @param timeout seconds at most; negative for ever.
- *  @returns how many requests are left.
+ *  @returns how many requests are left; 0 when all are done; SIZE_MAX for a wrong handle.
  *  @threads any; from callbacks: yes, the calling callback's own request is not waited for.
  *  @since 0.1 */
 size_t ntapi_client_drain(ntapi_client *client, double timeout);
@@ -1819,7 +1830,7 @@ ntapi_status ntapi_hooks_set_decide(ntapi_hooks *hooks, int kinds, ntapi_decide_
 
 /** The method of a built request.
  *  @param http_request the request, in its hook.
- *  @returns text, borrowed until the hook returns or sets another; NULL for a wrong handle.
+ *  @returns text, borrowed until the hook returns; NULL for a wrong handle.
  *  @threads the hook's own.
  *  @since 0.1 */
 const char *ntapi_http_request_method(const ntapi_http_request *http_request);
@@ -1834,7 +1845,7 @@ ntapi_status ntapi_http_request_set_method(ntapi_http_request *http_request, con
 
 /** The URL of a built request, with its query.
  *  @param http_request the request, in its hook.
- *  @returns text, borrowed until the hook returns or sets another; NULL for a wrong handle.
+ *  @returns text, borrowed until the hook returns; NULL for a wrong handle.
  *  @threads the hook's own.
  *  @since 0.1 */
 const char *ntapi_http_request_url(const ntapi_http_request *http_request);
@@ -1850,7 +1861,7 @@ ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const 
 /** A header of a built request.
  *  @param http_request the request, in its hook.
  *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the hook returns or sets a header; NULL when there is none.
+ *  @returns text, borrowed until the hook returns; NULL when there is none.
  *  @threads the hook's own.
  *  @since 0.1 */
 const char *ntapi_http_request_header(const ntapi_http_request *http_request, const char *name);
@@ -1910,11 +1921,10 @@ ntapi_status ntapi_authenticator_set_token(ntapi_authenticator *authenticator, c
 
 /** The token that requests carry now, good or not.
  *  @param authenticator the authenticator.
- *  @returns text, borrowed until the next call of this function with the handle or until it is freed; NULL when there
- *  is none.
+ *  @returns text, new: end it with ntapi_text_free; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
+char *ntapi_authenticator_token(ntapi_authenticator *authenticator);
 
 /** Says which header carries the token; "Authorization" and "Bearer" until then.
  *  @param authenticator the authenticator.
@@ -2201,7 +2211,8 @@ ntapi_request *ntapi_client_create_request(ntapi_client *client, const char *com
  *  @param client the client.
  *  @param command the path below the base URL, copied; NULL is "".
  *  @param args the args; NULL is none.
- *  @returns the response, new, whose error says what went wrong; NULL for a wrong handle.
+ *  @returns the response, new, whose error says what went wrong: for a wrong handle, too, and for a command that is not
+ * UTF-8, NTAPI_CODE_INVALID_REQUEST.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_response *ntapi_client_perform(ntapi_client *client, const char *command, const ntapi_args *args);
@@ -2452,11 +2463,10 @@ uint64_t ntapi_request_identifier(const ntapi_request *request);
 
 /** The description of a request, a text of yours.
  *  @param request the request.
- *  @returns text, borrowed until the next call of this function with the request or until it is freed; NULL when not
- * set.
+ *  @returns text, new: end it with ntapi_text_free; NULL when not set.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_request_description(const ntapi_request *request);
+char *ntapi_request_description(const ntapi_request *request);
 
 /** Logs a line about a request as the library logs its own: where its client's lines go, with the request's number.
  *  @param request the request.
@@ -2544,11 +2554,11 @@ const char *ntapi_request_received_header(const ntapi_request *request, const ch
 /** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
  *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
  *  @param request the request.
- *  @returns one line of JSON, borrowed until the next call of this function with the request or until it is freed; NULL
- * when there is nothing to go on from, or nothing that could be trusted.
+ *  @returns one line of JSON, new: end it with ntapi_text_free; NULL when there is nothing to go on from, or nothing
+ * that could be trusted.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_request_resume_data(const ntapi_request *request);
+char *ntapi_request_resume_data(const ntapi_request *request);
 
 /** The number of header lines of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
@@ -2599,7 +2609,8 @@ const char *ntapi_request_curl_command(const ntapi_request *request);
 
 /** Why a background session cannot be used: another process has it open, which the message names.
  *  @param client the client.
- *  @returns the error that each request of it fails with, new; NULL when there is none, and for other clients.
+ *  @returns the error that each request of it fails with, new; NULL when there is none, and for other clients. For a
+ * wrong handle an error with NTAPI_CODE_INVALID_REQUEST.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_error *ntapi_client_background_error(const ntapi_client *client);
@@ -2705,7 +2716,8 @@ void ntapi_response_free(ntapi_response *response);
 
 /** What went wrong.
  *  @param response the response.
- *  @returns the error, borrowed until the response is freed; NULL when all is well.
+ *  @returns the error, borrowed until the response is freed; NULL when all is well. For a wrong handle, NULL too, an
+ * error with NTAPI_CODE_INVALID_REQUEST, borrowed for ever.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const ntapi_error *ntapi_response_error(const ntapi_response *response);

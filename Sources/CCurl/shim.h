@@ -4,8 +4,10 @@
 #define NTAPI_CCURL_SHIM_H
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #ifdef __linux__
 #include <sys/epoll.h>
@@ -15,6 +17,17 @@
 #if LIBCURL_VERSION_NUM < 0x075700
 #error "libcurl 7.87 or newer is needed: CURLOPT_QUICK_EXIT"
 #endif
+
+/* The port of a TCP socket's own end; -1 when it has none. */
+static inline int ntapi_socket_port(int descriptor) {
+    struct sockaddr_storage address;
+    socklen_t size = sizeof address;
+    if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0)
+        return -1;
+    if (address.ss_family == AF_INET)
+        return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : -1;
+}
 
 /* Sets up libcurl with these functions beside the C library's own. */
 static inline CURLcode ntapi_global_init(curl_malloc_callback allocate, curl_free_callback release,

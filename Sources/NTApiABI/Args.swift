@@ -2,7 +2,7 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_args` stands for.
-final class ArgsBox: TextLender, @unchecked Sendable {
+final class ArgsBox: @unchecked Sendable {
     // Safe to share: touched only under `SharedMutex.args`, by nothing that could come back here.
     @exclusivity(unchecked) private var list: [APIArg]
     /// The arg appended last disappeared, because its value was NULL.
@@ -38,13 +38,9 @@ final class ArgsBox: TextLender, @unchecked Sendable {
         }
     }
 
-    var description: UnsafePointer<CChar>? {
-        replace(.description, args.map(\.description).joined(separator: "\n"))
-    }
+    var description: String { args.map(\.description).joined(separator: "\n") }
 
-    func option(_ name: String) -> UnsafePointer<CChar>? {
-        replace(.option, args.last { $0.optionName == name }?.optionValue)
-    }
+    func option(_ name: String) -> String? { args.last { $0.optionName == name }?.optionValue }
 }
 
 /// Appends an arg, unless the handle is wrong or the arg could not be made of C's values.
@@ -88,8 +84,8 @@ public func ntapi_args_free(_ args: OpaquePointer!) { Handles.free(args, ArgsBox
 public func ntapi_args_count(_ args: OpaquePointer!) -> Int { Handles.get(args, ArgsBox.self)?.args.count ?? 0 }
 
 @_cdecl("ntapi_args_description") @implementation
-public func ntapi_args_description(_ args: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(args, ArgsBox.self)?.description
+public func ntapi_args_description(_ args: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (Handles.get(args, ArgsBox.self)?.description).map(newText)
 }
 
 @_cdecl("ntapi_args_append_json") @implementation
@@ -124,7 +120,9 @@ public func ntapi_args_mark_secret(_ args: OpaquePointer!) -> ntapi_status {
 }
 
 @_cdecl("ntapi_args_get_option") @implementation
-public func ntapi_args_get_option(_ args: OpaquePointer!, _ name: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
+public func ntapi_args_get_option(
+    _ args: OpaquePointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafeMutablePointer<CChar>! {
     guard let box = Handles.get(args, ArgsBox.self), let name = String(c: name) else { return nil }
-    return box.option(name)
+    return box.option(name).map(newText)
 }

@@ -2,13 +2,10 @@ public import CNTApi
 import NTApi
 
 /// What an `ntapi_authenticator` stands for.
-final class AuthenticatorBox: TextLender, @unchecked Sendable {
-    // Safe to share: constant.
+final class AuthenticatorBox: Sendable {
     let authenticator: Authenticator
 
     init(_ authenticator: Authenticator) { self.authenticator = authenticator }
-
-    var token: UnsafePointer<CChar>? { replace(.token, authenticator.token) }
 }
 
 /// What an `ntapi_refresh` stands for. One that goes without an answer has failed.
@@ -48,8 +45,8 @@ public func ntapi_authenticator_set_token(
 }
 
 @_cdecl("ntapi_authenticator_token") @implementation
-public func ntapi_authenticator_token(_ authenticator: OpaquePointer!) -> UnsafePointer<CChar>! {
-    get(authenticator)?.token
+public func ntapi_authenticator_token(_ authenticator: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    get(authenticator)?.authenticator.token.map(newText)
 }
 
 @_cdecl("ntapi_authenticator_set_header") @implementation

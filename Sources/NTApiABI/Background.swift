@@ -3,7 +3,10 @@ import NTApi
 
 @_cdecl("ntapi_client_background_error") @implementation
 public func ntapi_client_background_error(_ client: OpaquePointer!) -> OpaquePointer! {
-    Handles.get(client, ClientBox.self)?.client.backgroundError?.handle
+    guard let box = Handles.get(client, ClientBox.self) else {
+        return APIError.invalidArgument("client is NULL, freed, or no client").handle
+    }
+    return box.client.backgroundError?.handle
 }
 
 @_cdecl("ntapi_client_restored_requests") @implementation

@@ -39,31 +39,31 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
-    /// The text as it is now; the one lent before under this name is gone.
-    final func replace(_ name: LentText, _ text: String?) -> UnsafePointer<CChar>? {
-        let made = text.map(Self.copy)
-        let old = SharedMutex.texts.withLock {
-            let old = texts[name]
-            texts[name] = made
-            return old
-        }
-        old?.deallocate()
-        return made.map { UnsafePointer($0) }
+    /// The text as it is now, lent like the others: one that was lent before stays where it is. For few texts, as each is
+    /// kept.
+    final func text(now text: String?) -> UnsafePointer<CChar>? {
+        text.flatMap { content in self.text(.content(content)) { content } }
     }
 
+    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> { newText(text) }
+}
+
+/// A text that the caller frees with `ntapi_text_free`.
+///
+/// For texts that change. They cannot be lent: while one thread reads such a text, another one may change it, or ask for it
+/// and so end what was lent before. A binding that gives its own lock up between calls always has such threads.
+func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
     // A text's own NUL bytes are copied with the rest.
-    private static func copy(_ text: String) -> UnsafeMutablePointer<CChar> {
-        let count = text.utf8.count + 1
-        let copy = UnsafeMutablePointer<CChar>.allocate(capacity: count)
-        text.withCString { copy.initialize(from: $0, count: count) }
-        return copy
-    }
+    let count = text.utf8.count + 1
+    let copy = UnsafeMutablePointer<CChar>.allocate(capacity: count)
+    text.withCString { copy.initialize(from: $0, count: count) }
+    return copy
 }
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case host, scheme, realm, token, version, identifier, description, curlCommand, option, message, jsonText, method,
-        url, redactedURL, prefixText, file
+    case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
+    case prefixText, file
     case resumeData, noBytes
     case header(String)
     case link(String)

@@ -62,7 +62,8 @@ public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { 
 
 @_cdecl("ntapi_client_drain") @implementation
 public func ntapi_client_drain(_ client: OpaquePointer!, _ timeout: Double) -> Int {
-    Handles.get(client, ClientBox.self)?.client.drain(timeout: seconds(timeout)) ?? 0
+    // 0 would say that all are done. As a `size_t` this is SIZE_MAX.
+    Handles.get(client, ClientBox.self)?.client.drain(timeout: seconds(timeout)) ?? -1
 }
 
 @_cdecl("ntapi_client_set_args") @implementation

@@ -22,7 +22,7 @@ final class HTTPRequestBox: TextLender, @unchecked Sendable {
 
 @_cdecl("ntapi_http_request_method") @implementation
 public func ntapi_http_request_method(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.replace(.method, $0.request.method) }
+    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text(now: $0.request.method) }
 }
 
 @_cdecl("ntapi_http_request_set_method") @implementation
@@ -32,7 +32,7 @@ public func ntapi_http_request_set_method(
 
 @_cdecl("ntapi_http_request_url") @implementation
 public func ntapi_http_request_url(_ http_request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.replace(.url, $0.request.url) }
+    Handles.get(http_request, HTTPRequestBox.self).flatMap { $0.text(now: $0.request.url) }
 }
 
 @_cdecl("ntapi_http_request_set_url") @implementation
@@ -45,7 +45,7 @@ public func ntapi_http_request_header(
     _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = Handles.get(http_request, HTTPRequestBox.self), let name = String(c: name) else { return nil }
-    return box.replace(.header(name), box.request.headers[name])
+    return box.text(now: box.request.headers[name])
 }
 
 @_cdecl("ntapi_http_request_set_header") @implementation

@@ -19,8 +19,8 @@ public func ntapi_request_is_running(_ request: OpaquePointer!) -> Bool { get(re
 public func ntapi_request_identifier(_ request: OpaquePointer!) -> UInt64 { get(request)?.identifier ?? 0 }
 
 @_cdecl("ntapi_request_description") @implementation
-public func ntapi_request_description(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(request)?.description
+public func ntapi_request_description(_ request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (get(request)?.taskDescription).map(newText)
 }
 
 @_cdecl("ntapi_request_set_description") @implementation
@@ -83,7 +83,7 @@ public func ntapi_request_received_header(
     _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafePointer<CChar>! {
     guard let box = box(request), let name = String(c: name) else { return nil }
-    return box.lend(box.request.receivedHeaders[name])
+    return box.text(now: box.request.receivedHeaders[name])
 }
 
 @_cdecl("ntapi_request_received_header_count") @implementation
@@ -93,17 +93,17 @@ public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> In
 
 @_cdecl("ntapi_request_received_header_name") @implementation
 public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.lend(box.receivedField(index)?.name) }
+    box(request).flatMap { box in box.text(now: box.receivedField(index)?.name) }
 }
 
 @_cdecl("ntapi_request_received_header_value") @implementation
 public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
-    box(request).flatMap { box in box.lend(box.receivedField(index)?.value) }
+    box(request).flatMap { box in box.text(now: box.receivedField(index)?.value) }
 }
 
 @_cdecl("ntapi_request_resume_data") @implementation
-public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
-    Handles.get(request, RequestBox.self)?.resumeData
+public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (get(request)?.resumeData?.text).map(newText)
 }
 
 @_cdecl("ntapi_request_curl_command") @implementation
@@ -116,11 +116,6 @@ private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request
 private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
 
 extension RequestBox {
-    /// Until the request is freed, whatever answer comes next.
-    fileprivate func lend(_ content: String?) -> UnsafePointer<CChar>? {
-        content.flatMap { content in text(.content(content)) { content } }
-    }
-
     fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
         let headers = request.receivedHeaders
         return headers.indices.contains(index) ? headers[index] : nil

@@ -13,24 +13,30 @@ final class RequestBox: TextLender, @unchecked Sendable {
         self.answer = answer
     }
 
-    var description: UnsafePointer<CChar>? { replace(.description, request.taskDescription) }
-
-    var resumeData: UnsafePointer<CChar>? { replace(.resumeData, request.resumeData?.text) }
-
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
 /// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
 func makeRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
-) -> APIRequest? {
-    guard let box = Handles.get(client, ClientBox.self) else { return nil }
+) -> APIRequest? { try? checkedRequest(client, command, args, more) }
+
+/// The same, which says what is wrong.
+private func checkedRequest(
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
+) throws(APIError) -> APIRequest {
+    guard let box = Handles.get(client, ClientBox.self) else {
+        throw .invalidArgument("client is NULL, freed, or no client")
+    }
     let list = Handles.get(args, ArgsBox.self)
-    let text = command == nil ? "" : String(c: command)
-    guard args == nil || list != nil, let text else { return nil }
+    guard args == nil || list != nil else { throw .invalidArgument("args is freed, or no list of args") }
+    guard let text = command == nil ? "" : String(c: command) else { throw .invalidArgument("command is not UTF-8") }
     guard let list else { return box.client.request(text, args: more) }
     return box.client.request(text, args: more.isEmpty ? list.args : list.args + more)
 }
+
+/// The client of requests that no client was named for.
+private let nobody = APIClient()
 
 @_cdecl("ntapi_client_begin") @implementation
 public func ntapi_client_begin(
@@ -55,7 +61,13 @@ public func ntapi_client_create_request(
 public func ntapi_client_perform(
     _ client: OpaquePointer!, _ command: UnsafePointer<CChar>!, _ args: OpaquePointer!
 ) -> OpaquePointer! {
-    guard let request = makeRequest(client, command, args) else { return nil }
+    let request: APIRequest
+    do throws(APIError) {
+        request = try checkedRequest(client, command, args)
+    } catch {
+        // NULL would have no error, and so be read as a success.
+        request = (Handles.get(client, ClientBox.self)?.client ?? nobody).request(failing: error)
+    }
     return ResponseBox(request.perform()).handle
 }
 

@@ -89,7 +89,13 @@ public func ntapi_response_retain(_ response: OpaquePointer!) -> OpaquePointer! 
 public func ntapi_response_free(_ response: OpaquePointer!) { Handles.free(response, ResponseBox.self) }
 
 @_cdecl("ntapi_response_error") @implementation
-public func ntapi_response_error(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.error }
+public func ntapi_response_error(_ response: OpaquePointer!) -> OpaquePointer! {
+    guard let box = box(response) else { return wrongResponse.handle }
+    return box.error
+}
+
+/// The error of what is no response: NULL would say that all is well.
+private let wrongResponse = HandleOwner(ErrorBox(.invalidArgument("response is NULL, freed, or no response")))
 
 @_cdecl("ntapi_response_data") @implementation
 public func ntapi_response_data(

@@ -22,7 +22,11 @@ final class Answer: Sendable {
         switch request.perform(timeout: seconds(watch.pointee.timeout), watching: watch.pointee.descriptor) {
         case .completed: break
         case .interrupted: return NTAPI_STATUS_INTERRUPTED
-        case .refused: if !waitForAnother(watch) { return NTAPI_STATUS_INTERRUPTED }
+        case .refused:
+            let isThere = waitForAnother(watch)
+            guard request.isOfThisProcess else { return NTAPI_STATUS_INVALID_STATE }
+            if !isThere { return NTAPI_STATUS_INTERRUPTED }
+        case .forked: return NTAPI_STATUS_INVALID_STATE
         }
         guard let response = request.response else { return NTAPI_STATUS_INVALID_STATE }
         let box = ResponseBox(response)
@@ -39,6 +43,7 @@ final class Answer: Sendable {
             self.wakeup.withLock { $0 = wakeup }
             // Not once it was cancelled: then the response stands, or comes without this.
             if request.setHandler({ _ in wakeup.signal() }) { request.resume() }
+            guard request.isOfThisProcess else { return false }
         }
         let timeout = seconds(watch.pointee.timeout)
         guard wakeup.descriptor >= 0 else { return request.wait(timeout: timeout) == .completed }

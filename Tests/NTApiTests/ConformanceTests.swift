@@ -38,13 +38,15 @@ import Testing
         } catch let error as APIError {
             failure = error
         }
-        let check = Check(response: response, error: failure ?? response?.error)
+        let log = client.lines.all.map(\.message).joined(separator: "\n")
+        let check = Check(response: response, error: failure ?? response?.error, log: log)
         for (key, value) in json["expect"]?.object ?? [] { check.expect(key, value) }
     }
 
     private struct Check {
         let response: APIResponse?
         let error: APIError?
+        let log: String
 
         func expect(_ key: String, _ wanted: JSON) {
             switch key {
@@ -58,6 +60,10 @@ import Testing
             case "header": expectHeaders(wanted.array ?? [])
             case "url": #expect(response?.url == wanted.string)
             case "url_contains": #expect(response?.url.containsSubstring(wanted.string ?? "?") == true)
+            case "log_contains":
+                for text in wanted.array ?? [] { #expect(log.containsSubstring(text.string ?? "?")) }
+            case "log_lacks":
+                for text in wanted.array ?? [] { #expect(!log.containsSubstring(text.string ?? "")) }
             default: Issue.record("an expectation that this runner does not know: \(key)")
             }
         }
@@ -77,6 +83,10 @@ import Testing
             for part in wanted["message_contains"]?.array ?? [] {
                 let text = (part.string ?? "").lowercasedASCII()
                 #expect(error.message.lowercasedASCII().containsSubstring(text), "\(error.message)")
+            }
+            for part in wanted["message_lacks"]?.array ?? [] {
+                let text = (part.string ?? "").lowercasedASCII()
+                #expect(!error.message.lowercasedASCII().containsSubstring(text), "\(error.message)")
             }
         }
 

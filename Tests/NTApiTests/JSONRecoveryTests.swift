@@ -25,17 +25,36 @@ import Testing
     static let recovered: [(prefix: String, json: String)] = [
         ("Warning: x\n", #"{"a":1}"#), ("x", "[1]"),
         ("<br />\n<b>Notice</b>: Undefined index [foo] in [0] {x}\n", #"{"a":[1]}"#),
-        ("body {color: red} a { b: c }", "[{}]"), ("[0] => ", #"{"a":1}"#), (#"{"a":1}"#, #"{"b":2}"#),
-        (#"array(1) { ["x"]=> int(1) } "#, #"{"a":1}"#), ("[1 ", #"{"a":1}"#),
-        ("[true] [null] [2024-01-01] [not] [t] ", "[false]"),
-        ("\"unbalanced ", #"{"a":1}"#), ("5 ", "[]"), ("\u{0}\u{0}", "{}"), ("[\"a\u{0}", "[1]"), ("é€", "[\"é\"]"),
-        ("big [99999999999999999999] ", "[99999999999999999999]"), ("[{", #"[{"a":{"b":[{}]}}]"#),
+        ("body {color: red} a { b: c }", "[{}]"), ("x [0] => [] {} ", #"{"a":1}"#),
+        (#"array(1) { ["x"]=> int(1) } "#, #"{"a":1}"#), ("x [1 ", #"{"a":1}"#),
+        ("[2024-01-01] [true] [null] [not] [t] ", "[false]"), ("[20-Nov-2013 10:00:00 UTC] ", #"{"a":1}"#),
+        ("2024-01-01 10:00:00 x ", "[]"), ("10:30 ", "[]"), ("127.0.0.1 ", "[]"), ("5px ", "[]"), ("nullable ", "{}"),
+        ("truer ", "[]"), ("x \"unbalanced ", #"{"a":1}"#), ("\u{0}\u{0}", "{}"), ("x [\"a\u{0}", "[1]"),
+        ("é€", "[\"é\"]"), ("big [99999999999999999999] ", "[99999999999999999999]"),
+        ("x [{", #"[{"a":{"b":[{}]}}]"#),
     ]
 
     @Test(arguments: recovered)
     func recovers(prefix: String, json: String) throws {
         #expect(response(prefix + json) == .json(try JSON(parsing: json), prefix: prefix))
         #expect(response("\u{FEFF}\(prefix)\(json) \r\n") == .json(try JSON(parsing: json), prefix: prefix))
+    }
+
+    /// Of two documents none is the answer, and what begins as JSON has no stray text in front.
+    @Test(arguments: [
+        #"{"a":1}{"a":2}"#, "{\"a\":1}\n{\"a\":2}\n", "[1] [2]", "[][]", "{} []", "[0] => {\"a\":1}", "5 [1]",
+        "-1.5e3[1]",
+        #""x" {"a":1}"#, #""x {"a":1}"#, #"null {"a":1}"#, "true[1]", #"{"a":1,} {"a":2}"#, #"[1 {"a":1}"#, "[{[{}]",
+        "{\"a\":1}\nWarning: x\n{\"a\":2}", "\u{1E}{\"a\":1}\n\u{1E}{\"a\":2}\n", #"x {"a":1} {"a":2}"#,
+        "x [[1]] [2]", "x [{}]\n[2]", "data: {\"a\":1}\n\ndata: {\"a\":2}\n\n", "[\"a\u{0}[1]",
+    ])
+    func twoDocumentsFail(text: String) {
+        for text in [text, "\u{FEFF}\(text)", " \r\n\(text) \n"] {
+            guard case .failure = response(text) else {
+                Issue.record("taken for JSON: \(text)")
+                continue
+            }
+        }
     }
 
     @Test func prefixesThatAreNotUTF8AreRepaired() {
@@ -79,15 +98,15 @@ import Testing
         ("white space", "x" + String(repeating: "[" + String(repeating: " ", count: 1_000), count: 1_000) + "]"),
     ]
 
-    @Test(arguments: adversarial)
-    func workIsBounded(name: String, body: String) {
-        let bytes = Bytes.copy(body)
+    @Test(arguments: adversarial, ["", "x"])
+    func workIsBounded(_ sample: (name: String, body: String), behind stray: String) {
+        let bytes = Bytes.copy(stray + sample.body)
         var whole = JSONLoader(bytes)
-        guard case .failure(let failure) = whole.loadWhole(from: 0) else {
+        guard case .failure = whole.loadWhole(from: 0) else {
             Issue.record("not meant to be JSON")
             return
         }
-        var recovery = JSONRecovery(bytes, from: 0, whole: failure)
+        var recovery = JSONRecovery(bytes, from: 0)
         #expect(recovery.run() == nil)
         #expect(recovery.attempts <= JSONRecovery.maximumAttempts)
         // Every byte is read at most once, but for the one at which an attempt stops.

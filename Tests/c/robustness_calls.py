@@ -54,6 +54,8 @@ def argument(parameter: Parameter, position: int) -> str:
         return f"({parameter.type})in->callback"
     if parameter.type in ("const char *", "const void *"):
         return "in->text"
+    if parameter.type == "char *":
+        return "NULL"
     if parameter.type == "void *":
         return "in->user_data"
     if parameter.type in WITHOUT_VALUE:
@@ -84,6 +86,9 @@ def call(function: Function) -> str:
     elif function.result == "struct json_t *":
         body = f"json_t *tree = {expression};\n    int there = tree != NULL;\n"
         body += "    json_decref(tree);\n    return there;"
+    elif function.result == "char *":
+        body = f"char *text = {expression};\n    int there = text != NULL;\n"
+        body += "    ntapi_text_free(text);\n    return there;"
     elif function.result.endswith("*"):
         body = f"return {expression} != NULL;"
     elif function.result == "ntapi_status":
@@ -100,8 +105,11 @@ def row(function: Function) -> str:
     kinds = ", ".join(f"KIND_{handle_of(p.type)}" for p in handles) or "0"
     nullables = ", ".join(str(int(nullable(function, p))) for p in handles) or "0"
     result = "RESULT_OTHER"
+    tells = "NTAPI_CODE_INVALID_REQUEST" in " ".join(function.tags("returns"))
     if function.result == "ntapi_status":
         result = "RESULT_STATUS"
+    elif handle_of(function.result) and tells:
+        result = "RESULT_ERROR"
     elif function.result.endswith("*"):
         result = "RESULT_POINTER"
     destroys = int(any(p.type == "ntapi_destroy_fn" for p in function.parameters))
@@ -115,7 +123,7 @@ def main() -> None:
     """Writes the file."""
     table = functions()
     known = set(CALLBACKS) | set(ENUMS) | set(OUT) | set(SCALARS)
-    known |= {"const char *", "const void *", "void *", *WITHOUT_VALUE}
+    known |= {"const char *", "const void *", "void *", "char *", *WITHOUT_VALUE}
     for function in table:
         for parameter in function.parameters:
             if parameter.type not in known and not handle_of(parameter.type):

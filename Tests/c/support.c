@@ -191,6 +191,12 @@ const char *code_of(const ntapi_response *response) {
     return ntapi_error_code(ntapi_response_error(response));
 }
 
+void check_new_text(char *text, const char *expected) {
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+    ntapi_text_free(text);
+}
+
 void check_string(const ntapi_json *json, const char *path, const char *expected) {
     const char *found = ntapi_json_string(json, path);
     if (found == NULL)

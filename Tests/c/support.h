@@ -97,6 +97,9 @@ ntapi_json *fetch(ntapi_client *client, const char *command, ntapi_args *args);
 /** The code of a response's error; NULL when there is none. */
 const char *code_of(const ntapi_response *response);
 
+/** Fails unless a new text is that; frees it. */
+void check_new_text(char *text, const char *expected);
+
 /** Fails unless the string at the path is that. */
 void check_string(const ntapi_json *json, const char *path, const char *expected);
 

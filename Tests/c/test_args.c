@@ -90,9 +90,8 @@ static void path_values_never_leave_their_segment(void **state) {
         ntapi_response *response = perform(client, "echo/{name}/x", args);
         if (targets[i] != NULL)
             check_string(ntapi_response_json(response), "target", targets[i]);
-        else /* a dot segment cannot be escaped: refused, or at least still below its place */
-            assert_true(code_of(response) == NTAPI_CODE_INVALID_REQUEST ||
-                        strncmp(ntapi_json_string(ntapi_response_json(response), "target"), "/echo/", 6) == 0);
+        else /* a dot segment cannot be escaped */
+            assert_ptr_equal(code_of(response), NTAPI_CODE_INVALID_REQUEST);
         ntapi_response_free(response);
     }
     check_error(perform(client, "echo/{name}", NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
@@ -220,11 +219,11 @@ static void options_can_be_read_back(void **state) {
     ntapi_args *args = ntapi_args_create();
     assert_null(ntapi_args_get_option(args, "retry"));
     check_ok(ntapi_args_option(args, "retry"));
-    assert_string_equal(ntapi_args_get_option(args, "retry"), "");
+    check_new_text(ntapi_args_get_option(args, "retry"), "");
     check_ok(ntapi_args_option_value(args, "retry", "3"));
     check_ok(ntapi_args_option_value(args, "retry", NULL));
     check_ok(ntapi_args_option(args, NULL));
-    assert_string_equal(ntapi_args_get_option(args, "retry"), "3");
+    check_new_text(ntapi_args_get_option(args, "retry"), "3");
     assert_null(ntapi_args_get_option(args, NULL));
     assert_null(ntapi_args_get_option(NULL, "retry"));
     ntapi_args_free(args);
@@ -310,7 +309,7 @@ static void secrets_are_redacted(void **state) {
     check_ok(ntapi_args_header(args, "X-Mine", "hidden5"));
     check_ok(ntapi_args_mark_secret(args));
     check_ok(ntapi_args_form(args, "password", "hidden6"));
-    const char *text = ntapi_args_description(args);
+    char *text = ntapi_args_description(args);
     assert_non_null(strstr(text, "visible"));
     assert_null(strstr(text, "hidden"));
     assert_non_null(strstr(text, "<redacted>"));
@@ -318,6 +317,7 @@ static void secrets_are_redacted(void **state) {
     for (const char *at = text; (at = strchr(at, '\n')) != NULL && at[1] != '\0'; at++)
         lines++;
     assert_int_equal(lines, ntapi_args_count(args));
+    ntapi_text_free(text);
     ntapi_args_free(args);
 }
 
@@ -333,7 +333,7 @@ static void args_come_from_json(void **state) {
     check_ok(ntapi_args_append_json(args, text, strlen(text), &error));
     assert_null(error);
     assert_int_equal(ntapi_args_count(args), 15);
-    assert_string_equal(ntapi_args_get_option(args, "mine"), "2");
+    check_new_text(ntapi_args_get_option(args, "mine"), "2");
     ntapi_json *seen = fetch(client, "echo/{p}", args);
     check_string(seen, "target", "/echo/v?q=London&cnt=20&x=true");
     check_string(seen, "method", "PUT");
@@ -411,7 +411,7 @@ static void a_suppressed_arg_takes_its_mark_along(void **state) {
     check_ok(ntapi_args_url(args, "q", "London"));
     check_ok(ntapi_args_header(args, "X-Key", NULL));
     check_ok(ntapi_args_mark_secret(args));
-    assert_non_null(strstr(ntapi_args_description(args), "London"));
+    check_new_text(ntapi_args_description(args), "url(\"q\", \"London\")");
     ntapi_args_free(args);
 }
 

@@ -64,6 +64,11 @@ static void nothing_to_answer_with_is_an_error(void **state) {
     ntapi_response *response = get(client, page, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD);
     assert_int_equal(ntapi_response_status(response), 504);
     check_error(response, NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
+    /* It is no status of the server's. */
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_cache_policy(args, NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    check_error(perform(client, page, args), NTAPI_ERROR_DOMAIN_HTTP, NTAPI_CODE_NOT_CACHED);
     ntapi_client_free(client);
 }
 

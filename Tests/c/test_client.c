@@ -203,7 +203,7 @@ static void cancel_all_leaves_the_client_usable(void **state) {
     witness_free(&running);
     ntapi_json_free(fetch(client, "ok", NULL));
     check_invalid(ntapi_client_cancel_all(NULL));
-    assert_int_equal(ntapi_client_drain(NULL, 0), 0);
+    assert_true(ntapi_client_drain(NULL, 0) == SIZE_MAX);
     ntapi_client_free(client);
 }
 
@@ -236,8 +236,10 @@ static void build_args(void *user_data, const char *command, ntapi_args *args) {
     self->args_built++;
     self->builder = pthread_self();
     snprintf(self->command, sizeof self->command, "%s", command);
-    if (ntapi_args_get_option(args, "sign") != NULL)
-        check_ok(ntapi_args_url(args, "signature", ntapi_args_get_option(args, "sign")));
+    char *sign = ntapi_args_get_option(args, "sign");
+    if (sign != NULL)
+        check_ok(ntapi_args_url(args, "signature", sign));
+    ntapi_text_free(sign);
 }
 
 static void build_request(void *user_data, ntapi_http_request *http_request) {

@@ -76,6 +76,37 @@ static void check_error_of(struct run *run, const json_t *expected) {
         if (!contains(ntapi_error_message(error), json_string_value(part)))
             miss(run, "message contains", json_string_value(part), found);
     }
+    json_array_foreach(json_object_get(expected, "message_lacks"), index, part) {
+        if (contains(ntapi_error_message(error), json_string_value(part)))
+            miss(run, "message lacks", json_string_value(part), found);
+    }
+}
+
+/** The lines of the request that runs, with all log flags. */
+static struct {
+    pthread_mutex_t lock;
+    char text[1 << 17];
+    size_t length;
+} lines = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void keep_line(void *user_data, ntapi_log level, const char *message) {
+    (void)user_data, (void)level;
+    pthread_mutex_lock(&lines.lock);
+    int length = snprintf(lines.text + lines.length, sizeof lines.text - lines.length, "%s\n", message);
+    if (length > 0 && lines.length + (size_t)length < sizeof lines.text)
+        lines.length += (size_t)length;
+    pthread_mutex_unlock(&lines.lock);
+}
+
+static void check_log(struct run *run, const char *what, const json_t *texts, bool has) {
+    size_t index;
+    json_t *text;
+    pthread_mutex_lock(&lines.lock);
+    json_array_foreach(texts, index, text) {
+        if ((strstr(lines.text, json_string_value(text)) != NULL) != has)
+            miss(run, what, json_string_value(text), lines.text);
+    }
+    pthread_mutex_unlock(&lines.lock);
 }
 
 /** Whether one check of an entry of "json" holds. */
@@ -197,6 +228,10 @@ static void check_all(struct run *run, const json_t *expect) {
             const char *url = ntapi_response_url(response);
             if (url == NULL || strstr(url, json_string_value(value)) == NULL)
                 miss_json(run, key, value, url);
+        } else if (strcmp(key, "log_contains") == 0) {
+            check_log(run, key, value, true);
+        } else if (strcmp(key, "log_lacks") == 0) {
+            check_log(run, key, value, false);
         } else {
             miss(run, "expectation", "one this runner knows", key);
         }
@@ -239,6 +274,8 @@ static int run_case(const json_t *template) {
         ntapi_client_create(NULL, base != NULL ? base : server(json_string_value(json_object_get(item, "server"))));
     check_ok(ntapi_defaults_set_string(ntapi_client_defaults(client), NTAPI_DEFAULT_CA_FILE, server("ca")));
     check_ok(ntapi_defaults_set_string(ntapi_client_defaults(client), NTAPI_DEFAULT_PROXY, ""));
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_ALL));
+    lines.text[lines.length = 0] = '\0';
     ntapi_args *args = ntapi_args_create();
     char *text = json_dumps(json_object_get(item, "args"), JSON_COMPACT);
     ntapi_error *refused = NULL;
@@ -265,6 +302,7 @@ static void every_case_holds(void **state) {
     json_t *cases = json_load_file(path, JSON_ALLOW_NUL, &error);
     if (cases == NULL)
         fail_msg("%s:%d: %s", path, error.line, error.text);
+    ntapi_log_set_sink(keep_line, NULL, NULL);
     int failed = 0;
     size_t index;
     json_t *item;

@@ -142,12 +142,68 @@ static void those_of_higher_priority_go_first(void **state) {
     ntapi_client_free(client);
 }
 
+/* The server answers none before all are there: nobody may wait for a connection that is not to be shared. */
+static void without_http2_nobody_waits_for_a_connection(void **state) {
+    (void)state;
+    enum { FEW = 4 };
+    char name[64];
+    snprintf(name, sizeof name, "c-tls1-%ld", (long)getpid());
+    ntapi_client *client = client_with_limit("nginx_tls1", 64);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "name", name));
+    check_ok(ntapi_args_url_int(args, "for", FEW));
+    ntapi_request *requests[FEW];
+    for (int i = 0; i < FEW; i++)
+        requests[i] = ntapi_client_begin(client, "gate", args, NULL, NULL, NULL);
+    for (int i = 0; i < FEW; i++) {
+        check_ok(ntapi_request_wait(requests[i], PATIENCE));
+        ntapi_response *response = ntapi_request_response(requests[i]);
+        assert_int_equal(ntapi_response_status(response), 200);
+        ntapi_response_free(response);
+        ntapi_request_free(requests[i]);
+    }
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+static ntapi_json *fetch_of(ntapi_client *client, const char *command, const char *token, const char *method) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", token));
+    check_ok(ntapi_args_method(args, method));
+    return fetch(client, command, args);
+}
+
+/* What a server sends on an idle connection is nobody's answer: the next request goes over another one. */
+static void what_came_unasked_is_no_answer(void **state) {
+    (void)state;
+    static const char *const names[] = {"fault", "fault_tls"}, *const methods[] = {"GET", "POST"};
+    for (int i = 0; i < 4; i++) {
+        char token[64];
+        snprintf(token, sizeof token, "c-unasked-%d-%ld", i, (long)getpid());
+        ntapi_configuration *configuration = ephemeral();
+        ntapi_client *client = session_of(names[i / 2], configuration);
+        ntapi_client *other = session_of("fault_other", configuration);
+        ntapi_configuration_free(configuration);
+        ntapi_json *first = fetch_of(client, "unasked-later", token, "GET");
+        ntapi_json_free(fetch_of(other, "unasked-now", token, "GET"));
+        ntapi_json *next = fetch_of(client, "echo", token, methods[i % 2]);
+        assert_string_equal(ntapi_json_string(next, "method"), methods[i % 2]);
+        assert_int_not_equal(ntapi_json_int(next, "connection", -1), ntapi_json_int(first, "connection", -1));
+        ntapi_json_free(first);
+        ntapi_json_free(next);
+        ntapi_client_free(other);
+        ntapi_client_free(client);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_hundred_share_one_connection),
         cmocka_unit_test(without_http2_the_limit_holds),
         cmocka_unit_test(a_sessions_limit_holds),
         cmocka_unit_test(those_of_higher_priority_go_first),
+        cmocka_unit_test(without_http2_nobody_waits_for_a_connection),
+        cmocka_unit_test(what_came_unasked_is_no_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,6 +82,51 @@ static void what_is_recorded_here_is_replayed(void **state) {
     unlink(path);
 }
 
+/** The whole text of a file; the caller frees it. */
+static char *text_of(const char *path) {
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
+    fclose(file);
+    return text;
+}
+
+static void secrets_of_every_kind_of_body_stay_out(void **state) {
+    (void)state;
+    const struct {
+        const char *body, *type;
+    } bodies[] = {
+        {"{\"pass\\u0077ord\":\"hush\",\"open\":\"shown\"}", "application/json"},
+        {"{\"token\":\"hush\",\"open\":\"shown\"}", "text/plain"},
+        {"{\"open\":\"shown\"}\n{\"token\":\"hush\"}\n", "application/x-ndjson"},
+        {"data: {\"open\":\"shown\",\"token\":\"hush\"}\n\n", "text/event-stream"},
+    };
+    for (size_t index = 0; index < sizeof bodies / sizeof bodies[0]; index++) {
+        char path[64];
+        temporary_file(path, "", 0);
+        ntapi_recorder *recorder = ntapi_recorder_create(path);
+        ntapi_client *client = client_of("fault");
+        check_ok(ntapi_client_set_recorder(client, recorder));
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_data(args, bodies[index].body, strlen(bodies[index].body), bodies[index].type));
+        check_ok(ntapi_args_option(args, "raw_data"));
+        ntapi_response_free(perform(client, "mirror", args));
+        args = ntapi_args_create();
+        check_ok(ntapi_args_multipart(args, "part", bodies[0].body));
+        check_ok(ntapi_args_url(args, "X-Next", "http://u:hush@h.test/"));
+        ntapi_response_free(perform(client, "headers", args));
+        check_ok(ntapi_recorder_save(recorder, NULL));
+        char *text = text_of(path);
+        assert_null(strstr(text, "hush"));
+        assert_non_null(strstr(text, "shown"));
+        free(text);
+        ntapi_recorder_free(recorder);
+        ntapi_client_free(client);
+        unlink(path);
+    }
+}
+
 static void bad_files_are_errors(void **state) {
     (void)state;
     ntapi_error *error = NULL;
@@ -104,6 +149,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_python_has_recorded_is_replayed),
         cmocka_unit_test(what_is_recorded_here_is_replayed),
+        cmocka_unit_test(secrets_of_every_kind_of_body_stay_out),
         cmocka_unit_test(bad_files_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

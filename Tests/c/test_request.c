@@ -309,6 +309,129 @@ static void progress_goes_from_nothing_to_all(void **state) {
     ntapi_client_free(weather);
 }
 
+enum { READERS = 8, READS = 4000 };
+
+/** What the threads of the test below share. */
+struct shared_texts {
+    ntapi_request *request;
+    ntapi_args *args;
+    ntapi_authenticator *authenticator;
+    int next;  /* number of the next thread */
+    int wrong; /* texts that nobody has set */
+};
+
+static const char *const set_texts[] = {"first", "the second one, which is longer than the first", "3"};
+
+static void count_wrong(struct shared_texts *self, char *text) {
+    bool is_known = text == NULL;
+    for (size_t i = 0; i < sizeof set_texts / sizeof *set_texts && !is_known; i++)
+        is_known = strcmp(text, set_texts[i]) == 0;
+    if (!is_known)
+        __atomic_add_fetch(&self->wrong, 1, __ATOMIC_SEQ_CST);
+    ntapi_text_free(text);
+}
+
+/** Half of the threads change what all of them read. */
+static void *read_texts(void *argument) {
+    struct shared_texts *self = argument;
+    int number = __atomic_fetch_add(&self->next, 1, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < READS; i++) {
+        const char *text = set_texts[(i + number) % 3];
+        if (number % 2 == 0) {
+            check_ok(ntapi_request_set_description(self->request, text));
+            check_ok(ntapi_authenticator_set_token(self->authenticator, text, -1));
+            if (i % 100 == 0)
+                check_ok(ntapi_args_option_value(self->args, "mine", text));
+        }
+        count_wrong(self, ntapi_request_description(self->request));
+        count_wrong(self, ntapi_authenticator_token(self->authenticator));
+        count_wrong(self, ntapi_args_get_option(self->args, "mine"));
+        if (i % 100 == 0) {
+            char *description = ntapi_args_description(self->args);
+            if (description == NULL || strncmp(description, "url(\"q\", ", 9) != 0)
+                __atomic_add_fetch(&self->wrong, 1, __ATOMIC_SEQ_CST);
+            ntapi_text_free(description);
+        }
+        assert_null(ntapi_request_resume_data(self->request));
+    }
+    return NULL;
+}
+
+static void never_asked(void *user_data, ntapi_refresh *refresh) {
+    (void)user_data;
+    ntapi_refresh_free(refresh);
+}
+
+static void any_thread_may_read_a_text_that_others_change(void **state) {
+    (void)state;
+    struct shared_texts shared = {.request = ntapi_client_create_request(client, "echo", NULL),
+                                  .args = ntapi_args_create(),
+                                  .authenticator = ntapi_authenticator_create(never_asked, NULL, NULL)};
+    check_ok(ntapi_args_url_int(shared.args, "q", 1));
+    pthread_t threads[READERS];
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_texts, &shared), 0);
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(shared.wrong, 0);
+    ntapi_text_free(NULL);
+    ntapi_authenticator_free(shared.authenticator);
+    ntapi_args_free(shared.args);
+    ntapi_request_free(shared.request);
+}
+
+/** The pattern of the README: a call that could not be made is an error like any other. */
+static void a_wrong_handle_is_an_error_of_the_response(void **state) {
+    (void)state;
+    ntapi_client *freed_client = ntapi_client_create(NULL, nobody());
+    ntapi_client_free(freed_client);
+    ntapi_args *freed_args = ntapi_args_create();
+    ntapi_args_free(freed_args);
+    ntapi_args *args = ntapi_args_create();
+    struct {
+        ntapi_client *client;
+        const char *command;
+        ntapi_args *args;
+        const char *says;
+    } wrong[] = {
+        {NULL, "echo", NULL, "client"},
+        {freed_client, "echo", args, "client"},
+        {(ntapi_client *)args, "echo", NULL, "client"},
+        {client, "echo", freed_args, "args"},
+        {client, "echo", (ntapi_args *)client, "args"},
+        {client, "\xff", NULL, "UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ntapi_response *response = ntapi_client_perform(wrong[i].client, wrong[i].command, wrong[i].args);
+        assert_non_null(response);
+        assert_non_null(strstr(ntapi_error_message(ntapi_response_error(response)), wrong[i].says));
+        assert_int_equal(ntapi_response_status(response), 0);
+        assert_null(ntapi_response_json(response));
+        assert_int_equal(ntapi_request_get_state(ntapi_response_request(response)), NTAPI_REQUEST_STATE_COMPLETED);
+        check_error(response, NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+
+        ntapi_error *error = ntapi_client_background_error(wrong[i].client);
+        assert_int_equal(error != NULL, wrong[i].client != client);
+        if (error != NULL)
+            assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        ntapi_error_free(error);
+        if (wrong[i].client != client)
+            assert_true(ntapi_client_drain(wrong[i].client, 0) == SIZE_MAX);
+    }
+    ntapi_response *freed = ntapi_client_perform(client, "echo", NULL);
+    assert_null(ntapi_response_error(freed));
+    ntapi_response_free(freed);
+    const ntapi_response *responses[] = {NULL, freed, (const ntapi_response *)args};
+    for (size_t i = 0; i < sizeof responses / sizeof *responses; i++) {
+        const ntapi_error *error = ntapi_response_error(responses[i]);
+        assert_non_null(error);
+        assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+        assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_REQUEST);
+        assert_non_null(strstr(ntapi_error_message(error), "response"));
+    }
+    ntapi_args_free(args);
+}
+
 static void a_request_tells_about_itself(void **state) {
     (void)state;
     ntapi_args *args = ntapi_args_create();
@@ -321,7 +444,7 @@ static void a_request_tells_about_itself(void **state) {
 
     assert_null(ntapi_request_description(request));
     check_ok(ntapi_request_set_description(request, "the first"));
-    assert_string_equal(ntapi_request_description(request), "the first");
+    check_new_text(ntapi_request_description(request), "the first");
     check_ok(ntapi_request_set_description(request, NULL));
     assert_null(ntapi_request_description(request));
     check_invalid(ntapi_request_set_description(request, "\xff"));
@@ -422,6 +545,8 @@ int main(void) {
         cmocka_unit_test(a_handler_may_begin_the_next_request),
         cmocka_unit_test(progress_may_cancel),
         cmocka_unit_test(progress_goes_from_nothing_to_all),
+        cmocka_unit_test(any_thread_may_read_a_text_that_others_change),
+        cmocka_unit_test(a_wrong_handle_is_an_error_of_the_response),
         cmocka_unit_test(a_request_tells_about_itself),
         cmocka_unit_test(args_are_copied),
         cmocka_unit_test(a_request_resumed_after_close_is_cancelled),

@@ -196,7 +196,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     assert_null(ntapi_request_resume_data(brake.request));
     check_ok(ntapi_request_resume(brake.request));
     sem_wait(&brake.pulled);
-    char *saved = strdup(ntapi_request_resume_data(brake.request));
+    char *saved = ntapi_request_resume_data(brake.request);
 
     /* Two that go on with the same file would spoil it. */
     ntapi_response *other = go_on(client, saved);
@@ -214,7 +214,7 @@ static void a_request_that_runs_tells_what_to_go_on_from(void **state) {
     assert_int_equal(ntapi_response_status(whole), 206);
     check_download(folder, "a.bin", "pattern-8M.bin");
     ntapi_response_free(whole);
-    free(saved);
+    ntapi_text_free(saved);
     brake_free(&brake);
     ntapi_args_free(args);
     ntapi_client_free(client);

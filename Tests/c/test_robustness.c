@@ -23,7 +23,7 @@ struct inputs {
     ntapi_request **requests;
 };
 
-enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER };
+enum { RESULT_OTHER, RESULT_STATUS, RESULT_POINTER, RESULT_ERROR };
 
 struct export {
     const char *name;
@@ -256,6 +256,8 @@ static void call_wrong(const struct export *export, int place, void *wrong, cons
         fail_msg("%s with %s at %d: status %d", export->name, what, place, result);
     if (export->result == RESULT_POINTER && result != 0)
         fail_msg("%s with %s at %d: not NULL", export->name, what, place);
+    if (export->result == RESULT_ERROR && result == 0)
+        fail_msg("%s with %s at %d: NULL, which looks like success", export->name, what, place);
     if (export->destroys && destroys != before + 1)
         fail_msg("%s with %s at %d: destroy ran %d times", export->name, what, place, destroys - before);
 }

@@ -215,6 +215,110 @@ static void options_say_how_long_to_try(void **state) {
     ntapi_client_free(client);
 }
 
+/* ---- Each connection is a request like any other ---- */
+
+/** What the connections of a stream have shown, and whose turn it was. */
+struct owner {
+    ntapi_client *client;
+    const char *name;
+    int refreshes, asked;
+};
+
+static void refresh_token(void *user_data, ntapi_refresh *refresh) {
+    struct owner *owner = user_data;
+    owner->refreshes++;
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "name", owner->name));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_BYPASS_AUTHENTICATION));
+    ntapi_json *answer = fetch(owner->client, "token/issue", args);
+    check_ok(ntapi_refresh_succeed(refresh, ntapi_json_string(answer, "token"), -1));
+    ntapi_json_free(answer);
+}
+
+static void answer_challenge(void *user_data, ntapi_decision *decision) {
+    struct owner *owner = user_data;
+    owner->asked++;
+    if (ntapi_decision_get_challenge(decision) == NTAPI_CHALLENGE_CERTIFICATE)
+        check_ok(ntapi_decision_trust(decision, false));
+    else
+        check_ok(ntapi_decision_use_credential(decision, "ann", "pw", false));
+    ntapi_decision_free(decision);
+}
+
+/** Reads all nine events of a command; returns what the server has seen of the token. */
+static ntapi_json *read_all(ntapi_client *client, const char *command, const char *own) {
+    struct told told;
+    told_init(&told);
+    run(&told, client, command, true);
+    assert_null(witness_code(&told.seen));
+    assert_int_equal(told.count, 9);
+    told_free(&told);
+    ntapi_client *other = client_of("fault");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_url(args, "token", own));
+    ntapi_json *seen = fetch(other, "seen", args);
+    ntapi_client_free(other);
+    return seen;
+}
+
+static void each_connection_has_a_token(void **state) {
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        char own[32], command[128];
+        snprintf(own, sizeof own, "%s", token());
+        struct owner owner = {.client = client_of("fault"), .name = own};
+        ntapi_authenticator *authenticator = ntapi_authenticator_create(refresh_token, &owner, NULL);
+        check_ok(ntapi_client_set_authenticator(owner.client, authenticator));
+        snprintf(command, sizeof command, "events?token=%s&name=%s%s", own, own, once == 1 ? "&once=1" : "");
+        ntapi_json *seen = read_all(owner.client, command, own);
+        assert_int_equal(ntapi_json_int(seen, "count", 0), once == 1 ? 7 : 4);
+        assert_int_equal(owner.refreshes, once == 1 ? 4 : 1);
+        char last[64];
+        snprintf(last, sizeof last, "Bearer %s-%d", own, once == 1 ? 4 : 1);
+        check_string(seen, once == 1 ? "requests[6].header.authorization" : "requests[3].header.authorization", last);
+        ntapi_json_free(seen);
+        ntapi_authenticator_free(authenticator);
+        ntapi_client_free(owner.client);
+    }
+}
+
+static void each_connection_has_what_was_answered(void **state) {
+    (void)state;
+    char own[32], command[256];
+    const char *const servers[] = {"fault", "fault_tls"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(own, sizeof own, "%s", token());
+        struct owner owner = {.client = client_of(servers[i])};
+        check_ok(ntapi_defaults_set(ntapi_client_defaults(owner.client), NTAPI_DEFAULT_CA_FILE, NULL));
+        ntapi_hooks *hooks = ntapi_hooks_create(&owner, NULL);
+        check_ok(ntapi_hooks_set_decide(hooks, NTAPI_DECISION_CHALLENGE, answer_challenge));
+        check_ok(ntapi_client_set_hooks(owner.client, hooks));
+        ntapi_hooks_free(hooks);
+        snprintf(command, sizeof command, "events?token=%s%s", own, i == 0 ? "&unless=Basic YW5uOnB3" : "&whole=1");
+        ntapi_json *seen = read_all(owner.client, command, own);
+        assert_int_equal(owner.asked, 1);
+        assert_int_equal(ntapi_json_int(seen, "count", 0), i == 0 ? 5 : 4);
+        if (i == 0)
+            check_string(seen, "requests[4].header.authorization", "Basic YW5uOnB3");
+        ntapi_json_free(seen);
+        ntapi_client_free(owner.client);
+    }
+}
+
+static void redirects_count_for_one_connection(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option_value(args, NTAPI_OPTION_MAXIMUM_REDIRECTS, "1"));
+    check_ok(ntapi_client_set_args(client, args));
+    ntapi_args_free(args);
+    char own[32], command[256];
+    snprintf(own, sizeof own, "%s", token());
+    snprintf(command, sizeof command, "redirect/to?url=%s/events?token=%s", server("fault"), own);
+    ntapi_json_free(read_all(client, command, own));
+    ntapi_client_free(client);
+}
+
 /* ---- Piece by piece ---- */
 
 static ntapi_event next_event(ntapi_mailbox *mailbox) {
@@ -453,6 +557,9 @@ int main(void) {
         cmocka_unit_test(a_stream_goes_on_over_connections),
         cmocka_unit_test(a_cancel_in_a_handler_is_the_last_word),
         cmocka_unit_test(options_say_how_long_to_try),
+        cmocka_unit_test(each_connection_has_a_token),
+        cmocka_unit_test(each_connection_has_what_was_answered),
+        cmocka_unit_test(redirects_count_for_one_connection),
         cmocka_unit_test(lines_are_pulled),
         cmocka_unit_test(pickles_are_pulled),
         cmocka_unit_test(pieces_that_nobody_reads_are_passed_over),

@@ -567,16 +567,30 @@ def structures() -> None:
 def behind_stray_text() -> None:
     """Refused as JSON; as the body of a response, read from where the last array or object begins."""
     for prefix, text in (
-        ("[] ", "[]"),
-        ("{} ", "{}"),
-        ('{"a":1}', '{"b":2}'),
-        ("[1]", "[2]"),
+        ("[20-Nov-2013 10:00:00 UTC] x ", "[]"),
+        ("x [0] => ", '{"a":1}'),
         ("Warning: x\n", '{"a":[1]}'),
         ("<b>[notice]</b> {x}", "[1]"),
     ):
         refuse(f"JSON behind {prefix!r}", prefix + text, prefix=prefix)
     for text in ("Warning: x", "x {} y", '{"a":1}"', "[[1],[2]", 'x {"a":{"b":1}'):
         refuse(f"stray text and no JSON at the end: {text}", text)
+    for text in (
+        "[] []",
+        "{} {}",
+        '{"a":1}{"b":2}',
+        '{"a":1}\n{"b":2}\n',
+        "[1][2]",
+        "[1] [2]",
+        "5 [1]",
+        '"x" {"a":1}',
+        'null {"a":1}',
+        '{"a":1,} {"a":2}',
+        '{"a":1} and {"a":2}',
+        'x {"a":1} {"a":2}',
+        "x [[1]] [2]",
+    ):
+        refuse(f"two documents: {text!r}", text)
 
 
 def mutations() -> None:

@@ -49,8 +49,19 @@ EXPECTATIONS = {
     "header",
     "url",
     "url_contains",
+    "log_contains",
+    "log_lacks",
 }
 CHECKS = {"string", "int", "double", "bool", "null", "absent", "count"}
+ERROR_KEYS = {
+    "domain",
+    "code",
+    "retryable",
+    "message_contains",
+    "message_lacks",
+    "clock",
+    "failure",
+}
 DOMAINS = {"request", "network", "http", "json", "service", "cancelled"}
 CODES = {
     "network",
@@ -65,7 +76,7 @@ CODES = {
     "too many redirects",
     "generic",
 }
-PLACEHOLDERS = {"fault", "fault_tls", "httpbin", "weather", "nginx", "ca", "tmp"}
+PLACEHOLDERS = {"fault", "fault_tls", "tls_self_signed", "httpbin", "weather", "nginx", "ca", "tmp"}
 
 
 def test_names_are_unique() -> None:
@@ -89,5 +100,5 @@ def test_form(case: dict[str, Any]) -> None:
     if error:
         assert error["domain"] in DOMAINS
         assert error.get("code", "generic") in CODES
-        assert set(error) <= {"domain", "code", "retryable", "message_contains"}
+        assert set(error) <= ERROR_KEYS
     assert set(re.findall(r"{{(\w+)}}", json.dumps(case))) <= PLACEHOLDERS

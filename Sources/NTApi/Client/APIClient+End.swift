@@ -93,12 +93,14 @@ extension APIClient {
         let runtime = Runtime.current
         background?.detach()
         authenticator?.clientIsClosed()
-        // With nothing to write and nobody to tell there is no reason to start a thread.
-        guard cookies != nil || hookKinds.contains(.sessionInvalidated) else {
+        let connections = ownConnections
+        // With nothing to write or close and nobody to tell there is no reason to start a thread.
+        guard cookies != nil || connections != nil || hookKinds.contains(.sessionInvalidated) else {
             return runtime.requests.forgetEnd(of: self)
         }
         runtime.workers.run {
             self.cookies?.save()
+            connections?.close()
             runtime.requests.tellEnd(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
             }

@@ -38,6 +38,13 @@ extension APIClient {
             built: built, background: transfer)
     }
 
+    /// A request that ends with an error, whatever it would have been: what it was to be made of makes no sense.
+    package func request(failing error: APIError) -> APIRequest {
+        APIRequest(
+            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([], isAwaited: false),
+            built: .failure(error))
+    }
+
     /// Begins a request.
     ///
     /// - Parameters:
@@ -133,7 +140,7 @@ extension APIClient {
         buildRequest(&http, options: options)
         if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
         if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
-        if http.url != checked.url { _ = try URLParts(http.url) }
+        if http.url != checked.url { http.url = try URLParts(http.url).text }
     }
 
     func pacing(

@@ -257,6 +257,11 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
+    /// The connections that nobody else uses, if there are any yet.
+    var ownConnections: OwnConnections? {
+        state.withLock { $0.settings?.value.transfer.context?.connections }.flatMap { $0.isOfOne ? $0 : nil }
+    }
+
     /// The defaults that have a meaning, read again only when any default has changed.
     var settings: ResolvedSettings {
         while true {
@@ -267,12 +272,14 @@ open class APIClient: @unchecked Sendable {
                 defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies, cache: cache,
                 previous: known?.value)
             // Of two threads that read at once, one makes the connections and the limit that are the client's.
-            let isFirst = state.withLock { state in
-                guard state.readings == readings else { return false }
+            let (isFirst, replaced) = state.withLock { state -> (Bool, ResolvedSettings?) in
+                guard state.readings == readings else { return (false, nil) }
                 state.readings += 1
-                state.settings = (version, value)
-                return true
+                defer { state.settings = (version, value) }
+                return (true, state.settings?.value)
             }
+            // What is replaced may close connections as it goes, so it must outlive the lock.
+            withExtendedLifetime((known, replaced)) {}
             if isFirst { return value }
         }
     }

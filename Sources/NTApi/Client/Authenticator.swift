@@ -251,7 +251,7 @@ public final class Authenticator: Sendable {
         switch refresher {
         case .answering(let answering):
             let run: @Sendable () -> Void = {
-                Self.$refreshing.withValue(self) { runtime.workers.whileBlocked { answering(refresh) } }
+                Self.$refreshing.withValue(self) { runtime.workers.whileBlocked { Delivery.call { answering(refresh) } } }
             }
             let deliveries = DeliveryBatch()
             settings.destination.send(Job(run), deliveries)

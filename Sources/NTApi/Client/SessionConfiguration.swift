@@ -64,8 +64,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
             case .background(let identifier): "background \(quoted(identifier))"
             }
         let settings = values.sorted { $0.key < $1.key }.map { name, value in
-            let text = Secrets.isSecretName(name) ? Secrets.redacted : Secrets.redactJSON(Secrets.redactURL(value.text))
-            return "\(name): \(text)"
+            "\(name): \(Secrets.redact(setting: name, value))"
         }
         return ([kind] + settings).joined(separator: ", ")
     }

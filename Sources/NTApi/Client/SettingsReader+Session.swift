@@ -11,14 +11,14 @@ extension SettingsReader {
     /// The connections that a client needs for itself; nil when it may use those of all.
     ///
     /// - Parameters:
-    ///   - isSession: whether the client was made with a configuration: a limit is for its own connections then.
+    ///   - isSession: whether the client was made with a configuration: it shares no connection with others then.
     ///   - identity: as who they are opened.
     ///   - previous: those it had, which it keeps as long as they will do.
     func connections(
         isSession: Bool, _ identity: ConnectionIdentity, previous: OwnConnections?
     ) throws(APIError) -> OwnConnections? {
         let maximum = try count("maximumConnections", from: 1).map { Int(clamping: $0) }
-        if maximum != nil || (isSession && defaults["maximumConnectionsPerHost"] != nil) {
+        if isSession || maximum != nil {
             if let previous, previous.isOfOne, previous.identity == identity, previous.maximum == maximum {
                 return previous
             }
@@ -55,7 +55,36 @@ extension SettingsReader {
         if hasScheme, !ProxySettings.schemes.contains(String(Substring(scheme)).lowercasedASCII()) {
             throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
         }
+        // libcurl takes `http:/x` for the host x, and others for a host named http.
+        let place = hasScheme ? url.utf8.dropFirst(scheme.count + 3) : url.utf8[...]
+        let authority = place.prefix { $0 != UInt8(ascii: "/") }
+        guard url.isEmpty || isHostAndPort(authority) && (hasScheme || place.count - authority.count < 2) else {
+            throw problem(
+                "proxy", JSON(shown(url)), "a URL such as \"http://proxy.example.com:3128\", or \"\" for no proxy,")
+        }
         return url
+    }
+
+    private func shown(_ url: String) -> String {
+        url.lastIndex(of: "@").map { Secrets.redacted + url[$0...] } ?? url
+    }
+
+    /// Whether it is `host`, `host:port` or `[address]:port`, behind a user perhaps.
+    private func isHostAndPort(_ authority: Substring.UTF8View) -> Bool {
+        let start = authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex
+        let place = authority[start...]
+        let colon = UInt8(ascii: ":")
+        let end: Substring.Index
+        if place.first == UInt8(ascii: "[") {
+            guard let bracket = place.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            end = place.index(after: bracket)
+        } else {
+            end = place.firstIndex(of: colon) ?? place.endIndex
+        }
+        guard end > place.startIndex, place.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return false }
+        guard end < place.endIndex else { return true }
+        let port = Substring(place[place.index(after: end)...])
+        return place[end] == colon && port.utf8.allSatisfy(\.isASCIIDigit) && (1...65535).contains(Int(port) ?? 0)
     }
 
     private func identity() throws(APIError) -> ConnectionIdentity {

@@ -51,7 +51,6 @@ struct SettingsReader {
 
     func problem(_ key: String, _ value: JSON, _ wanted: String) -> APIError {
         // A password that has the wrong type is still one.
-        let shown = Secrets.isSecretName(key) ? Secrets.redacted : Secrets.redactURL(value.text)
-        return .invalidRequest("the default \(key) is \(shown): \(wanted) is needed")
+        .invalidRequest("the default \(key) is \(Secrets.redact(setting: key, value)): \(wanted) is needed")
     }
 }

@@ -12,6 +12,7 @@ public final class TokenRefresh: Sendable {
     /// threads or tasks, the option `bypass_authentication` says so.
     public let client: APIClient
     private let answer: Lock<(@Sendable (Answer) -> Void)?>
+    private let generation = Fork.generation
 
     enum Answer: Sendable {
         case token(Authenticator.Token)
@@ -55,6 +56,8 @@ public final class TokenRefresh: Sendable {
     @discardableResult public func decline() -> Bool { give(.none) }
 
     @discardableResult private func give(_ given: Answer) -> Bool {
+        // A forked child has a copy of it: the wish is the parent's.
+        guard generation == Fork.generation else { return false }
         guard let answer = answer.withLock({ $0.take() }) else { return false }
         answer(given)
         return true

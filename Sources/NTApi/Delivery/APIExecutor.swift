@@ -80,7 +80,7 @@ enum Destination: Sendable {
         case .background: deliveries.add(job)
         case .anywhere: job.run()
         // The executor is code of the user, and this may be the network thread.
-        case .executor(let executor): deliveries.add(Job { executor.execute(job.run) })
+        case .executor(let executor): deliveries.add(Job { Delivery.call { executor.execute(job.run) } })
         }
     }
 

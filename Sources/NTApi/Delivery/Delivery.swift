@@ -10,6 +10,8 @@
 enum Delivery {
     private final class Stack {
         @exclusivity(unchecked) var requests: [ObjectIdentifier] = []
+        /// How many calls of the program's code the thread is inside of.
+        @exclusivity(unchecked) var depth = 0
     }
 
     private static let key: pthread_key_t = {
@@ -27,8 +29,30 @@ enum Delivery {
     static func run(_ request: APIRequest, _ callback: () -> Void) {
         let stack = ofThisThread
         stack.requests.append(ObjectIdentifier(request))
-        callback()
+        call(on: stack, callback)
         stack.requests.removeLast()
+    }
+
+    /// Runs code of the program's that is no callback of a request.
+    ///
+    /// The code may fork. The child then comes back here with a copy of this thread and without the others. A thread of the
+    /// library's has nothing to go on with: it ends, and with it the child, whose only thread it is. On a thread of the
+    /// program's, whoever calls this has to ask whether the process is still the same, and return without touching anything: a
+    /// lock may be held for ever, and what comes over the sockets is the parent's.
+    static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
+        try call(on: ofThisThread, code)
+    }
+
+    private static func call<Result, Failure: Error>(
+        on stack: Stack, _ code: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let generation = Fork.generation
+        stack.depth += 1
+        defer {
+            stack.depth -= 1
+            if generation != Fork.generation, stack.depth == 0, WorkerPool.isWorkerThread { exit(0) }
+        }
+        return try code()
     }
 
     static func isRunning(_ request: APIRequest) -> Bool { running.contains(ObjectIdentifier(request)) }

@@ -51,7 +51,12 @@ final class DeliveryBatch {
         while !jobs.isEmpty {
             let mine = jobs
             jobs.removeAll()
-            for job in mine { job.run() }
+            let generation = Fork.generation
+            for job in mine {
+                job.run()
+                // The rest is the parent's.
+                guard generation == Fork.generation else { return }
+            }
         }
         flush(to: workers)
     }

@@ -14,7 +14,7 @@ public final class Mailbox: Sendable {
     public enum RunResult: Sendable {
         case stopped
         case timedOut
-        /// The mailbox belongs to another thread; nothing ran.
+        /// The mailbox belongs to another thread, and nothing ran; or to the process that a callback has forked this one from.
         case wrongThread
     }
 
@@ -107,7 +107,8 @@ public final class Mailbox: Sendable {
         // As many as wait now: callbacks that begin new requests must not keep an event loop in here for ever.
         let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
-        while ran < waiting, let callback = state.withLock({ pop(&$0) }) {
+        // A child that a callback forks leaves the rest to its parent.
+        while ran < waiting, isOfThisProcess, let callback = state.withLock({ pop(&$0) }) {
             callback.run()
             ran += 1
         }
@@ -122,9 +123,11 @@ public final class Mailbox: Sendable {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
         if let timeout, timeout <= 0 {
             drain()
+            guard isOfThisProcess else { return .wrongThread }
             return state.withLock { takeStop(&$0) } ? .stopped : .timedOut
         }
-        return runUntil(deadline) { false } ? .stopped : .timedOut
+        let isStopped = runUntil(deadline) { false }
+        return !isOfThisProcess ? .wrongThread : isStopped ? .stopped : .timedOut
     }
 
     /// Ends the innermost `run` after its current callback; the next one when none is running.
@@ -139,6 +142,8 @@ public final class Mailbox: Sendable {
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
     ///
+    /// In a child that a callback forks it returns at once (false), and the condition is not asked.
+    ///
     /// - Parameter ignoresStop: for waits that are not the user's `run`.
     func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
         while true {
@@ -150,6 +155,7 @@ public final class Mailbox: Sendable {
             if next.isStopped { return true }
             if let callback = next.callback {
                 callback.run()
+                guard isOfThisProcess else { return false }
                 // Callbacks that keep coming must not keep the caller beyond its time.
                 guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
                 return isDone()
@@ -196,7 +202,7 @@ public final class Mailbox: Sendable {
     package func takeEvent() -> AnyObject? {
         guard isMine else { return nil }
         drain()
-        while let event = state.withLock({ state -> DeliveryBatch.Event? in
+        while isOfThisProcess, let event = state.withLock({ state -> DeliveryBatch.Event? in
             defer { unsignalIfEmpty(&state) }
             return state.events.popFirst()
         }) {

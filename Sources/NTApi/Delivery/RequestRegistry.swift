@@ -43,6 +43,7 @@ final class RequestRegistry: Sendable {
     }
 
     private let state = Lock(State())
+    private let generation = Fork.generation
 
     func insert(_ request: APIRequest) {
         state.withLock { state in
@@ -98,7 +99,7 @@ final class RequestRegistry: Sendable {
     func tellEnd(of client: APIClient, _ tell: () -> Void) {
         let mailbox = Mailbox.current
         state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
-        tell()
+        Delivery.call(tell)
         forgetEnd(of: client)
     }
 
@@ -129,7 +130,10 @@ final class RequestRegistry: Sendable {
         var left = 0
         state.withLock { $0.waiters.append(mailbox) }
         _ = mailbox.runUntil(deadline, ignoresStop: true) {
-            left = all.count { !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) }
+            // Nobody waits for what a cache brings up to date.
+            left = all.count {
+                !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
+            }
             let isTold = state.withLock { state in
                 !state.ending.contains { ending in
                     ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
@@ -137,6 +141,8 @@ final class RequestRegistry: Sendable {
             }
             return left == 0 && isTold
         }
+        // A callback has forked: none of these requests is the child's.
+        guard generation == Fork.generation else { return 0 }
         state.withLock { state in
             if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }
         }

@@ -36,11 +36,14 @@ final class WorkerPool: Sendable {
     private static let patience: Int32 = 100
 
     private let state = Monitor(State())
+    private let generation = Fork.generation
 
     /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
+        // What the parent has to do is not done by a child.
+        guard generation == Fork.generation else { return }
         let (wakes, newThreads, watches) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
             var newThreads = 0
@@ -56,13 +59,13 @@ final class WorkerPool: Sendable {
 
     /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
-        guard Self.isWorkerThread else { return body() }
+        guard Self.isWorkerThread, generation == Fork.generation else { return body() }
         let startsThread = state.withLock { state in
             state.blocked += 1
             return Self.takesThread(&state)
         }
         if startsThread { startThread() }
-        defer { state.withLock { $0.blocked -= 1 } }
+        defer { if generation == Fork.generation { state.withLock { $0.blocked -= 1 } } }
         return body()
     }
 

@@ -26,6 +26,8 @@ struct EventStreamReconnection: Sendable {
     /// Connections in a row that brought nothing.
     private(set) var failures = 0
     private var hasBroughtSomething = false
+    /// Whether any connection has.
+    private var hasRun = false
 
     init(reconnects: Bool = true, maximumFailures: Int? = nil, lastEventID: String = "") {
         self.reconnects = reconnects
@@ -69,6 +71,7 @@ struct EventStreamReconnection: Sendable {
     mutating func received(lastEventID: String, retry: Int?) {
         self.lastEventID = lastEventID
         hasBroughtSomething = true
+        hasRun = true
         if let retry { delay = min(Double(retry) / 1000, Self.maximumDelay) }
     }
 
@@ -84,6 +87,11 @@ struct EventStreamReconnection: Sendable {
         case .network, .noInternet, .timeout: return failed(error, atLeast: 0, jitter: jitter)
         default: return .fail(error)
         }
+    }
+
+    /// The credentials of the next connection could not be refreshed. That may pass, as any trouble of a server does.
+    mutating func hasNoToken(_ error: APIError, jitter: Double) -> Decision {
+        hasRun && error.isRetryable ? failed(error, atLeast: 0, jitter: jitter) : .fail(error)
     }
 
     private mutating func failed(_ error: APIError, atLeast: Double, jitter: Double) -> Decision {

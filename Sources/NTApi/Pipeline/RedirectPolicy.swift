@@ -11,6 +11,10 @@ enum RedirectPolicy {
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
         guard request.settings.maximumRedirects > 0, let location = head.redirectLocation else { return .none }
+        // By RFC 3986 it would be the same URL once more.
+        guard !location.isEmpty else {
+            return .refuse(error(head, .httpError, "redirect not followed: the header Location is empty"))
+        }
         guard followed < request.settings.maximumRedirects else {
             return .refuse(
                 error(
@@ -57,6 +61,7 @@ enum RedirectPolicy {
             }
             next.headers.removeSecrets()
             next.digest = nil
+            if next.settings.allowsInvalidCertificate { next.settings.allowsInvalidCertificate = false }
             if next.settings.trust != .verified { next.settings.trust = .verified }
             next.headers.remove("Host")
             // A name of the request for this server, which would mean nothing to the other one.

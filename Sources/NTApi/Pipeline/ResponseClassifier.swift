@@ -36,20 +36,27 @@ struct ResponseClassifier {
             return content
         }
         let options = request.options
-        if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
-            content.error = refusal ?? httpError(content)
+        if let refusal {
+            // No status of the service's: `ignoreHTTPErrors` does not hide it.
+            content.error = refusal
+        } else if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
+            content.error = httpError(content)
         }
         // An HTTP error has its words in JSON, also where the answer would have been a text or a picture.
         if content.error != nil || (try? options.isOn(.rawData)) != true, content.body.count > 0 {
             parse(&content)
+            // A hook has forked: the rest is the parent's, and whoever has called this does not look at the result.
+            guard request.isOfThisProcess else { return content }
         }
         // The service's own words say more than the status does.
-        if content.json != nil, let error = request.client.mapServiceError(judged(content)) {
+        if content.json != nil, let error = Delivery.call({ request.client.mapServiceError(judged(content)) }) {
             content.error = error
         }
+        guard request.isOfThisProcess else { return content }
         // What knows the call has the last word.
         if let interpret = request.shared.withLock({ $0.handlers.interpreter }) {
-            content.error = interpret(judged(content))
+            content.error = Delivery.call { interpret(judged(content)) }
+            guard request.isOfThisProcess else { return content }
         }
         guard var error = content.error else { return content }
         error.httpStatus = error.httpStatus ?? content.status
@@ -73,7 +80,8 @@ struct ResponseClassifier {
 
     private func parse(_ content: inout ResponseContent) {
         do {
-            guard let parsed = try request.client.parseJSON(ResponseData(bytes: content.body)) else { return }
+            let body = ResponseData(bytes: content.body)
+            guard let parsed = try Delivery.call({ try request.client.parseJSON(body) }) else { return }
             content.json = parsed.json
             content.prefixText = parsed.prefixText
         } catch {

@@ -2,7 +2,7 @@
 ///
 /// Keep its ``text``. It has the URL with its query, but no headers: give credentials again with the request that goes on.
 /// The bytes themselves are in the temporary file.
-public struct ResumeData: Sendable, Hashable {
+public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// What was asked for, before redirects.
     public let url: String
     /// Where the whole file will be: an absolute path.
@@ -17,6 +17,11 @@ public struct ResumeData: Sendable, Hashable {
     public let totalLength: Int64?
     /// When the download began, in seconds since 1970-01-01 00:00 UTC, if it is known.
     public let startTime: Double?
+
+    /// What it goes on with, the URL's secrets redacted; ``text`` is the one to keep.
+    public var description: String {
+        "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
+    }
 
     /// A validator that is strong: equal means byte for byte the same (RFC 9110, 8.8.1).
     enum Validator: Sendable, Hashable {

@@ -10,7 +10,7 @@ extension APIArg: CustomStringConvertible {
         case .multipart(let part): "multipart(\(quoted(part.name)), \(shown(part)))"
         case .data(let bytes, let type):
             "data(\(isMarkedSecret ? Secrets.redacted : "\(bytes.count) bytes")\(suffix(type)))"
-        case .json(let value): "json(\(isMarkedSecret ? Secrets.redacted : Secrets.redactJSON(value.text)))"
+        case .json(let value): "json(\(isMarkedSecret ? Secrets.redacted : Secrets.redact(value.text)))"
         case .file(let path, let type): "file(\(quoted(path))\(suffix(type)))"
         case .stream(let stream, let type):
             "stream(\(stream.length.map { "\($0) bytes" } ?? "unknown length")\(suffix(type)))"

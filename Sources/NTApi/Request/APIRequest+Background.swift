@@ -54,6 +54,21 @@ extension APIRequest {
         return content
     }
 
+    // MARK: On the network thread
+
+    /// What must not be sent twice is recorded as being sent only now: until its turn it has reached nobody.
+    func exchangeHasTurn() {
+        guard let background else { return change(.start) }
+        onWorker { _ in
+            do throws(APIError) {
+                try background.send()
+                self.change(.start)
+            } catch {
+                self.change(.route(.refused(error)))
+            }
+        }
+    }
+
     // MARK: On a worker
 
     /// Opens the temporary file for the body, and records what it can be gone on with, before the first byte is written.

@@ -33,7 +33,7 @@ extension APIRequest {
         switch (CacheDecision.decide(asked, found, now: use.cache.now), found) {
         case (.use, let found?): return answer(http, found.result(asked, .cache, now: use.cache.now))
         case (.useWhileRevalidating, let found?):
-            CacheRevalidation.begin(CacheExchange(asked, use, key, stored: found, isConditional: found.hasValidator))
+            revalidate(asked, use, key)
             return answer(http, found.result(asked, .cache, now: use.cache.now))
         case (.validate, let found?):
             let caching = CacheExchange(asked, use, key, stored: found, isConditional: true)
@@ -95,10 +95,8 @@ extension APIRequest {
     private var notCached: ExchangeResult {
         var result = ExchangeResult(head: ResponseHead(status: 504, headers: HTTPHeaders(), httpVersion: 1.1))
         result.metrics.source = .cache
-        if (try? options.isOn(.ignoreHTTPErrors)) != true {
-            let reason = "the cache has nothing to answer \(summary) with, and the server may not be asked"
-            result.error = APIError(domain: .http, code: .notCached, message: reason)
-        }
+        let reason = "the cache has nothing to answer \(summary) with, and the server may not be asked"
+        result.error = APIError(domain: .http, code: .notCached, message: reason)
         return result
     }
 
@@ -113,7 +111,7 @@ extension APIRequest {
         case .update(let response): cache.update(response, key)
         case .store(let response, let storage):
             guard asks(for: .cache) else {
-                caching.store(response, storage)
+                caching.store(response, isRevalidation ? caching.place(storage) : storage)
                 break
             }
             return askWhereToStore(response, storage, caching, result, deliveries)

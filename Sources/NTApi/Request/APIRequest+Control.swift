@@ -19,7 +19,7 @@ extension APIRequest {
     @discardableResult func resume(on transport: (any Transport)?) -> Bool {
         guard generation == Fork.generation else { return false }
         let http = httpRequest
-        let action = shared.withLock { shared in
+        let (action, told) = shared.withLock { shared in
             let action = shared.machine.resume()
             switch action {
             case .start:
@@ -28,13 +28,13 @@ extension APIRequest {
             case .releaseExchange, .nothing: shared.goOn(now)
             case .tooLate: break
             }
-            return action
+            return (action, action == .releaseExchange ? shared.suspension() : nil)
         }
         switch action {
         case .start: break
         case .releaseExchange:
             watchAgain()
-            change(.release(.suspended))
+            told?.tell()
             return true
         case .nothing:
             watchAgain()
@@ -65,13 +65,13 @@ extension APIRequest {
     /// - Returns: false when it does not run, or is suspended.
     @discardableResult public func suspend() -> Bool {
         guard generation == Fork.generation else { return false }
-        let action = shared.withLock { shared in
+        let (action, told) = shared.withLock { shared in
             let action = shared.machine.suspend()
             if action != .tooLate { shared.suspendedAt = now }
-            return action
+            return (action, action == .holdExchange ? shared.suspension() : nil)
         }
         switch action {
-        case .holdExchange: change(.hold(.suspended))
+        case .holdExchange: told?.tell()
         case .nothing: settleTurn()
         case .tooLate: break
         }
@@ -140,6 +140,8 @@ extension APIRequest {
         let isDone = runtime.workers.whileBlocked {
             mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.machine.phase == .done } }
         }
+        // A callback has forked: there is nothing to wait for.
+        guard isOfThisProcess else { return .refused }
         shared.withLock { shared in
             if let index = shared.waiters.firstIndex(where: { $0 === mailbox }) { shared.waiters.remove(at: index) }
         }
@@ -147,7 +149,26 @@ extension APIRequest {
     }
 }
 
+/// What the exchange that runs is to be told of a suspension: decided under the request's lock, told after it.
+private struct Suspension {
+    let transport: any Transport
+    let exchange: Exchange
+    let change: ExchangeChange
+
+    func tell() { transport.change(exchange, change) }
+}
+
 extension APIRequest.Shared {
+    /// The story behind it: one thread suspends and another resumes, and the one that decided last comes to the network first.
+    /// The exchange is named here, as another one may run by then, and the number says which word is the last.
+    fileprivate mutating func suspension() -> Suspension? {
+        guard let transport, let exchange else { return nil }
+        suspensions &+= 1
+        return Suspension(
+            transport: transport, exchange: exchange,
+            change: .suspend(machine.isSuspended, number: suspensions))
+    }
+
     /// When the request is over. While it is suspended no time passes for it.
     func deadline(_ now: @autoclosure () -> MonotonicTime) -> MonotonicTime {
         guard machine.isSuspended else { return journey.deadline }

@@ -15,6 +15,7 @@ extension APIRequest {
 
     private func deliverProgress(_ direction: RequestMachine.Direction) {
         callProgressHandler(direction)
+        guard isOfThisProcess else { return }
         progressReturned(direction)
     }
 
@@ -70,6 +71,8 @@ extension APIRequest {
             beginDelivery()
             Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
         }
+        // A child that the handler has forked ends here: the handlers, and what they hold, are the parent's.
+        guard isOfThisProcess else { return }
         handlerReturned(acknowledges: isHeard)
     }
 
@@ -96,12 +99,15 @@ extension APIRequest {
             }
             withExtendedLifetime(handlers) {}
         }
+        guard isOfThisProcess else { return }
         if acknowledges, background != nil { acknowledge() }
-        let waiters = shared.withLock { shared in
+        // A response that the program keeps must keep no caller's loop open.
+        let (waiters, transport) = shared.withLock { shared in
             shared.machine.handlerReturned()
             defer { shared.waiters = [] }
-            return shared.waiters
+            return (shared.waiters, shared.transport.take())
         }
+        withExtendedLifetime(transport) {}
         for waiter in waiters { waiter.wake() }
         if runtime.requests.remove(self) { client.lastRequestIsOver() }
     }

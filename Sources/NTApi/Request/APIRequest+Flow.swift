@@ -3,8 +3,10 @@
 extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
     func start() {
-        RequestLog.started(self)
-        if client.hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        if !isRevalidation { RequestLog.started(self) }
+        guard isOfThisProcess else { return }
+        if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
+        guard isOfThisProcess else { return }
         if let background { return start(background) }
         switch built {
         case .success(let built): if !beginFirstExchange(firstRequest(built)) { onWorker { self.finishCancelled($0) } }
@@ -43,7 +45,7 @@ extension APIRequest: ExchangeObserver {
     /// - Returns: false when the request was cancelled meanwhile.
     func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
-        let clientKinds = client.decisionKinds
+        let clientKinds = clientDecisionKinds
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -60,7 +62,8 @@ extension APIRequest: ExchangeObserver {
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
                 reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
-                quietStatuses: shared.quietStatuses, holds: shared.machine.isSuspended ? .suspended : [],
+                quietStatuses: shared.quietStatuses, asksToStart: background != nil && !http.mayBeRepeated,
+                holds: shared.machine.isSuspended ? .suspended : [],
                 observer: recording ?? self)
             let transport = shared.transport ?? self.transport(for: http)
             shared.transport = transport
@@ -122,7 +125,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        guard client.hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+        guard hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         var store: (() -> Void)?
@@ -132,7 +135,7 @@ extension APIRequest: ExchangeObserver {
                 shared.journey.credentials?.mayRefresh(answer.status) != true
             else { return nil }
             if let caching = shared.caching {
-                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache),
+                guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache), !isRevalidation,
                     let outcome = caching.plainOutcome(of: result)
                 else { return nil }
                 shared.caching = nil
@@ -157,6 +160,7 @@ extension APIRequest: ExchangeObserver {
         let (caching, decision) = shared.withLock { shared in
             shared.exchange = nil
             shared.machine.exchangeEnded()
+            if result.wasConnected { background?.hasConnected() }
             shared.journey.queued += result.metrics.queued
             shared.journey.end(result, now)
             return (shared.caching.take(), shared.decision)
@@ -183,7 +187,7 @@ extension APIRequest: ExchangeObserver {
         }
         var refusal: APIError?
         if result.error == nil, let head = result.head {
-            switch RedirectPolicy.decide(http, head, followed: journey.redirects) {
+            switch RedirectPolicy.decide(http, head, followed: journey.redirectsOfConnection) {
             case .none: break
             case .refuse(let error): refusal = error
             case .follow(let next):
@@ -204,8 +208,10 @@ extension APIRequest: ExchangeObserver {
     private func follow(_ next: HTTPRequest, _ head: ResponseHead, _ deliveries: DeliveryBatch) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
         RequestLog.redirected(self, head.status, to: next)
+        guard isOfThisProcess else { return }
         shared.withLock { shared in
             shared.journey.redirects += 1
+            shared.journey.redirectsOfConnection += 1
             // Another origin is not shown the token, and may say of it what it likes.
             if let credentials = shared.journey.credentials, next.headers[credentials.settings.header] == nil {
                 shared.journey.credentials?.generation = nil
@@ -239,7 +245,10 @@ extension APIRequest: ExchangeObserver {
         _ result: ExchangeResult, refusal: APIError?, because reason: String? = nil, _ deliveries: DeliveryBatch
     ) {
         guard !shared.withLock({ $0.machine.isCancelled }) else { return finishCancelled(deliveries) }
+        // Nobody sees it, so that no code of the program's has to judge it.
+        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.journey }, now), deliveries) }
         var content = content(of: result, refusal: refusal)
+        guard isOfThisProcess else { return }
         if let reason { content.error?.message += "; \(reason)" }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
@@ -305,13 +314,16 @@ extension APIRequest: ExchangeObserver {
             action = shared.withLock { $0.machine.releaseDelivery() }
         }
         let response = APIResponse(request: self, box)
-        RequestLog.completed(response)
-        if client.hookKinds.contains(.metricsCollected) {
+        if !isRevalidation { RequestLog.completed(response) }
+        guard isOfThisProcess else { return }
+        if hookKinds.contains(.metricsCollected) {
             Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
         }
-        if client.hookKinds.contains(.requestCompleted) {
+        guard isOfThisProcess else { return }
+        if hookKinds.contains(.requestCompleted) {
             Delivery.run(self) { client.requestCompleted(self, response) }
         }
+        guard isOfThisProcess else { return }
         switch action {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
@@ -344,7 +356,7 @@ extension APIRequest: ExchangeObserver {
     func deliver(_ body: (DeliveryBatch) -> Void) {
         let deliveries = DeliveryBatch()
         body(deliveries)
-        deliveries.flush(to: runtime.workers)
+        if isOfThisProcess { deliveries.flush(to: runtime.workers) }
     }
 }
 

@@ -7,6 +7,8 @@ extension APIRequest {
         case interrupted
         /// There is no room for an exchange of the caller's own: resume the request and wait for it.
         case refused
+        /// This is a child that a callback has forked: the request is the parent's.
+        case forked
     }
 
     /// Resumes the request and waits until its response stands; runs the calling thread's mailbox meanwhile.
@@ -21,17 +23,20 @@ extension APIRequest {
             let mailbox = Mailbox.current
             let others = mailbox.lend(loop.waker)
             resume(on: loop)
+            guard isOfThisProcess else { return loop.leak() }
             while !loop.turn() {
                 mailbox.drain()
+                guard isOfThisProcess else { return loop.leak() }
                 _ = loop.sleep(until: .distantFuture)
             }
+            guard isOfThisProcess else { return loop.leak() }
             loop.leave()
             _ = mailbox.lend(others)
-            runtime.engine.giveBack(loop, loan)
+            loop.giveBack(loan)
         }
         // Done by now, unless the request never came to an exchange, or it is made elsewhere.
-        wait()
-        return response ?? cancelledResponse
+        if isOfThisProcess { wait() }
+        return isOfThisProcess ? response ?? cancelledResponse : forkedResponse
     }
 
     /// Resumes a suspended request and drives its exchange; to be called again until it is completed, or cancelled.
@@ -54,6 +59,7 @@ extension APIRequest {
         return runtime.workers.whileBlocked {
             if loop.enter(loan) {
                 if phase == .suspended { resume(on: loop) }
+                guard isOfThisProcess else { return forked(from: loop) }
                 var isInterrupted = false
                 while !loop.turn() {
                     if isInterrupted {
@@ -62,13 +68,28 @@ extension APIRequest {
                     }
                     isInterrupted = loop.sleep(until: deadline) != nil || deadline <= .now()
                 }
+                guard isOfThisProcess else { return forked(from: loop) }
                 loop.leave()
-                runtime.engine.giveBack(loop, loan)
+                loop.giveBack(loan)
             }
             // Done by now, unless the request never came to an exchange.
             wait(until: .distantFuture, running: Mailbox(owner: .anyone))
-            return .completed
+            return isOfThisProcess ? .completed : .forked
         }
+    }
+
+    private func forked(from loop: DirectLoop) -> PerformResult {
+        loop.leak()
+        return .forked
+    }
+
+    /// What a call returns to a child that a callback has forked meanwhile.
+    private var forkedResponse: APIResponse {
+        // Nothing of it is freed there.
+        _ = Unmanaged.passRetained(self)
+        let error = APIError.invalidRequest(
+            "a callback forked this process while it waited for \(summary): the request is the parent's")
+        return APIResponse(request: self, ResponseContent.Box(ResponseContent(RequestJourney(), error: error, now)))
     }
 
     private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {

@@ -10,6 +10,7 @@ extension APIRequest {
             return carryOut(decision, after: result, http, policy, deliveries)
         }
         let content = content(of: result, refusal: nil)
+        guard isOfThisProcess else { return true }
         guard content.error != nil else { return carryOut(decision, after: result, http, policy, deliveries) }
         leaveTransport()
         let response = APIResponse(request: self, ResponseContent.Box(content))
@@ -44,13 +45,16 @@ extension APIRequest {
         case .giveUp(let reason): complete(result, refusal: nil, because: reason, deliveries)
         case .retry(let seconds):
             // What never came to the server may have been read all the same.
-            if case .stream(let stream) = http.body, stream.rewind?() != true {
+            if case .stream(let stream) = http.body, Delivery.call({ stream.rewind?() }) != true {
+                guard isOfThisProcess else { return true }
                 let reason = "not sent again: the body's stream could not be rewound"
                 complete(result, refusal: nil, because: reason, deliveries)
                 return true
             }
+            guard isOfThisProcess else { return true }
             let attempt = shared.withLock { $0.journey.attempts } + 1
             RequestLog.triesAgain(self, result, attempt, of: policy.attempts, inSeconds: seconds)
+            guard isOfThisProcess else { return true }
             let goesOn = pause(until: clock.now.advanced(bySeconds: seconds)) { self.sendAgain(http, $0) }
             if !goesOn { finishCancelled(deliveries) }
         }

@@ -51,8 +51,8 @@ extension APIRequest {
             switch stream.ended(result.head, result.error, calendar: clock.calendarSeconds) {
             case .finish: return false
             case .connectAgain(let seconds):
-                guard !pause(seconds, after: result, deliveries) else { return true }
-                result.error = Self.outOfTime
+                connectAgain(inSeconds: seconds, after: result, deliveries)
+                return true
             case .fail(let error):
                 // An HTTP error tells more of itself.
                 guard result.error == nil, result.head.map({ $0.status < 300 }) ?? true else { return false }
@@ -63,17 +63,33 @@ extension APIRequest {
         return true
     }
 
+    /// There is no token for the next connection now. A stream that has run is as patient with that as with its server.
+    ///
+    /// - Returns: false when the request ends with the error.
+    func waitsForLaterToken(_ error: APIError, _ deliveries: DeliveryBatch) -> Bool {
+        guard let stream = shared.withLock({ $0.stream }), case .connectAgain(let seconds) = stream.hasNoToken(error)
+        else { return false }
+        connectAgain(inSeconds: seconds, after: ExchangeResult(error: error), deliveries)
+        return true
+    }
+
     private static let outOfTime = APIError(
         domain: .network, code: .timeout, message: "the total timeout of the request is over before the next connection"
     )
 
-    /// - Returns: false when the request is out of time before the next connection.
-    private func pause(_ seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
+    private func connectAgain(inSeconds seconds: Double, after result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        if case .stream(let body) = httpRequest?.body, body.rewind?() != true {
+            let reason = "not connected again: the body is a stream that cannot be sent twice"
+            return complete(result, refusal: nil, because: reason, deliveries)
+        }
         let moment = clock.now.advanced(bySeconds: seconds)
-        guard shared.withLock({ moment < $0.deadline(clock.now) || $0.machine.isCancelled }) else { return false }
+        guard shared.withLock({ moment < $0.deadline(clock.now) || $0.machine.isCancelled }) else {
+            var result = result
+            result.error = Self.outOfTime
+            return complete(result, refusal: nil, deliveries)
+        }
         logPause(seconds, after: result)
         if !pause(until: moment, then: { self.connectAgain($0) }) { finishCancelled(deliveries) }
-        return true
     }
 
     private func logPause(_ seconds: Double, after result: ExchangeResult) {
@@ -83,9 +99,16 @@ extension APIRequest {
         log(problem == nil ? .info : .warn, "#\(identifier) \(reason); connects again in \(milliseconds) ms")
     }
 
+    /// As a request of its own, with what the program has answered for the connections before.
     private func connectAgain(_ deliveries: DeliveryBatch) {
-        guard let stream = shared.withLock({ $0.stream }), let http = httpRequest else { return }
-        if !beginExchange(stream.request(http)) { finishCancelled(deliveries) }
+        let (stream, kept) = shared.withLock { shared in
+            shared.journey.redirectsOfConnection = 0
+            shared.journey.credentials = nil
+            shared.journey.challenges?.connectAgain()
+            return (shared.stream, shared.journey.challenges?.kept)
+        }
+        guard let stream, let http = kept?.http ?? httpRequest else { return }
+        if !beginFirstExchange(stream.request(http)) { finishCancelled(deliveries) }
     }
 }
 

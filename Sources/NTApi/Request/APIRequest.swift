@@ -119,6 +119,8 @@ public final class APIRequest: Sendable {
         var credentialDeadline = MonotonicTime.distantFuture
         var decisionTimer: ScheduledJob?
         var suspendedAt = MonotonicTime.distantFuture
+        /// How often an exchange was told of a suspension or its end.
+        var suspensions: UInt32 = 0
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
@@ -205,6 +207,9 @@ public final class APIRequest: Sendable {
             }
         }
     }
+
+    /// False in a forked child, where it is not touched: see `read`.
+    package var isOfThisProcess: Bool { generation == Fork.generation }
 
     var isCancelled: Bool { read(true) { $0.machine.isCancelled } }
 

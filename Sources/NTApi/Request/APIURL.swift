@@ -11,7 +11,8 @@ public struct APIURL: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    public var description: String { text }
+    /// The URL with its secrets redacted, to be printed; ``text`` is the one to ask for.
+    public var description: String { Secrets.redactURL(text) }
 }
 
 extension APIURL: Decodable {

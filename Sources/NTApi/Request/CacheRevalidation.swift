@@ -1,35 +1,50 @@
-/// Brings a stored response up to date after it was the answer to a request (RFC 5861, 3). Nobody waits for it.
-final class CacheRevalidation: ExchangeObserver {
-    private let caching: CacheExchange
-
-    private init(_ caching: CacheExchange) { self.caching = caching }
-
-    /// Unless it is on its way already.
-    static func begin(_ caching: CacheExchange) {
-        let http = caching.request.http
-        guard let stored = caching.stored, caching.use.cache.beginRevalidation(caching.key) else { return }
-        let total = http.settings.timeouts.total.map { MonotonicTime.now().advanced(bySeconds: $0) }
-        let exchange = Exchange(
-            request: caching.isConditional ? stored.condition(http) : http, priority: 0,
-            deadline: total ?? .distantFuture, reportsProgress: false, observer: CacheRevalidation(caching))
-        Runtime.current.engine.transport(for: http.settings).begin(exchange)
+// Brings a stored response up to date after it was the answer to a request (RFC 5861, 3).
+extension APIRequest {
+    /// Begins a request of the cache's own, unless one for this URL is on its way already. Nobody waits for it.
+    ///
+    /// It goes through the whole chain, as any request: the rate limit, the authenticator, the stub, the recorder. Hooks and
+    /// decisions of the program are not called, as the program has not begun it: a redirect is not followed.
+    func revalidate(_ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey) {
+        guard !client.isClosed, use.cache.beginRevalidation(key) else { return }
+        var http = asked.http
+        http.settings.cachePolicy = .reloadRevalidating
+        http.settings.maximumRedirects = 0
+        // It gets a token of its own: this one may have expired when its turn has come.
+        if let credentials = shared.withLock({ $0.journey.credentials }), credentials.generation != nil {
+            http.headers.remove(credentials.settings.header)
+        }
+        var options = options
+        options.set(APIOption.rawData.name, "")
+        let built = BuiltRequest(
+            http: http, options: options, secrets: built.request?.secrets ?? MarkedSecrets(), pacing: pacing,
+            isRevalidation: true)
+        let request = APIRequest(
+            client: client, identifier: client.countRequest(), command: command,
+            threads: HandlerThreads([.handlers(.all, on: .background)]), built: .success(built))
+        request.priority = 0
+        request.setHandler { _ in use.cache.endRevalidation(key) }
+        request.resume()
     }
 
-    func exchangeDidSend(_ bytes: Int64, of total: Int64?) {}
+    /// Whether the cache has begun it, to bring a stored response up to date.
+    var isRevalidation: Bool { built.request?.isRevalidation == true }
 
-    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {}
+    /// The hooks of the client that concern this request.
+    var hookKinds: APIClient.HookKinds {
+        let kinds = client.hookKinds
+        return kinds.isEmpty || !isRevalidation ? kinds : []
+    }
 
-    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute { .memory }
+    /// What the client wants to decide about this request.
+    var clientDecisionKinds: RequestDecision.Kinds {
+        let kinds = client.decisionKinds
+        return kinds.isEmpty || !isRevalidation ? kinds : []
+    }
+}
 
-    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        let (cache, key) = (caching.use.cache, caching.key)
-        switch caching.outcome(of: result) {
-        case .none, .standIn: break
-        case .store(let response, let storage): caching.store(response, storage)
-        case .confirm(let response), .update(let response): cache.update(response, key)
-        case .remove(let keys): for key in keys { cache.remove(key) }
-        case .loadAgain: cache.remove(key)
-        }
-        cache.endRevalidation(key)
+extension CacheExchange {
+    /// Where the answer to a revalidation is stored: a response that the program wanted in memory alone stays there.
+    func place(_ storage: CacheStorage) -> CacheStorage {
+        storage == .disk && stored?.isOnDisk == false ? .memory : storage
     }
 }

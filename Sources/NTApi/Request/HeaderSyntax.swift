@@ -7,8 +7,9 @@ enum HeaderSyntax {
 
     static func check(name: String, value: String) throws(APIError) {
         guard isToken(name) else {
+            // Not shown: it may be the value, in the wrong place.
             throw .invalidRequest(
-                "\(quoted(name)) is not a header name: letters, digits and !#$%&'*+-.^_`|~ are allowed")
+                "the name of a header \(problem(name)): letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
         guard !isReserved(name) else {
             throw .invalidRequest("the header \(name) is set by the library, from the body")
@@ -35,7 +36,7 @@ enum HeaderSyntax {
 
     static func check(method: String) throws(APIError) {
         guard isToken(method) else {
-            throw .invalidRequest("\(quoted(method)) is not a method: letters, digits and !#$%&'*+-.^_`|~ are allowed")
+            throw .invalidRequest("the method \(problem(method)): letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
     }
 
@@ -57,12 +58,22 @@ enum HeaderSyntax {
 
     private static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
 
+    /// Why a text is no token.
+    private static func problem(_ text: String) -> String {
+        guard let byte = text.utf8.first(where: { !$0.isTokenCharacter }) else { return "is empty" }
+        return "has \(describe(byte))"
+    }
+
     private static func describe(_ byte: UInt8) -> String {
         switch byte {
         case 0: "a NUL"
         case UInt8(ascii: "\n"): "a line feed"
         case UInt8(ascii: "\r"): "a carriage return"
-        default: "the control character \(byte)"
+        case UInt8(ascii: " "): "a space"
+        case UInt8(ascii: "\t"): "a tab"
+        case 0..<0x20, 0x7F: "the control character \(byte)"
+        case 0x80...: "a character that is not ASCII"
+        default: "the character \(Character(Unicode.Scalar(byte)))"
         }
     }
 }

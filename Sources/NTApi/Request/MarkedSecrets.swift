@@ -53,7 +53,7 @@ struct MarkedSecrets: Sendable {
     /// The text of a body, or the beginning of it, without its secrets.
     func redact(body text: String) -> String {
         if isWholeBody { return Secrets.redacted }
-        return isForm ? Secrets.redactPairs(text, alsoNamed: names) : Secrets.redactJSON(text)
+        return isForm ? Secrets.redactPairs(text, alsoNamed: names) : Secrets.redact(text, alsoNamed: names)
     }
 
     func redact(url: String) -> String {

@@ -14,8 +14,8 @@ final class BaseURL: Sendable {
 ///
 /// libcurl's parser stays the judge of every URL. It was asked about the base, and what is added cannot change its answer:
 /// the base came out of it as it went in, without query and fragment, and behind the base's path come only slashes,
-/// unreserved characters and what percent-encoding makes of the rest (RFC 3986, 2.3). Anything else takes the long way,
-/// `URLBuilder.parsed`. A test compares the two.
+/// unreserved characters and what percent-encoding makes of the rest (RFC 3986, 2.3), none of it a dot segment. Anything else
+/// takes the long way, `URLBuilder.parsed`. A test compares the two.
 struct PlainURL: Sendable {
     /// What is asked for without a command.
     private let whole: String
@@ -64,9 +64,13 @@ struct PlainURL: Sendable {
         return command.withBytes { command in
             if command.first != UInt8(ascii: "/") { writer.write(UInt8(ascii: "/")) }
             var index = 0
+            var previous = UInt8(ascii: "/")
             while index < command.count {
                 let byte = command[index]
                 index += 1
+                defer { previous = byte }
+                // It may be a dot segment.
+                if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return false }
                 if byte.isUnreserved || byte == UInt8(ascii: "/") {
                     writer.write(byte)
                 } else {
@@ -74,9 +78,9 @@ struct PlainURL: Sendable {
                     guard byte == UInt8(ascii: "{"), let close = command[index...].firstIndex(of: UInt8(ascii: "}")),
                         let value = values.last(where: {
                             $0.name == String(decoding: command[index..<close], as: UTF8.self)
-                        }), !value.value.isEmpty
+                        }), value.value.isOrdinarySegment
                     else { return false }
-                    writer.write(segment: value.value)
+                    writer.write(encoding: value.value)
                     index = close + 1
                 }
             }
@@ -94,5 +98,15 @@ struct PlainURL: Sendable {
         for pair in query { added = added &+ pair.name.utf8.count &+ pair.value.utf8.count &+ 2 }
         guard added >= 0, added <= Self.maximumLength else { return nil }
         return whole.utf8.count + 1 + 3 * added
+    }
+}
+
+extension String {
+    /// Whether a path arg with this value can make no dot segment, whatever stands beside it.
+    fileprivate var isOrdinarySegment: Bool {
+        withBytes { bytes in
+            guard let first = bytes.first, first != UInt8(ascii: ".") else { return false }
+            return bytes.allSatisfy { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "\\") }
+        }
     }
 }

@@ -66,6 +66,7 @@ extension APIRequest {
         }
         guard let turn else { return false }
         RequestLog.waitsForTurn(self)
+        guard isOfThisProcess else { return true }
         switch limiter.admit(wait, priority: turn.priority, deadline: turn.deadline) {
         case .go: wait.end(.go)
         case .wait: break

@@ -13,10 +13,14 @@ final class BuiltRequest: Sendable {
     let download: DownloadTarget?
     /// Nil for a request that is sent once, and at once.
     let pacing: Pacing?
+    /// Whether it brings a stored response up to date, and no program waits for it.
+    let isRevalidation: Bool
 
     init(
-        http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil, pacing: Pacing?
+        http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil,
+        pacing: Pacing?, isRevalidation: Bool = false
     ) {
+        self.isRevalidation = isRevalidation
         self.http = http
         self.pacing = pacing
         self.download = download

@@ -8,14 +8,39 @@ struct RequestChallenges: Sendable {
         var triedOwn = false
     }
 
+    /// The request at its own URL, as the program's answers have changed it. The next connection of a stream begins with it.
+    struct Kept: Sendable {
+        var http: HTTPRequest
+        var server: Attempt
+        var proxy: Attempt
+    }
+
     var server = Attempt()
     var proxy = Attempt()
+    var kept: Kept?
+    /// What was answered for this request alone, wherever its redirects lead: its next connection does not ask again.
+    var answers: [ProtectionSpace: UserCredential] = [:]
+    var certificates: [Origin: String] = [:]
+    /// Whether the trusted certificate is that of an earlier connection: the server may have another one by now.
+    var hasEarlierTrust = false
     /// Why the certificate was not accepted, and of what, while it is looked at for the program to decide.
     var refused: (result: ExchangeResult, http: HTTPRequest)?
     var inspections = 0
 
     /// More answers than this were wrong, whatever they are.
     static let maximumFailures = 5
+
+    /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
+    mutating func connectAgain() {
+        server = kept?.server ?? Attempt()
+        proxy = kept?.proxy ?? Attempt()
+        for path in [\Self.server, \Self.proxy] {
+            self[keyPath: path].failures = 0
+            self[keyPath: path].triedOwn = false
+        }
+        inspections = 0
+        hasEarlierTrust = true
+    }
 }
 
 // Questions that stand between a request and its answer: who asks, and whether a certificate is trusted.
@@ -104,8 +129,8 @@ extension APIRequest {
     ) -> Bool {
         var attempt = attempt
         attempt.failures = challenge.failures
-        if attempt.credential != nil, client.answers[space] == attempt.credential { client.answers[space] = nil }
-        if !attempt.triedOwn, attempt.credential == nil, let known = ownCredential(for: space, http) {
+        if let wrong = attempt.credential { forget(wrong, for: space) }
+        if !attempt.triedOwn, let known = ownCredential(for: space, http), known != attempt.credential {
             attempt.triedOwn = true
             attempt.credential = known
             return send(make(known), instead: http, attempt, path, result, deliveries)
@@ -118,7 +143,7 @@ extension APIRequest {
                 // The same again would only be wrong again.
                 credential != attempt.credential
             else { return self.complete(result, refusal: nil, deliveries) }
-            if forSession { self.client.answers[space] = credential }
+            self.remember(credential, for: space, ofSession: forSession)
             var attempt = attempt
             attempt.credential = credential
             if !self.send(make(credential), instead: http, attempt, path, result, deliveries) {
@@ -128,8 +153,31 @@ extension APIRequest {
         return true
     }
 
-    /// What the client was told for the session, or its configuration says: that goes to its own server alone.
+    private func remember(_ credential: UserCredential, for space: ProtectionSpace, ofSession: Bool) {
+        if ofSession {
+            client.answers[space] = credential
+            return
+        }
+        changeChallenges { $0.answers[space] = credential }
+    }
+
+    private func forget(_ wrong: UserCredential, for space: ProtectionSpace) {
+        if client.answers[space] == wrong { client.answers[space] = nil }
+        changeChallenges { if $0.answers[space] == wrong { $0.answers[space] = nil } }
+    }
+
+    private func changeChallenges(_ change: (inout RequestChallenges) -> Void) {
+        shared.withLock { shared in
+            var challenges = shared.journey.challenges ?? RequestChallenges()
+            change(&challenges)
+            shared.journey.challenges = challenges
+        }
+    }
+
+    /// What an earlier connection of the request was told, or the client for the session, or its configuration says: that
+    /// goes to its own server alone.
     private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> UserCredential? {
+        if let known = shared.withLock({ $0.journey.challenges?.answers[space] }) { return known }
         if let known = client.answers[space] { return known }
         guard space.kind == .server, let own = http.settings.session?.credential,
             let base = client.settings.baseURL?.text, Authenticator.origin(of: base) == space.origin
@@ -151,22 +199,37 @@ extension APIRequest {
             let reason =
                 stream.rewind == nil
                 ? "the body is a stream that cannot be sent twice" : "the body's stream could not be rewound"
-            guard stream.rewind?() == true else {
+            guard Delivery.call({ stream.rewind?() }) == true else {
+                guard isOfThisProcess else { return true }
                 let error = APIError(
                     domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
                 fail(result, error, deliveries)
                 return true
             }
         }
-        shared.withLock { shared in
-            var challenges = shared.journey.challenges ?? RequestChallenges()
-            challenges[keyPath: path] = attempt
-            shared.journey.challenges = challenges
-            shared.journey.retries += 1
-        }
+        guard isOfThisProcess else { return true }
+        changeChallenges { $0[keyPath: path] = attempt }
+        keepForNextConnection(next)
+        shared.withLock { $0.journey.retries += 1 }
         RequestLog.sentAgain(self)
+        guard isOfThisProcess else { return true }
         if !beginExchange(next) { finishCancelled(deliveries) }
         return true
+    }
+
+    /// Unless a redirect has led elsewhere: the next connection begins at the request's own URL.
+    private func keepForNextConnection(_ next: HTTPRequest) {
+        shared.withLock { shared in
+            guard shared.stream != nil, shared.journey.redirectsOfConnection == 0 else { return }
+            var next = next
+            // The authenticator gives each connection the token that is good then.
+            if let credentials = shared.journey.credentials, credentials.generation != nil {
+                next.headers.remove(credentials.settings.header)
+            }
+            var challenges = shared.journey.challenges ?? RequestChallenges()
+            challenges.kept = .init(http: next, server: challenges.server, proxy: challenges.proxy)
+            shared.journey.challenges = challenges
+        }
     }
 
     // MARK: A certificate
@@ -174,11 +237,13 @@ extension APIRequest {
     /// Connects once more, only to see what the server shows.
     private func inspect(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
         guard let origin = Authenticator.origin(of: http.url) else { return false }
-        if let known = client.answers[certificateOf: origin], http.settings.trust == .verified {
+        var challenges = shared.withLock { $0.journey.challenges } ?? RequestChallenges()
+        if let known = challenges.certificates[origin] ?? client.answers[certificateOf: origin],
+            http.settings.trust == .verified
+        {
             send(http, trusting: known, deliveries)
             return true
         }
-        var challenges = shared.withLock { $0.journey.challenges } ?? RequestChallenges()
         challenges.inspections += 1
         challenges.refused = (result, http)
         guard challenges.inspections <= RequestChallenges.maximumFailures, asks(for: .challenge) else { return false }
@@ -209,9 +274,11 @@ extension APIRequest {
             guard case .trust(let forSession) = answer else {
                 return self.complete(refused, refusal: nil, deliveries)
             }
+            let origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
             if forSession {
-                let origin = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
                 self.client.answers[certificateOf: origin] = leaf
+            } else {
+                self.changeChallenges { $0.certificates[origin] = leaf }
             }
             self.send(http, trusting: leaf, deliveries)
         }
@@ -221,15 +288,26 @@ extension APIRequest {
     private func send(_ http: HTTPRequest, trusting certificate: String, _ deliveries: DeliveryBatch) {
         var next = http
         next.settings.pin(to: certificate)
+        keepForNextConnection(next)
         if !beginExchange(next) { finishCancelled(deliveries) }
     }
 
-    /// The server shows another certificate than the one that was trusted for the session: that is no answer any more.
+    /// The server shows another certificate than the one that was trusted for the session, or for an earlier connection of a
+    /// stream: that answer does not hold any more.
     private func trustNoLonger(_ result: ExchangeResult, _ http: HTTPRequest, _ deliveries: DeliveryBatch) -> Bool {
-        guard case .pinned(let leaf) = http.settings.trust, let origin = Authenticator.origin(of: http.url),
-            client.answers[certificateOf: origin] == leaf
-        else { return false }
-        client.answers[certificateOf: origin] = nil
+        guard case .pinned(let leaf) = http.settings.trust, let origin = Authenticator.origin(of: http.url) else {
+            return false
+        }
+        let isOfSession = client.answers[certificateOf: origin] == leaf
+        let isEarlier = shared.withLock { shared in
+            guard var challenges = shared.journey.challenges, challenges.hasEarlierTrust else { return false }
+            challenges.hasEarlierTrust = false
+            challenges.certificates[origin] = nil
+            shared.journey.challenges = challenges
+            return true
+        }
+        guard isOfSession || isEarlier else { return false }
+        if isOfSession { client.answers[certificateOf: origin] = nil }
         return inspect(result, http, deliveries)
     }
 }

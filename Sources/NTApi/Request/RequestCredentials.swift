@@ -28,7 +28,10 @@ extension APIRequest {
             switch outcome {
             case .send(let grant), .replay(let grant):
                 if !self.begin(http, with: grant, credentials) { self.finishCancelled(deliveries) }
-            case .fail(let error): self.finish(self.journeyEnd(error: error), deliveries)
+            case .fail(let error):
+                if !self.waitsForLaterToken(error, deliveries) {
+                    self.finish(self.journeyEnd(error: error), deliveries)
+                }
             case .deliver, .ended: self.finishCancelled(deliveries)
             }
         }
@@ -57,6 +60,7 @@ extension APIRequest {
             return true
         }
         let response = APIResponse(request: self, ResponseContent.Box(content(of: result, refusal: nil)))
+        guard isOfThisProcess else { return true }
         let wait = makeWait(response: response) { outcome, deliveries in
             switch outcome {
             case .send(let grant):
@@ -66,7 +70,8 @@ extension APIRequest {
                 self.shared.withLock { $0.journey.credentials?.history.wasReplayed = true }
                 self.replay(http, with: grant, result, deliveries)
             case .deliver: self.complete(result, refusal: nil, deliveries)
-            case .fail(let error): self.fail(result, error, deliveries)
+            case .fail(let error):
+                if !self.waitsForLaterToken(error, deliveries) { self.fail(result, error, deliveries) }
             case .ended: self.finishCancelled(deliveries)
             }
         }
@@ -106,18 +111,22 @@ extension APIRequest {
     ) {
         let credentials = shared.withLock { shared in shared.machine.isCancelled ? nil : shared.journey.credentials }
         guard let credentials else { return finishCancelled(deliveries) }
-        if case .stream(let stream) = http.body, stream.rewind?() != true {
+        if case .stream(let stream) = http.body, Delivery.call({ stream.rewind?() }) != true {
+            guard isOfThisProcess else { return }
             let reason = "the credentials have expired, and the body's stream could not be rewound"
             return fail(result, APIError(domain: .http, code: .authentication, message: reason), deliveries)
         }
+        guard isOfThisProcess else { return }
         shared.withLock { $0.journey.retries += 1 }
         RequestLog.sentAgain(self)
+        guard isOfThisProcess else { return }
         if !begin(http, with: grant, credentials) { finishCancelled(deliveries) }
     }
 
     /// The server's answer stays readable; the error says what else went wrong.
     func fail(_ result: ExchangeResult, _ error: APIError, _ deliveries: DeliveryBatch) {
         var content = content(of: result, refusal: nil)
+        guard isOfThisProcess else { return }
         var error = error
         error.httpStatus = error.httpStatus ?? content.status
         content.error = error

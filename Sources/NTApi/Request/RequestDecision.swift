@@ -137,7 +137,10 @@ public final class RequestDecision: Sendable {
     ///
     /// - Returns: false also when the request may not be sent: a bad method, header or URL.
     @discardableResult public func follow(_ request: HTTPRequest) -> Bool {
-        kind == .redirect && request.isValid && answer(.follow(request))
+        guard kind == .redirect, request.isValid, let url = try? URLParts(request.url).text else { return false }
+        var request = request
+        request.url = url
+        return answer(.follow(request))
     }
 
     /// Of a response: its body is written to a file, as with the arg `download`.
@@ -169,6 +172,8 @@ public final class RequestDecision: Sendable {
     }
 
     @discardableResult func answer(_ answer: Answer) -> Bool {
+        // A forked child has a copy of it: the question is the parent's.
+        guard request.isOfThisProcess else { return false }
         guard let continuation = continuation.withLock({ $0.take() }) else { return false }
         continuation(answer)
         return true
@@ -182,7 +187,7 @@ extension APIRequest {
     /// Whether somebody is to be asked.
     func asks(for kind: RequestDecision.Kind) -> Bool {
         let kinds = RequestDecision.Kinds(kind)
-        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || client.decisionKinds.contains(kinds)
+        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || clientDecisionKinds.contains(kinds)
     }
 
     /// Asks the request's own handler or else the client, and goes on with the answer on a worker.
@@ -235,6 +240,7 @@ extension APIRequest {
     private func callDecisionHandler(_ decision: RequestDecision, _ handler: () -> Void) {
         guard shared.withLock({ $0.machine.decisionBegins() }) else { return }
         if !decision.isAnswered { Delivery.run(self, handler) }
+        guard isOfThisProcess else { return }
         if shared.withLock({ $0.machine.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 

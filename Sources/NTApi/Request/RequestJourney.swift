@@ -4,6 +4,8 @@ struct RequestJourney: Sendable {
     var started = MonotonicTime.distantFuture
     var deadline = MonotonicTime.distantFuture
     var redirects = 0
+    /// Those of the connection that runs: a stream of events may need some for each of its connections.
+    var redirectsOfConnection = 0
     var retries = 0
     /// How often it was sent as its retry policy counts: a replay with other credentials is no attempt of its own.
     var attempts = 1

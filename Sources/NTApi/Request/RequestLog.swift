@@ -51,13 +51,14 @@ enum RequestLog {
             request.log(level, "#\(request.identifier) \(error)")
         }
         if let prefix = response.prefixText {
-            let text = quoted(String(prefix.prefix(200)))
+            let text = quoted(String(Secrets.redact(String(prefix.prefix(shownBody))).prefix(200)))
             request.log(.warn, "#\(request.identifier) text before the JSON was left out: \(text)")
         }
         guard request.logFlags.contains(.debug), response.status > 0 else { return }
         let isForm = response.headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix(formType) ?? false
-        let body = shown(response.data.prefix(shownBody), of: response.data.count) {
-            isForm ? Secrets.redactPairs($0) : Secrets.redactJSON($0)
+        let names = request.built.request?.secrets.names ?? []
+        let body = shown(response.data, response.data.count) {
+            isForm ? Secrets.redactPairs($0, alsoNamed: names) : Secrets.redact($0, alsoNamed: names)
         }
         request.log(.debug, "#\(request.identifier) received \(response.headers.description.indentedLines)\(body)")
     }
@@ -65,20 +66,21 @@ enum RequestLog {
     private static func body(of built: BuiltRequest) -> String {
         switch built.http.body {
         case .none: ""
-        case .bytes(let bytes): shown(bytes.prefix(shownBody), of: bytes.count) { built.secrets.redact(body: $0) }
+        case .bytes(let bytes): shown(bytes, bytes.count) { built.secrets.redact(body: $0) }
         case .multipart(let parts): "\n  multipart: \(parts.map { quoted($0.name) }.joined(separator: ", "))"
         case .file(let path, let length): "\n  file \(quoted(path)), \(length) bytes"
         case .stream(let stream): "\n  stream, \(stream.length.map { "\($0) bytes" } ?? "unknown length")"
         }
     }
 
-    private static func shown(
-        _ bytes: some Collection<UInt8>, of count: Int, _ redact: (String) -> String
-    ) -> String {
+    // More is redacted than shown: at the end of a text that is cut off, half a secret is not known as one.
+    private static func shown(_ bytes: some Collection<UInt8>, _ count: Int, _ redact: (String) -> String) -> String {
         guard count > 0 else { return "" }
-        guard !bytes.contains(0) else { return "\n  \(count) bytes" }
-        let text = redact(String(decoding: bytes, as: UTF8.self))
-        return "\n  \(text)\(count > bytes.count ? "… (\(count) bytes)" : "")"
+        let beginning = bytes.prefix(8 * shownBody)
+        guard !beginning.prefix(shownBody).contains(0) else { return "\n  \(count) bytes" }
+        let text = redact(String(decoding: beginning, as: UTF8.self))
+        let isCut = count > beginning.count || text.utf8.count > shownBody
+        return "\n  \(isCut ? "\(text.prefix(shownBody))… (\(count) bytes)" : text)"
     }
 }
 
@@ -96,9 +98,15 @@ extension APIRequest {
     /// Logs a line of the program's own, marked as this request's.
     package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(identifier) \(message)") }
 
+    private func redact(message: String) -> String {
+        Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
+    }
+
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }
-        client.writeLog(level, message())
+        // What a server, a hook or libcurl said is quoted in some lines.
+        let message = level == .debug ? message() : redact(message: message())
+        Delivery.call { client.writeLog(level, message) }
     }
 }
 

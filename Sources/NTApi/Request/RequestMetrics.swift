@@ -45,7 +45,7 @@ public struct ResponseMetrics: Sendable {
 
 /// One exchange of a request: a redirect, a challenge or an attempt beyond the first makes another one. An answer from the
 /// cache counts as one.
-public struct TransactionMetrics: Sendable {
+public struct TransactionMetrics: Sendable, CustomStringConvertible {
     public let method: String
     public let url: String
     /// 0 when there was no answer.
@@ -56,6 +56,9 @@ public struct TransactionMetrics: Sendable {
     public let error: APIError?
     /// Of this exchange alone: `redirects` and `retries` are 0.
     public let metrics: ResponseMetrics
+
+    /// Method, URL and status, secrets redacted.
+    public var description: String { "\(method) \(Secrets.redactURL(url)) \(status)" }
 }
 
 /// What a request took, over all its exchanges: see ``APIClient/metricsCollected(_:_:)``.

@@ -95,6 +95,13 @@ final class RequestStream: Sendable {
             return decision
         }
     }
+
+    /// There is no token to begin a connection with.
+    func hasNoToken(_ error: APIError) -> EventStreamReconnection.Decision {
+        guard format == .serverEvents else { return .fail(error) }
+        let jitter = Double.random(in: 0...1)
+        return state.withLock { $0.reconnection.hasNoToken(error, jitter: jitter) }
+    }
 }
 
 extension ResponseHead {

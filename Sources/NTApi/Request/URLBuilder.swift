@@ -74,6 +74,7 @@ enum URLBuilder {
             throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has the control character \(byte)")
         }
         var filled = ""
+        var values: [FilledValue] = []
         var rest = command[...]
         while let open = rest.firstIndex(of: "{") {
             filled += PercentEncoding.path(String(rest[..<open]))
@@ -86,24 +87,53 @@ enum URLBuilder {
             guard let value = path.last(where: { $0.name == name })?.value else {
                 throw .invalidRequest("nothing fills {\(inside)} in the command: add a path arg named \(quoted(name))")
             }
-            filled += hasSegments ? segments(value, after: filled) : segment(value)
+            let start = filled.utf8.count
+            filled += hasSegments ? segments(value, after: filled) : PercentEncoding.component(value)
+            values.append(FilledValue(name: name, bytes: start..<filled.utf8.count))
             rest = rest[rest.index(after: close)...]
         }
         filled += PercentEncoding.path(String(rest))
+        try checkSteps(filled, values)
         return filled
+    }
+
+    /// Where the value of a path arg is in the command.
+    private struct FilledValue {
+        let name: String
+        let bytes: Range<Int>
+    }
+
+    /// Refuses values that make a segment `.` or `..`, alone or together with what stands beside them.
+    ///
+    /// Encoding does not help: `%2E%2E` is `..` (RFC 3986, 6.2.2.2). Nor does it make a slash a part of a name: nginx reads
+    /// `a%2F..%2F..` as three segments, Windows has backslashes for slashes. So a segment is looked at as those read it.
+    private static func checkSteps(_ filled: String, _ values: [FilledValue]) throws(APIError) {
+        guard !values.isEmpty else { return }
+        // No value has a question mark or a slash of its own: they are encoded.
+        let path = Array(filled.utf8.prefix { $0 != UInt8(ascii: "?") })
+        var start = 0
+        for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            let end = start + segment.count
+            if let value = values.last(where: { $0.bytes.lowerBound <= end && $0.bytes.upperBound >= start }) {
+                let names = PercentEncoding.decode(String(decoding: segment, as: UTF8.self))
+                    .split { $0 == "/" || $0 == "\\" }
+                if let step = names.first(where: { $0 == "." || $0 == ".." }) {
+                    throw .invalidRequest(
+                        "the path arg \(quoted(value.name)) makes the segment \(quoted(String(step))), which leads to "
+                            + "another path however it is encoded: refuse such a value, or pass it in the query")
+                }
+            }
+            start = end + 1
+        }
     }
 
     // What `{name*}` stands for: slashes stay slashes. The one at the beginning may be there in the command already.
     private static func segments(_ value: String, after filled: String) -> String {
         let value = filled.hasSuffix("/") && value.hasPrefix("/") ? value.dropFirst() : value[...]
-        return value.split(separator: "/", omittingEmptySubsequences: false).map { segment(String($0)) }.joined(
-            separator: "/")
-    }
-
-    // "." and ".." are made of unreserved characters, and yet would be steps in the path.
-    private static func segment(_ value: String) -> String {
-        let isDots = value.utf8.allSatisfy { $0 == UInt8(ascii: ".") }
-        return isDots ? String(repeating: "%2E", count: value.utf8.count) : PercentEncoding.component(value)
+        return value.split(separator: "/", omittingEmptySubsequences: false).map {
+            PercentEncoding.component(String($0))
+        }
+        .joined(separator: "/")
     }
 
     // libcurl tells an empty query from none nowhere but in the text.

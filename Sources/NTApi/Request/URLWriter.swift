@@ -40,17 +40,8 @@ struct URLWriter {
         }
     }
 
-    /// A path arg's value: one segment, whatever is in it.
-    mutating func write(segment value: String) {
-        // "." and ".." are made of unreserved characters, and yet would be steps in the path.
-        if value.withBytes({ $0.allSatisfy { $0 == UInt8(ascii: ".") } }) {
-            for _ in 0..<value.utf8.count { write("%2E") }
-        } else {
-            write(encoding: value)
-        }
-    }
-
-    private mutating func write(encoding text: String) {
+    /// A text in percent-encoding: no more than a part of a segment or of a query pair, whatever is in it.
+    mutating func write(encoding text: String) {
         text.withBytes { bytes in
             for byte in bytes {
                 if byte.isUnreserved {

@@ -1,14 +1,52 @@
+// Text without its secrets. Whatever the library prints of a message passes through here, and nothing is decided from how
+// a secret is written: names are decoded first, as whoever reads the message decodes them.
 extension Secrets {
-    /// A URL with the values of secret query pairs redacted, and a user:password before the host.
-    static func redactURL(_ url: String, alsoNamed names: Set<String> = []) -> String {
-        let withoutUser = redactUser(url)
+    /// How deep JSON in a string, or a URL in another's query, is looked into. Deeper, all of it is hidden.
+    static let maximumNesting = 4
+
+    /// A body, or a piece of one, of any kind: JSON, JSON lines, events, or text with names and values in it.
+    static func redact(_ text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
+        guard nesting < maximumNesting else { return redacted }
+        if isJSON(text) { return redactText(text, names, isJSON: true, nesting) }
+        return redactLines(text, names, nesting) ?? redactText(text, names, isJSON: false, nesting)
+    }
+
+    /// Words in which there may be URLs: those are shown without their secrets, and all else as it is.
+    static func redactURLs(in text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
+        var output: [UInt8] = []
+        let bytes = Array(text.utf8)
+        var index = 0
+        while index < bytes.count {
+            if let end = URLText.end(bytes, from: index) {
+                let url = String(decoding: bytes[index..<end], as: UTF8.self)
+                output += Array(redactURL(url, alsoNamed: names, nesting: nesting).utf8)
+                index = end
+            } else {
+                output.append(bytes[index])
+                index += 1
+            }
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    /// A URL with the values of secret query pairs redacted, and a user:password before the host. Works on text that is no
+    /// URL, too: that is what messages about such a text show.
+    static func redactURL(_ url: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
+        let withoutUser = URLText.redactUser(url)
+        let end = withoutUser.firstIndex { $0 == "?" || $0 == "#" } ?? withoutUser.endIndex
+        // Parameters of a segment: `/list;jsessionid=...`.
+        let path = withoutUser[..<end].split(separator: "/", omittingEmptySubsequences: false).map { segment in
+            segment.split(separator: ";", omittingEmptySubsequences: false).map {
+                redactPair($0, names, nesting)
+            }.joined(separator: ";")
+        }.joined(separator: "/")
         // The fragment may be pairs as well: that is how OAuth's implicit grant hands over its token.
         let marks: [Character] = ["?", "#"]
-        return marks.reduce(withoutUser) { text, mark in
+        return marks.reduce(path + withoutUser[end...]) { text, mark in
             guard let start = text.firstIndex(of: mark) else { return text }
             let pairs = text[text.index(after: start)...].split(
                 separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
-            return text[...start] + redactPairs(pairs[0], alsoNamed: names)
+            return text[...start] + redactPairs(pairs[0], alsoNamed: names, nesting: nesting)
                 + pairs.dropFirst().map { "#\($0)" }.joined()
         }
     }
@@ -23,96 +61,121 @@ extension Secrets {
     }
 
     /// name=value pairs with the values of secret ones redacted.
-    static func redactPairs(_ pairs: some StringProtocol, alsoNamed names: Set<String> = []) -> String {
-        pairs.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true)
-            return isSecretName(name) || names.contains(name) ? "\(pair[...equals])\(redacted)" : String(pair)
-        }.joined(separator: "&")
+    static func redactPairs(
+        _ pairs: some StringProtocol, alsoNamed names: Set<String> = [], nesting: Int = 0
+    ) -> String {
+        pairs.split(separator: "&", omittingEmptySubsequences: false).map { redactPair($0, names, nesting) }
+            .joined(separator: "&")
     }
 
-    /// JSON text with the values of secret members redacted. Works on text that is cut off or is no JSON, too.
-    static func redactJSON(_ text: String, alsoNamed names: Set<String> = []) -> String {
-        var output: [UInt8] = []
-        let bytes = Array(text.utf8)
-        output.reserveCapacity(bytes.count)
-        var index = 0
-        while index < bytes.count {
-            guard bytes[index] == UInt8(ascii: "\"") else {
-                output.append(bytes[index])
-                index += 1
-                continue
-            }
-            let end = endOfString(bytes, from: index)
-            output += bytes[index..<end]
-            let name = String(decoding: bytes[min(index + 1, end)..<max(index + 1, end - 1)], as: UTF8.self)
-            index = end
-            guard isSecretName(name) || names.contains(name), let value = startOfValue(bytes, from: end) else {
-                continue
-            }
-            output += bytes[end..<value]
-            output += Array("\"\(redacted)\"".utf8)
-            index = endOfValue(bytes, from: value)
-        }
-        return String(decoding: output, as: UTF8.self)
+    private static func redactPair(_ pair: some StringProtocol, _ names: Set<String>, _ nesting: Int) -> String {
+        guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+        let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true)
+        if isSecretName(name) || names.contains(name) { return "\(pair[...equals])\(redacted)" }
+        let value = PercentEncoding.decode(pair[pair.index(after: equals)...], plusIsSpace: true)
+        return isRedacted(value, names, nesting) ? "\(pair[...equals])\(redacted)" : String(pair)
     }
 
-    private static func redactUser(_ url: String) -> String {
-        guard let colon = url.firstIndex(of: ":"), url[colon...].hasPrefix("://") else { return url }
-        let start = url.index(colon, offsetBy: 3)
-        let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@") else { return url }
-        return "\(url[..<start])\(redacted)\(url[at...])"
+    /// Whether a value has secrets of its own: a URL with a token, or JSON.
+    private static func isRedacted(_ value: String, _ names: Set<String>, _ nesting: Int) -> Bool {
+        let isJSON = value.hasASCIIPrefix("{") || value.hasASCIIPrefix("[")
+        guard isJSON || value.containsSubstring("://") else { return false }
+        guard nesting + 1 < maximumNesting else { return true }
+        return isJSON
+            ? redact(value, alsoNamed: names, nesting: nesting + 1) != value
+            : redactURLs(in: value, alsoNamed: names, nesting: nesting + 1) != value
     }
 
-    private static func endOfString(_ bytes: [UInt8], from start: Int) -> Int {
-        var index = start + 1
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "\\") {
-                index += 2
-            } else if bytes[index] == UInt8(ascii: "\"") {
-                return index + 1
+    /// The value of a setting: a text may be a URL without a scheme, as a proxy's is.
+    static func redact(setting name: String, _ value: JSON) -> String {
+        guard !isSecretName(name) else { return redacted }
+        return value.string.map { JSON(redactURL($0)).text } ?? redact(value.text)
+    }
+
+    // MARK: Bodies
+
+    private static func redactText(_ text: String, _ names: Set<String>, isJSON: Bool, _ nesting: Int) -> String {
+        var redactor = TextRedactor(text, names, isJSON: isJSON, nesting)
+        return redactor.run()
+    }
+
+    private static func isJSON(_ text: String) -> Bool { (try? JSON(parsing: text)) != nil }
+
+    /// JSON lines and events, line by line; nil when a line has only a piece of its JSON, or none has any.
+    private static func redactLines(_ text: String, _ names: Set<String>, _ nesting: Int) -> String? {
+        var lines: [String] = []
+        var hasJSON = false
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            let field = line.hasPrefix("data:") ? line.prefix(5) : line.prefix(0)
+            let value = line.dropFirst(field.count)
+            if let first = value.first(where: { $0 != " " }), first == "{" || first == "[" || !field.isEmpty {
+                guard isJSON(String(value)) else { return nil }
+                hasJSON = true
+                lines.append(field + redactText(String(value), names, isJSON: true, nesting))
             } else {
-                index += 1
+                lines.append(redactText(String(line), names, isJSON: false, nesting))
             }
         }
-        return bytes.count
-    }
-
-    private static func startOfValue(_ bytes: [UInt8], from start: Int) -> Int? {
-        var index = start
-        while index < bytes.count, isJSONSpace(bytes[index]) { index += 1 }
-        guard index < bytes.count, bytes[index] == UInt8(ascii: ":") else { return nil }
-        index += 1
-        while index < bytes.count, isJSONSpace(bytes[index]) { index += 1 }
-        return index < bytes.count ? index : nil
-    }
-
-    // A string, or anything up to the end of the member; the inside of a container is scanned as everything else.
-    private static func endOfValue(_ bytes: [UInt8], from start: Int) -> Int {
-        if bytes[start] == UInt8(ascii: "\"") { return endOfString(bytes, from: start) }
-        var depth = 0
-        var index = start
-        while index < bytes.count {
-            switch bytes[index] {
-            case UInt8(ascii: "\""):
-                index = endOfString(bytes, from: index)
-                continue
-            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-            case UInt8(ascii: "}"), UInt8(ascii: "]"):
-                if depth == 0 { return index }
-                depth -= 1
-            case UInt8(ascii: ","):
-                if depth == 0 { return index }
-            default: break
-            }
-            index += 1
+        guard hasJSON else { return nil }
+        // The line breaks stay what they are.
+        var result = ""
+        var rest = text[...]
+        for line in lines {
+            result += line
+            rest = rest.drop { !$0.isNewline }
+            if let end = rest.popFirst() { result.append(end) }
         }
-        return index
+        return result
+    }
+}
+
+/// Where a URL stands in a text, and who logs in with it.
+enum URLText {
+    /// The end of the URL that begins here; nil when none does.
+    static func end(_ bytes: [UInt8], from start: Int) -> Int? {
+        guard bytes[start].isASCIILetter, start == 0 || !isOfScheme(bytes[start - 1]) else { return nil }
+        guard let colon = bytes[start...].firstIndex(where: { !isOfScheme($0) }),
+            bytes[colon...].starts(with: "://".utf8)
+        else { return nil }
+        let outside = Array("\"'<>`\\".utf8)
+        return bytes[colon...].firstIndex { $0 <= 0x20 || $0 == 0x7F || outside.contains($0) } ?? bytes.count
     }
 
-    private static func isJSONSpace(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
-            || byte == UInt8(ascii: "\t")
+    private static func isOfScheme(_ byte: UInt8) -> Bool {
+        byte.isASCIILetter || byte.isASCIIDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".")
+    }
+
+    /// Hides what stands before an @ where the host is, also when scheme or slashes are missing or too many.
+    static func redactUser(_ url: String) -> String {
+        let bytes = Array(url.utf8)
+        guard bytes.contains(UInt8(ascii: "@")), let start = startOfAuthority(bytes) else { return url }
+        let ends = Array("/?#\\".utf8)
+        let end = bytes[start...].firstIndex { ends.contains($0) } ?? bytes.count
+        var at = bytes[start..<end].lastIndex(of: UInt8(ascii: "@"))
+        if at == nil, hasPasswordCutOff(bytes[start..<end]) { at = bytes.lastIndex(of: UInt8(ascii: "@")) }
+        guard let at else { return url }
+        return String(decoding: bytes[..<start] + Array(Secrets.redacted.utf8) + bytes[at...], as: UTF8.self)
+    }
+
+    /// Nil when the text is a path.
+    private static func startOfAuthority(_ bytes: [UInt8]) -> Int? {
+        let slashes = Array("/\\".utf8)
+        let colon = bytes.firstIndex { !isOfScheme($0) }
+        if let colon, colon > 0, bytes[colon] == UInt8(ascii: ":"), colon + 1 < bytes.count,
+            slashes.contains(bytes[colon + 1])
+        {
+            return bytes[(colon + 1)...].firstIndex { !slashes.contains($0) } ?? bytes.count
+        }
+        let start = bytes.firstIndex { !slashes.contains($0) } ?? bytes.count
+        return start == 1 ? nil : start
+    }
+
+    /// `user:pa/ss@host`: what stands behind the colon is no port, so that the slash belongs to a password.
+    private static func hasPasswordCutOff(_ authority: ArraySlice<UInt8>) -> Bool {
+        guard authority.first != UInt8(ascii: "["), let colon = authority.lastIndex(of: UInt8(ascii: ":")) else {
+            return false
+        }
+        return !authority[(colon + 1)...].allSatisfy(\.isASCIIDigit)
     }
 }

@@ -37,8 +37,12 @@ struct Holds: OptionSet, Sendable {
 
 /// What is asked of an exchange that runs.
 enum ExchangeChange: Sendable {
-    case hold(Holds)
     case release(Holds)
+    /// Whether the caller wants it to stand still. Two threads that suspend and resume may come here in another order than they
+    /// decided: the highest number is the last word.
+    case suspend(Bool, number: UInt32)
     /// Says where the body goes, and lets it.
     case route(BodyRoute)
+    /// Its turn has come, and what had to be done before it starts is done.
+    case start
 }

@@ -41,6 +41,29 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return "\(folder)/.\(start).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
     }
 
+    /// Removes a temporary file that nobody can go on with: only one of ours, in its folder, by its name.
+    ///
+    /// - Parameter resume: how it was to be gone on with, perhaps for another destination than the first one.
+    static func removeTemporary(_ path: String, for destination: String, _ resume: ResumeData?) {
+        var status = stat()
+        guard isTemporary(path, for: destination, resume), lstat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
+        else { return }
+        unlink(path)
+    }
+
+    /// Whether a path is one that `newTemporary` makes for a destination, or for that of resume data.
+    static func isTemporary(_ path: String, for destination: String, _ resume: ResumeData?) -> Bool {
+        let (folder, name) = split(path)
+        return [destination, resume?.destination].contains { destination in
+            guard let destination, case (let home, let end) = split(destination), folder == home else { return false }
+            let start = ".\(String(decoding: end.utf8.prefix(200), as: UTF8.self))."
+            guard name.hasASCIIPrefix(start), name.hasSuffix(".part") else { return false }
+            let number = name.utf8.dropFirst(start.utf8.count).dropLast(".part".utf8.count)
+            return !number.isEmpty && number.allSatisfy { $0.isASCIIDigit || ("a"..."z").contains(Unicode.Scalar($0)) }
+        }
+    }
+
     /// Goes on with a temporary file; what it has beyond the offset is cut off.
     convenience init(for destination: String, continuing temporary: String, at offset: Int64) throws(APIError) {
         // Without O_NOFOLLOW, resume data from elsewhere could point at any file by way of a link that is put there.

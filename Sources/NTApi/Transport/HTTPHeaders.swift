@@ -1,7 +1,7 @@
 /// The header fields of a request or response: in order, repeats kept, names compared without case.
 public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomStringConvertible {
     /// One header line.
-    public struct Field: Sendable, Equatable {
+    public struct Field: Sendable, Equatable, CustomStringConvertible {
         public var name: String
         public var value: String
         /// Whether the value is redacted in logs and kept from other origins.
@@ -11,6 +11,19 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             self.name = name
             self.value = value
             self.isSecret = isSecret || Secrets.isSecretHeader(name)
+        }
+
+        /// The line as it is sent, secrets redacted.
+        public var description: String { "\(name): \(shownValue())" }
+
+        /// The value as people may see it.
+        ///
+        /// - Parameter names: those of secrets beside what is one by its name.
+        func shownValue(alsoNamed names: Set<String> = []) -> String {
+            if isSecret || names.contains(where: isNamed) { return Secrets.redacted }
+            let isURL = ["location", "content-location", "referer"].contains(name.lowercasedASCII())
+            return isURL
+                ? Secrets.redactURL(value, alsoNamed: names) : Secrets.redact(value, alsoNamed: names)
         }
 
         func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
@@ -144,11 +157,6 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
 
     /// The lines as they are sent, secrets redacted.
     public var description: String {
-        map { field in
-            let isURL = ["location", "content-location", "referer", "link", "refresh"].contains(
-                field.name.lowercasedASCII())
-            let value = isURL ? Secrets.redactURL(field.value) : field.value
-            return "\(field.name): \(field.isSecret ? Secrets.redacted : value)"
-        }.joined(separator: "\n")
+        map(\.description).joined(separator: "\n")
     }
 }

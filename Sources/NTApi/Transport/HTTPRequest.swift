@@ -1,5 +1,5 @@
 /// A request as it goes to the transport: built from args, then only changed by hooks.
-public struct HTTPRequest: Sendable {
+public struct HTTPRequest: Sendable, CustomStringConvertible {
     /// The body and where it comes from.
     public enum Body: Sendable {
         case none
@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable {
     }
 
     /// One part of a multipart/form-data body.
-    public struct Part: Sendable {
+    public struct Part: Sendable, CustomStringConvertible {
         /// The content and where it comes from.
         public enum Content: Sendable {
             case bytes([UInt8])
@@ -22,6 +22,12 @@ public struct HTTPRequest: Sendable {
         public var content: Content
         public var filename: String?
         public var contentType: String?
+
+        /// The names and the size; not the content.
+        public var description: String {
+            let size = if case .bytes(let bytes) = content { "\(bytes.count) bytes" } else { "a file" }
+            return "\(quoted(name)), \(size)\(filename.map { ", filename: \(quoted($0))" } ?? "")"
+        }
     }
 
     // One reference to all of it: a request is handed from hand to hand far more often than it is changed.
@@ -104,6 +110,11 @@ public struct HTTPRequest: Sendable {
             if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
             return storage
         }
+    }
+
+    /// Method and URL, and the headers, secrets redacted.
+    public var description: String {
+        "\(method) \(Secrets.redactURL(url))" + headers.map { "\n\($0)" }.joined()
     }
 
     /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).

@@ -18,6 +18,8 @@ struct HeaderAssembler {
         case complete
         case tooLarge
         case malformed
+        /// The first header line begins with a blank: it continues a line that does not exist.
+        case continuesNothing
     }
 
     private var byteCount = 0
@@ -26,26 +28,26 @@ struct HeaderAssembler {
     private var fields: ReceivedHeaders?
     /// The final response's head, once its empty line was read. Nothing after it can change it.
     private(set) var head: ResponseHead?
+    private var hasTrailer = false
+    /// Whether nothing of an answer has come.
+    var isEmpty: Bool { head == nil && current == nil }
 
     /// Forgets an answer that was begun, because the request is sent again. What was received still counts.
     mutating func restart() {
         current = nil
         fields = nil
         head = nil
+        hasTrailer = false
     }
 
     /// Takes one line, with or without its line break.
     mutating func append(_ bytes: UnsafeRawBufferPointer) -> Outcome {
         byteCount += bytes.count
         guard byteCount <= Self.maximumBytes else { return .tooLarge }
-        // A trailer, which might even look like a status line.
-        guard head == nil else { return .more }
+        guard head == nil else { return appendTrailer(bytes) }
         let line = Self.withoutLineBreak(bytes)
         if line.isEmpty { return endHead() }
-        guard Self.isStatusLine(line) else {
-            appendField(line)
-            return .more
-        }
+        guard Self.isStatusLine(line) else { return appendField(line) }
         current = Self.statusLine(line)
         fields = nil
         return current == nil ? .malformed : .more
@@ -61,25 +63,40 @@ struct HeaderAssembler {
         return .complete
     }
 
-    @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) {
-        guard current != nil else { return }
+    /// A trailer might even look like a status line.
+    private mutating func appendTrailer(_ line: UnsafeRawBufferPointer) -> Outcome {
+        defer { hasTrailer = true }
+        guard !hasTrailer, let first = line.first, Self.isSpace(first) else { return .more }
+        return .continuesNothing
+    }
+
+    /// Whether libcurl may be let near a line: see `EasyOptions.readsFreedHeader`.
+    func accepts(_ line: UnsafeRawBufferPointer) -> Bool {
+        guard fields == nil, let first = line.first else { return true }
+        return !Self.isSpace(first)
+    }
+
+    @inline(__always) private mutating func appendField(_ line: UnsafeRawBufferPointer) -> Outcome {
+        guard current != nil else { return .more }
         // Obsolete line folding (RFC 9112, 5.2): the line continues the value before it.
         if Self.isSpace(line[0]) {
+            guard fields != nil else { return .continuesNothing }
             fields?.continueLast(Self.trimmed(line))
-            return
+            return .more
         }
         guard let start = line.baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), line.count) else {
-            return
+            return .more
         }
         var name = UnsafeRawPointer(colon) - start
         var value = name &+ 1
         var end = line.count
         while name > 0, Self.isSpace(line[name &- 1]) { name &-= 1 }
-        guard name > 0 else { return }
+        guard name > 0 else { return .more }
         while end > value, Self.isSpace(line[end &- 1]) { end &-= 1 }
         while value < end, Self.isSpace(line[value]) { value &+= 1 }
         if fields == nil { fields = ReceivedHeaders() }
         fields?.append(UnsafeRawBufferPointer(start: start, count: end), nameCount: name, valueStart: value)
+        return .more
     }
 
     static func isStatusLine(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -4,6 +4,7 @@ final class SharedConnection {
     let port: Int
     /// When an exchange first went over it, of those that use it now.
     let since: MonotonicTime
+    /// How many exchanges use it.
     @exclusivity(unchecked) fileprivate(set) var streams = 0
     /// When a byte last came over it.
     @exclusivity(unchecked) var lastActivity: MonotonicTime
@@ -13,6 +14,8 @@ final class SharedConnection {
     @exclusivity(unchecked) fileprivate(set) var isLeft = false
     /// Whether its exchanges listen for that, because one of them must not happen twice.
     @exclusivity(unchecked) var isListening = false
+    /// Whether an exchange that would share went over it.
+    @exclusivity(unchecked) fileprivate var wasOffered = false
 
     fileprivate init(port: Int, _ now: MonotonicTime) {
         self.port = port
@@ -83,9 +86,11 @@ struct HostConnections {
     func mayStart(running: Int, limit: Int, shares: Bool) -> Bool {
         guard running > 0 else { return true }
         let connecting = running - connected
-        guard sharing == .always else {
-            // When there are as many as may be, one of those that wait finds out whether there is still room.
-            return running < limit || (shares && sharing == .unknown && connecting == 0)
+        switch sharing {
+        case .always: break
+        case .never: return running < limit
+        // One that would share has to know whether it can: it waits while a connection opens, and no longer.
+        case .unknown: return shares ? connecting == 0 : running < limit
         }
         guard shares else { return count + connecting < limit }
         if hasRoom(running: running) { return true }
@@ -105,6 +110,10 @@ struct HostConnections {
     mutating func mayOpen(_ seat: inout Seat, limit: Int, shares: Bool) -> Bool {
         // More than one address may be tried.
         if seat.isOpening { return true }
+        // libcurl would have put it on the connection that is there.
+        if shares, sharing == .unknown, connections.values.contains(where: { $0.wasOffered && !$0.isLeft }) {
+            sharing = .never
+        }
         let isShared = sharing == .always && shares
         let staying = (streams: connected - left.streams, connections: count - left.connections)
         if isShared, staying.streams < room { streams = max(1, staying.streams / staying.connections) }
@@ -120,12 +129,15 @@ struct HostConnections {
     }
 
     /// An exchange has a connection and is about to be sent.
-    mutating func join(_ seat: inout Seat, port: Int, _ now: MonotonicTime) {
+    ///
+    /// - Parameter shares: whether it can do with a part of the connection.
+    mutating func join(_ seat: inout Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
         let wasOpening = seat.isOpening
         leave(&seat)
         let connection = connections[port] ?? SharedConnection(port: port, now)
         connections[port] = connection
         connection.streams += 1
+        if shares { connection.wasOffered = true }
         connected += 1
         if connection.isLeft { left.streams += 1 }
         seat.connection = connection

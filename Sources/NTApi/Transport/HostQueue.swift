@@ -213,8 +213,8 @@ extension HostQueue.Ticket {
         host.connections.mayOpen(&seat, limit: limit, shares: shares)
     }
 
-    func join(_ seat: inout HostConnections.Seat, port: Int, _ now: MonotonicTime) {
-        host.connections.join(&seat, port: port, now)
+    func join(_ seat: inout HostConnections.Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
+        host.connections.join(&seat, port: port, shares: shares, now)
         if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
     }
 

@@ -132,7 +132,7 @@ final class StreamSource: UploadSource, Sendable {
             case .pause: return
             case .closed: return whenIdle()
             case .rewind:
-                guard workers.whileBlocked({ stream.rewind?() }) != true else { continue }
+                guard workers.whileBlocked({ Delivery.call { stream.rewind?() } }) != true else { continue }
                 let wakes = state.withLock { state in
                     state.end = .failed(Self.error("the body's stream could not be rewound"))
                     defer { state.isAwaited = false }
@@ -140,7 +140,7 @@ final class StreamSource: UploadSource, Sendable {
                 }
                 if wakes { whenReady() }
             case .read(let pulled, let round):
-                let piece = workers.whileBlocked { readPiece(after: pulled) }
+                let piece = workers.whileBlocked { Delivery.call { readPiece(after: pulled) } }
                 let wakes = state.withLock { state in
                     guard state.round == round else { return false }
                     switch piece {

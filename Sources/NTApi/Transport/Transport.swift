@@ -22,13 +22,17 @@ final class Exchange: Sendable {
     let routesBody: Bool
     /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
     let quietStatuses: Set<Int>
+    /// Whether the observer is told when its turn has come, and the exchange waits then for the change `start`.
+    let asksToStart: Bool
     let observer: any ExchangeObserver
-    // Safe to share: all three are touched on the transport's own thread alone.
+    // Safe to share: all four are touched on the transport's own thread alone.
     /// What the transport keeps of it while it runs.
     nonisolated(unsafe) var transfer: AnyObject?
     nonisolated(unsafe) var phase = Phase.new
     /// What it is held by from the start.
     nonisolated(unsafe) var firstHolds: Holds
+    /// The number of the last suspension that was obeyed.
+    nonisolated(unsafe) private var suspension: UInt32 = 0
 
     enum Phase {
         case new
@@ -40,7 +44,8 @@ final class Exchange: Sendable {
 
     init(
         request: HTTPRequest, priority: Double, deadline: MonotonicTime, reportsProgress: Bool,
-        routesBody: Bool = false, quietStatuses: Set<Int> = [], holds: Holds = [], observer: any ExchangeObserver
+        routesBody: Bool = false, quietStatuses: Set<Int> = [], asksToStart: Bool = false, holds: Holds = [],
+        observer: any ExchangeObserver
     ) {
         self.request = request
         self.priority = priority
@@ -48,13 +53,35 @@ final class Exchange: Sendable {
         self.reportsProgress = reportsProgress
         self.routesBody = routesBody
         self.quietStatuses = quietStatuses
+        self.asksToStart = asksToStart
         firstHolds = holds
         self.observer = observer
+    }
+
+    /// Whether a change is the newest of its kind.
+    func obeys(_ change: ExchangeChange) -> Bool {
+        guard case .suspend(_, let number) = change else { return true }
+        guard number > suspension else { return false }
+        suspension = number
+        return true
+    }
+
+    /// A change that overtook the command to begin.
+    func changeEarly(_ change: ExchangeChange) {
+        switch change {
+        case .suspend(true, _): firstHolds.insert(.suspended)
+        case .suspend(false, _): firstHolds.remove(.suspended)
+        case .release(let holds): firstHolds.subtract(holds)
+        case .route: break
+        }
     }
 }
 
 /// Hears of an exchange, on the transport's own thread: must not block, and runs no code of the user.
 protocol ExchangeObserver: AnyObject, Sendable {
+    /// The turn of the exchange has come: it starts with the change `start`. Only with `asksToStart`, and perhaps twice.
+    func exchangeHasTurn()
+
     /// Body bytes sent so far; total nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
 
@@ -72,6 +99,10 @@ protocol ExchangeObserver: AnyObject, Sendable {
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
 }
 
+extension ExchangeObserver {
+    func exchangeHasTurn() {}
+}
+
 /// How an exchange ended.
 struct ExchangeResult: Sendable {
     /// Nil when no whole head of a final response was received.
@@ -82,6 +113,8 @@ struct ExchangeResult: Sendable {
     /// What there is to ask the program about; nil, as a rule, is nothing.
     @Apart var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
+    /// Whether there was a connection, so that the server may have got something of the request.
+    var wasConnected = false
 }
 
 /// Why a connection did not come about, where somebody could say how it might.
@@ -103,10 +136,10 @@ struct ResponseHead: Sendable {
     /// 1.0, 1.1, 2 or 3.
     var httpVersion: Double
 
-    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none.
+    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none. May be empty, which is no place to go to.
     var redirectLocation: String? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-        return headers.all("Location").first.flatMap { $0.isEmpty ? nil : $0 }
+        return headers.all("Location").first
     }
 }
 

@@ -265,4 +265,125 @@ import Testing
         await onThread { client.drain() }
         #expect(records.isEmpty)
     }
+
+    // MARK: What may have been sent, and what was not
+
+    private func content(_ name: String) -> String {
+        String(decoding: folder.read("sessions/photos/\(name)") ?? [], as: UTF8.self)
+    }
+
+    /// Of those that have to wait for a connection the server has seen nothing.
+    @Test func whatWasStillQueuedBeginsAgain() async throws {
+        folder.write("body", Array("hello".utf8))
+        let token = "queued-\(UInt64.random(in: 0 ... .max))"
+        let ended = Log<APIError?>()
+        do {
+            let client = try client { $0.maximumConnectionsPerHost = 1 }
+            let args: [APIArg] = [
+                .url("token", token), .file(folder.path + "/body"), .method("POST"), .responseThread(.background),
+            ]
+            client.begin("stall/before", args: args) { ended.append($0.error) }
+            while !content("1.json").containsSubstring("\"running\"") { await Task.yield() }
+            for _ in 0..<4 { client.begin("record", args: args) { ended.append($0.error) } }
+            #expect((2...5).allSatisfy { content("\($0).json").containsSubstring("\"waiting\"") })
+            client.close()
+            #expect(await ended.first(5).map { $0?.code } == Array(repeating: .detached, count: 5))
+            await onThread { client.drain() }
+        }
+        let client = try client()
+        let told = Log<APIResponse>()
+        #expect(client.resumeRestoredRequests(args: [.responseThread(.background)]) { told.append($0) } == 5)
+        let responses = await told.first(5).sorted { $0.request.identifier < $1.request.identifier }
+        #expect(responses.first?.error?.message.containsSubstring("ambiguous") == true)
+        #expect(responses.dropFirst().allSatisfy { $0.error == nil && $0.status == 200 })
+        await onThread { client.drain() }
+        let seen = try await TestClient.of("fault").send("seen", args: [.url("token", token)]).json
+        #expect(seen?["requests"]?.array?.count == 4 && records.isEmpty)
+    }
+
+    /// Nobody listens there: whatever became of it, no server has got anything.
+    @Test func whatNeverHadAConnectionBeginsAgain() async throws {
+        folder.write("body", Array("hello".utf8))
+        let ended = Log<APIError?>()
+        do {
+            let client = try client()
+            let retry = RetryPolicy(attempts: 3, base: 3600, cap: 3600)
+            client.begin(
+                "x",
+                args: [
+                    .baseURL("http://127.0.0.1:1/"), .file(folder.path + "/body"), .method("POST"), .retry(retry),
+                    .responseThread(.background),
+                ]
+            ) { ended.append($0.error) }
+            while !content("1.json").containsSubstring("\"running\"") { await Task.yield() }
+            client.close()
+            #expect(await ended.first(1).map { $0?.code } == [.detached])
+            await onThread { client.drain() }
+        }
+        #expect(content("1.json").containsSubstring("\"waiting\""))
+    }
+
+    @Test func aRecordNamesNoFileOfOthers() async throws {
+        for status in [200, 404] {
+            folder.write("victim", Array("precious".utf8))
+            try leave("status/\(status)", [.download(to: folder.path + "/f")]) { record in
+                record.work = .download(
+                    destination: folder.path + "/f", temporaryFile: folder.path + "/victim", resume: nil)
+            }
+            let client = try client()
+            let request = try #require(client.restoredRequests(args: [.responseThread(.background)]).first)
+            request.resume()
+            await onThread { request.wait() }
+            #expect(request.response?.error != nil)
+            #expect(folder.read("victim") == Array("precious".utf8) && folder.read("f") == nil)
+            client.close()
+            await onThread { client.drain() }
+        }
+    }
+
+    @Test func onlyTemporaryFilesAreTemporary() throws {
+        let made = DownloadFile.newTemporary(for: "/d/f")
+        #expect(DownloadFile.isTemporary(made, for: "/d/f", nil))
+        for wrong in [
+            "/d/f", "/d/.f.part", "/d/.f..part", "/e/.f.1a.part", "/d/.g.1a.part", "/d/.f.A/b.part", "/d/.f.1A.part",
+        ] {
+            #expect(!DownloadFile.isTemporary(wrong, for: "/d/f", nil), "\(wrong)")
+        }
+    }
+
+    /// The disk is full when the outcome arrives. Whatever the handler is told, no later process is told otherwise.
+    @Test(arguments: [false, true]) func anOutcomeThatCannotBeKeptIsTold(_ isKept: Bool) async throws {
+        folder.write("body", Array("hello".utf8))
+        let client = try client()
+        let copies = Log<Bool>()
+        let (path, copy) = (folder.path, folder.path + "/copy")
+        let stub = Stub()
+        stub.on("POST").answer { _ in
+            if !isKept { _ = shell("mkdir '\(path)/sessions/photos/1.json.new'") }
+            return StubAnswer(status: 201)
+        }
+        client.stub = stub
+        let answered = client.request(
+            "echo", args: [.file(folder.path + "/body"), .method("POST"), .responseThread(.background)])
+        answered.setHandler { response in
+            // As if the process ended here.
+            _ = shell("cp -r '\(path)/sessions' '\(copy)'")
+            copies.append(response.error == nil && response.status == 201)
+        }
+        answered.resume()
+        #expect(await copies.first(1) == [true])
+        await onThread { client.drain() }
+        let next = try session("fault", .background("photos")) { $0["backgroundFolder"] = JSON(copy) }
+        let found = try #require(next.restoredRequests(args: [.responseThread(.background)]).first)
+        found.resume()
+        await onThread { found.wait() }
+        #expect(found.response?.wasDeliveredBefore == true)
+        if isKept {
+            #expect(found.response?.status == 201 && found.response?.error == nil)
+        } else {
+            #expect(found.response?.error?.message.containsSubstring("could not be kept") == true)
+        }
+        await onThread { next.drain() }
+        #expect(records.isEmpty)
+    }
 }

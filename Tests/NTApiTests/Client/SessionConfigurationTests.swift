@@ -82,7 +82,12 @@ import Testing
         ("additionalHeaders", #"{"A": "x\ny"}"#), ("maximumConnections", "0"), ("cachePolicy", #""never""#),
         ("tlsMinimumVersion", #""1.1""#), ("tlsMinimumVersion", "1.1"), ("clientCertificate", #""/does/not/exist""#),
         ("clientKey", #""/dev/null""#), ("pinnedPublicKeys", #""sha256//AAAA""#), ("pinnedPublicKeys", "[1]"),
-        ("networkInterface", "5"), ("proxy", #""ftp://h""#), ("proxyExceptions", #"["a", 1]"#),
+        ("networkInterface", "5"), ("proxy", #""ftp://h""#), ("proxy", #""http:/x""#),
+        ("proxy", #""http:x""#), ("proxy", #""http:""#), ("proxy", #""http:///x""#), ("proxy", #""http://""#),
+        ("proxy", #""http://h:0""#), ("proxy", #""h:70000""#), ("proxy", #""http://h:""#), ("proxy", #""h/x""#),
+        ("proxy", #""http://[::1""#), ("proxy", #""http://a b""#), ("proxy", #""::1:80""#),
+        ("proxy", #""http://u:p@""#),
+        ("proxyExceptions", #"["a", 1]"#),
         ("proxyPassword", #""x""#), ("password", #""x""#), ("password", "1"), ("httpVersion", #""7""#),
         ("cookieAcceptPolicy", #""sometimes""#), ("sendsCookies", "1"), ("applicationName", #""a/b""#),
         ("caFile", #""a\u0000b""#),
@@ -102,6 +107,24 @@ import Testing
             #expect(error.code == .invalidRequest)
             #expect(names.containsSubstring(key.lowercasedASCII()) || key == "additionalHeaders", "\(error.message)")
         }
+    }
+
+    @Test(arguments: [
+        "", "h", "h:3128", "h:3128/", "http://h", "http://h/", "https://h:1/x", "socks5h://127.0.0.1:65535", "[::1]:80",
+        "http://[::1]",
+        "http://u:p@h:80", "http://u:p%40q@h",
+    ]) func aProxyMayBeWritten(_ url: String) {
+        let client = TestClient(at: "http://h")
+        client.defaults["proxy"] = JSON(url)
+        #expect(throws: Never.self) { try client.request().built.get() }
+    }
+
+    @Test func aProxyThatCannotBeUsedSaysWhatToWrite() throws {
+        let client = TestClient(at: "http://h")
+        client.defaults["proxy"] = "http:/ann:s3cr3t@h"
+        let error = #expect(throws: APIError.self) { try client.request().built.get() }
+        #expect(error?.message.containsSubstring("http://proxy.example.com:3128") == true)
+        #expect(error?.message.containsSubstring("s3cr3t") == false)
     }
 
     // MARK: The effect of each

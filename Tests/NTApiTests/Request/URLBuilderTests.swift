@@ -25,7 +25,10 @@ import Testing
         ("http://h/api", "?a=b", "http://h/api?a=b"),
         ("http://h/api", "a b/ü", "http://h/api/a%20b/%C3%BC"),
         ("http://h/api", "a%20b/c%2Fd", "http://h/api/a%20b/c%2Fd"),
-        ("http://h/api", "../x", "http://h/api/../x"),
+        ("http://h/api", "../x", "http://h/x"),
+        ("http://h/api/", "a/./../../../x/.", "http://h/x/"),
+        ("http://h/a/%2e%2E/b", "%2e/c?d=/../e", "http://h/b/c?d=/../e"),
+        ("http://h/a b?c d", "e f", "http://h/a%20b/e%20f?c%20d"),
         ("HTTP://Example.com:8080/A", "b", "http://Example.com:8080/A/b"),
         ("http://[::1]:80/a", "b", "http://[::1]:80/a/b"),
     ]) func joins(_ base: String, _ command: String, _ expected: String) throws {
@@ -50,8 +53,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("London", "London"), ("a/b", "a%2Fb"), ("a\\b", "a%5Cb"), ("a?b#c", "a%3Fb%23c"), ("..", "%2E%2E"),
-        (".", "%2E"), ("...", "%2E%2E%2E"), ("a..b", "a..b"), ("%2e%2e", "%252e%252e"), ("{name}", "%7Bname%7D"),
+        ("London", "London"), ("a/b", "a%2Fb"), ("a\\b", "a%5Cb"), ("a?b#c", "a%3Fb%23c"),
+        ("...", "..."), (".a", ".a"), ("a/..b", "a%2F..b"), ("a..b", "a..b"), ("%2e%2e", "%252e%252e"),
+        ("{name}", "%7Bname%7D"),
         ("", ""),
         ("\r\n\0", "%0D%0A%00"), ("ü", "%C3%BC"), ("a;b:c@d", "a%3Bb%3Ac%40d"),
     ]) func aPathValueIsOneSegment(_ value: String, _ encoded: String) throws {
@@ -59,9 +63,26 @@ import Testing
         #expect(try Self.url("http://h", "{name}", path: ["name": value]) == "http://h/\(encoded)")
     }
 
+    /// A server would take these for steps, however they are encoded.
+    @Test(arguments: [
+        ("{a}", "."), ("{a}", ".."), ("x/{a}/y", ".."), ("x/{a}?q", ".."), ("{a}", "x/../y"), ("{a}", "x\\.."),
+        ("{a}", "./x"),
+        (".{a}", "."), ("{a}.", "."), (".{a}.", ""), ("%2e{a}", "."), ("x%2F{a}", ".."), ("x%5c{a}", ".."),
+        ("{a}{b}", "."),
+        ("{b}{a}", "."), ("{a*}", ".."), ("{a*}", "x/../y"), ("{a*}", "x/."), ("x/{a*}/y", "./x"), (".{a*}", "./x"),
+        ("{a*}{b}", "x/."),
+    ]) func refusesDotSegmentsOfValues(_ command: String, _ value: String) throws {
+        let path = ["a": value, "b": "."]
+        let error = try #require(thrown { _ = try Self.url("http://h", command, path: path) })
+        #expect(error.code == .invalidRequest && error.message.hasPrefix("the path arg "), "\(error.message)")
+        #expect(!error.message.containsSubstring("x/"), "the value may be a secret")
+    }
+
     @Test func fillsEachName() throws {
         #expect(try Self.url("http://h", "{a}/{b}/{a}", path: ["a": "1", "b": "2"]) == "http://h/1/2/1")
         #expect(try Self.url("http://h", "x?y={a}", path: ["a": "&"]) == "http://h/x?y=%26")
+        #expect(try Self.url("http://h", "x?y={a}", path: ["a": ".."]) == "http://h/x?y=..")
+        #expect(try Self.url("http://h", "x/../{a}/y/..", path: ["a": "1"]) == "http://h/1/")
     }
 
     @Test(arguments: [
@@ -71,7 +92,7 @@ import Testing
         ("http://h", "http://evil/", "whole URL"),
         ("http://h\r\nX: y", "", "control character"),
         ("http://h h", "", "space"),
-        ("http://user:pass@h", "", "basicAuth"),
+        ("http://user:pass@h", "", "basic auth arg"),
         ("ftp://h", "", "http and https"),
         ("file:///etc/passwd", "", ""),
         ("h", "", "http://"),

@@ -103,6 +103,43 @@ import Testing
         #expect(query.status == 200)
     }
 
+    /// A type says little of what is in a body.
+    @Test func secretsOfEveryKindOfBodyStayOut() async throws {
+        let client = try TestClient.of("fault")
+        let recorder = NTApi.Recorder(path: path)
+        client.recorder = recorder
+        let bodies = [
+            (#"{"pass\u0077ord":"hush","open":1}"#, "application/json"), (#"{"token":"hush"}"#, "text/plain"),
+            ("{\"a\":1}\n{\"token\":\"hush\"}\n", "application/x-ndjson"), ("token=hush", "text/plain"),
+            ("data: {\"a\":1,\"token\":\"hush\"}\n\n", "text/event-stream"),
+            ("data: {\"token\":\ndata: \"hush\"}\n\n", "text/event-stream"),
+            (#"Warning {"a":"hush"} password=hush {"open":1}"#, "application/json"),
+        ]
+        let secrets = [bodies[6].0: "a"]
+        for (body, type) in bodies {
+            client.recorder = secrets[body].map { NTApi.Recorder(path: path, secrets: [$0]) } ?? recorder
+            _ = await client.response("mirror", args: [.data(Array(body.utf8), contentType: type), .option(.rawData)])
+            try client.recorder?.save()
+            #expect(try !text().containsSubstring("hush"), "\(body)")
+        }
+        client.recorder = recorder
+        _ = await client.response("ok", args: [.multipart("a", #"{"token":"hush"}"#)])
+        _ = await client.response(
+            "headers", args: [.url("X-Next", "http://u:hush@h.test/"), .url("Link", "<http://h.test/?token=hush>")])
+        try recorder.save()
+        #expect(try !text().containsSubstring("hush") && recorder.count == 8)
+        // What was left out is not compared.
+        client.recorder = nil
+        client.stub = try Stub(recording: path)
+        for (body, type) in bodies.prefix(5) {
+            let changed = body.split(separator: "hush", omittingEmptySubsequences: false).joined(separator: "other")
+            let args: [APIArg] = [.data(Array(changed.utf8), contentType: type), .option(.rawData)]
+            #expect(await client.response("mirror", args: args).error == nil, "\(body)")
+        }
+        let args: [APIArg] = [.data(Array("token=other&a=1".utf8), contentType: "text/plain")]
+        #expect(await client.response("mirror", args: args).error?.code == .noStub)
+    }
+
     @Test func faultsAreRecorded() async throws {
         let client = TestClient(at: "http://127.0.0.1:1")
         let recorder = NTApi.Recorder(path: path)

@@ -68,6 +68,14 @@ import Testing
         #expect(outcome.connections.count <= limit, "\(outcome.connections)")
     }
 
+    /// The server answers none of them before all are there. Nobody may wait for a connection that is not to be shared.
+    @Test func nobodyWaitsForAConnectionWithoutHTTP2() async throws {
+        let gate = try request("nginx_tls1", "/gate?for=8&name=\(UInt64.random(in: 0 ... .max))")
+        let outcome = await send(Array(repeating: gate, count: 8), with: TestEngine())
+        #expect(outcome.errors.isEmpty, "\(outcome.errors)")
+        #expect(outcome.connections.count == 8)
+    }
+
     @Test func severalThreadsHaveConnectionsOfTheirOwn() async throws {
         let engine = TestEngine(threads: 3)
         let outcome = await send(Array(repeating: try request("nginx_tls", limit: 64), count: 90), with: engine)

@@ -80,7 +80,7 @@ import Testing
                 case .connecting:
                     if let port = model.join() ?? (host.mayOpen(&seat, limit: limit, shares: true) ? model.open() : nil)
                     {
-                        host.join(&seat, port: port, .now())
+                        host.join(&seat, port: port, shares: true, .now())
                         steps[number] = .running(port)
                         seats[number] = seat
                     } else {
@@ -113,11 +113,11 @@ import Testing
         var seats = (0..<4).map { _ in HostConnections.Seat() }
         let start = MonotonicTime.now()
         #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
-        host.join(&seats[0], port: 7, start)
-        host.join(&seats[1], port: 7, start)
+        host.join(&seats[0], port: 7, shares: true, start)
+        host.join(&seats[1], port: 7, shares: true, start)
         #expect(host.generation == 0)
-        host.join(&seats[2], port: 7, start.advanced(bySeconds: 11))
-        host.join(&seats[3], port: 7, start.advanced(bySeconds: 12))
+        host.join(&seats[2], port: 7, shares: true, start.advanced(bySeconds: 11))
+        host.join(&seats[3], port: 7, shares: true, start.advanced(bySeconds: 12))
         #expect(host.generation == 1)
         // One opens the next, the others wait for it.
         #expect(host.mayStart(running: 4, limit: 2, shares: true))
@@ -131,7 +131,7 @@ import Testing
         host.hear(httpVersion: 2)
         var seats = (0..<3).map { _ in HostConnections.Seat() }
         #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
-        host.join(&seats[0], port: 1, .now())
+        host.join(&seats[0], port: 1, shares: true, .now())
         #expect(host.mayStart(running: 1, limit: 2, shares: false))
         #expect(host.mayOpen(&seats[1], limit: 2, shares: false))
         #expect(!host.mayStart(running: 2, limit: 2, shares: false))

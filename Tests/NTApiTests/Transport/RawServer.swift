@@ -157,6 +157,9 @@ final class RawConnection: @unchecked Sendable {
         return true
     }
 
+    /// Ends what goes to the client.
+    func end() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Closes so that the client sees a reset instead of an end.
     func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)

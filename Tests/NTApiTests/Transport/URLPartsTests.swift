@@ -6,7 +6,7 @@ import Testing
     @Test func takesAURLApart() throws {
         let url = try URLParts("HTTP://Example.COM:8080/a/../b%2F?x=1&y=%20#top")
         #expect(url.scheme == "http" && url.host == "example.com" && url.port == 8080)
-        #expect(url.path == "/a/../b%2F" && url.query == "x=1&y=%20" && url.fragment == "top")
+        #expect(url.path == "/b%2F" && url.query == "x=1&y=%20" && url.fragment == "top")
         #expect(try URLParts("https://[::1]/").host == "[::1]")
         #expect(try URLParts("https://h").port == 443 && URLParts("http://h").path == "/")
         #expect(try URLParts("http://h/\u{e4}?\u{e4}").text == "http://h/%C3%A4?%C3%A4")
@@ -16,7 +16,7 @@ import Testing
     @Test(arguments: [
         "", "example.com/x", "ftp://h/", "file:///etc/passwd", "http://", "http:///x", "http://u:secret@h/",
         "http://u@h/",
-        "http://h/a b", "http://h/\r\nX: 1", "http://h/\0", "http://h:0/", "http://h:99999/", "http://h:x/",
+        "http://a b/", "http://h/\r\nX: 1", "http://h/\0", "http://h:0/", "http://h:99999/", "http://h:x/",
         "javascript:1",
         "http://[::1/", "http://u:secret@h x/", "http://u:secret@[h/", "mailto:a@b",
     ])
@@ -29,7 +29,23 @@ import Testing
 
     @Test func saysWhatToDoWithCredentials() {
         let error = #expect(throws: APIError.self) { try URLParts("http://user:pass@host/") }
-        #expect(error?.message.containsSubstring("basicAuth") == true)
+        #expect(error?.message.containsSubstring("basic auth arg") == true)
+    }
+
+    /// RFC 3986, 5.2.4; `%2E` is a dot (6.2.2.2).
+    @Test(arguments: [
+        ("/a/b/c/./../../g", "/a/g"), ("/a//../b", "/a/b"), ("/..", "/"), ("/.", "/"), ("/../../x", "/x"),
+        ("/a/b/..", "/a/"),
+        ("/a/.", "/a/"), ("/%2e%2E/a/%2e/b", "/a/b"), ("/a/.%2E/b", "/b"), ("/a/%2e.", "/"),
+        ("/.../..a/a../.a", "/.../..a/a../.a"),
+        ("/a/%2f../b", "/a/%2f../b"), ("/a/..;x", "/a/..;x"), ("/a/%2", "/a/%2"), ("//..//", "//"),
+        ("/%2e%2e%2e", "/%2e%2e%2e"),
+    ])
+    func resolvesDotSegments(_ path: String, _ expected: String) throws {
+        for rest in ["", "?/../x", "#/../x"] {
+            #expect(try URLParts("http://h\(path)\(rest)").text == "http://h\(expected)\(rest)")
+        }
+        #expect(try URLParts(path.hasPrefix("//") ? "/.\(path)" : path, relativeTo: "http://h/x").path == expected)
     }
 
     /// RFC 3986, 5.4, as far as http goes, and what servers send besides.
@@ -83,7 +99,8 @@ import Testing
                 try cache.origin(of: "https://Host/x?y=http://z/").key
                     == .init(scheme: "https", host: "host", port: 443))
             #expect(try cache.origin(of: "https://Host?x").key == .init(scheme: "https", host: "host", port: 443))
-            #expect(throws: APIError.self) { try cache.origin(of: "https://Host/a b") }
+            #expect(try cache.origin(of: "https://Host/a b").url == "https://Host/a%20b")
+            #expect(throws: APIError.self) { try cache.origin(of: "https://Ho st/") }
         }
     }
 }

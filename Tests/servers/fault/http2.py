@@ -1,8 +1,12 @@
-"""A server that speaks just enough HTTP/2 to fall silent in the midst of it.
+"""A server that speaks just enough HTTP/2 to do odd things.
 
 The name that a client asks for in the TLS handshake (anything below `.localhost`) tells the tests
-apart. Of each name the first connection answers its first request, with 200 and no body, and after
-that nothing, not even a PING; later connections answer every request.
+apart, and its first word says what happens. Every request is answered with 200, but:
+
+- `goaway-…`: the first connection answers its first request. When the second comes, it says that it has looked at nothing
+  after the first (GOAWAY) and closes.
+- `early-…`: a request with a body is answered as soon as its head is there, and its stream is reset with NO_ERROR.
+- anything else: the first connection answers its first request, and after that nothing, not even a PING.
 """
 
 from __future__ import annotations
@@ -12,7 +16,8 @@ import ssl
 import struct
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-DATA, HEADERS, SETTINGS, PING = 0, 1, 4, 6
+DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY = 0, 1, 3, 4, 6, 7
+NO_ERROR = 0
 END_STREAM, ACK, END_HEADERS = 1, 1, 4
 STATUS_200 = b"\x88"  # entry 8 of HPACK's static table
 
@@ -22,7 +27,7 @@ def frame(kind: int, flags: int, stream: int, payload: bytes = b"") -> bytes:
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
-class SilentServer:
+class OddServer:
     """What a listener remembers: the names of which there was a connection."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -39,32 +44,48 @@ class SilentServer:
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serves one connection."""
         name = self.asked.pop(id(writer.get_extra_info("ssl_object")), "")
-        falls_silent = name not in self.names
+        is_first = name not in self.names
         self.names.add(name)
         try:
-            await self.converse(reader, writer, falls_silent)
+            await self.converse(reader, writer, name.partition("-")[0], is_first)
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
             writer.close()
 
     async def converse(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, falls_silent: bool
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kind_of_oddity: str,
+        is_first: bool,
     ) -> None:
-        """Reads frames until the client is gone."""
+        """Reads frames until one of the two is gone."""
         if await reader.readexactly(len(PREFACE)) != PREFACE:
             return
         writer.write(frame(SETTINGS, 0, 0))
         is_silent = False
+        answered: set[int] = set()
         while True:
             head = await reader.readexactly(9)
             kind, flags, stream = struct.unpack(">BBI", head[3:])
             payload = await reader.readexactly(int.from_bytes(head[:3], "big"))
             if is_silent:
                 continue
-            if kind in (HEADERS, DATA) and flags & END_STREAM:
+            is_early = kind_of_oddity == "early" and kind == HEADERS and not flags & END_STREAM
+            if is_early:
+                writer.write(frame(HEADERS, END_HEADERS, stream, STATUS_200))
+                writer.write(frame(DATA, END_STREAM, stream, b"early"))
+                writer.write(frame(RST_STREAM, 0, stream, struct.pack(">I", NO_ERROR)))
+                answered.add(stream)
+            elif kind == HEADERS and kind_of_oddity == "goaway" and is_first and answered:
+                writer.write(frame(GOAWAY, 0, 0, struct.pack(">II", max(answered), NO_ERROR)))
+                await writer.drain()
+                return
+            elif kind in (HEADERS, DATA) and flags & END_STREAM and stream not in answered:
                 writer.write(frame(HEADERS, END_HEADERS | END_STREAM, stream, STATUS_200))
-                is_silent = falls_silent
+                answered.add(stream)
+                is_silent = is_first and kind_of_oddity not in ("goaway", "early")
             elif kind == SETTINGS and not flags & ACK:
                 writer.write(frame(SETTINGS, ACK, 0))
             elif kind == PING and not flags & ACK:

@@ -8,7 +8,7 @@ import ssl
 
 from fault import scenarios
 from fault.exchange import Exchange, Gone, Link, reset
-from fault.http2 import SilentServer
+from fault.http2 import OddServer
 from fault.reading import MAX_HEAD, NotHTTP, read_body, read_head
 from fault.registry import SCENARIOS
 from fault.state import State
@@ -59,7 +59,7 @@ class FaultServer:
 
     async def listen_silent(self, name: str, tls: ssl.SSLContext) -> None:
         """A listener with HTTP/2 that falls silent."""
-        silent = SilentServer(tls)
+        silent = OddServer(tls)
         server = await asyncio.start_server(silent.connected, "127.0.0.1", 0, ssl=tls)
         self.servers.append(server)
         self.state.urls[name] = f"https://localhost:{server.sockets[0].getsockname()[1]}"

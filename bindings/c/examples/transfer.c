@@ -226,7 +226,9 @@ static void follow(struct transfer *self, ntapi_request *request) {
             break;
         draw(&self->display);
         if (now() - saved_at >= 1) {
-            save(self, ntapi_request_resume_data(request));
+            char *data = ntapi_request_resume_data(request);
+            save(self, data);
+            ntapi_text_free(data);
             saved_at = now();
         }
     }

@@ -66,8 +66,16 @@ def test_url_value_of_another_type_is_a_type_error() -> None:
 
 
 def test_path_cannot_add_a_segment(fault: ntapi.Client) -> None:
-    seen = echo(fault, ntapi.path("id", "../a/b?c"), command="echo/{id}/x")
-    assert seen["target"] == "/echo/..%2Fa%2Fb%3Fc/x"
+    seen = echo(fault, ntapi.path("id", "a/b?c"), command="echo/{id}/x")
+    assert seen["target"] == "/echo/a%2Fb%3Fc/x"
+
+
+@pytest.mark.parametrize("value", ["..", ".", "../a", "a/..", "a\\..\\b"])
+def test_path_cannot_climb(fault: ntapi.Client, value: str) -> None:
+    error = fault.perform("echo/{id}/x", ntapi.path("id", value)).error
+    assert error is not None
+    assert error.code is codes.INVALID_REQUEST
+    assert '"id"' in error.message
 
 
 def test_unfilled_path_is_an_error(fault: ntapi.Client) -> None:

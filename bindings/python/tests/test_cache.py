@@ -84,6 +84,9 @@ def test_nothing_to_answer_with(servers: dict[str, str]) -> None:
         assert response.status == 504
         assert response.error is not None
         assert response.error.code is codes.NOT_CACHED
+        ignoring = page.get(client, ntapi.option("ignore_http_errors"))
+        assert ignoring.error is not None
+        assert ignoring.error.code is codes.NOT_CACHED
         assert page.get(client, ntapi.cache_policy("protocol")).error is None
         assert page.get(client).source is Source.CACHE
 

@@ -83,6 +83,17 @@ def check_json(document: Any, entry: dict[str, Any]) -> None:
         assert value == entry[kind], where
 
 
+class Logging(ntapi.Client):
+    """Keeps its lines."""
+
+    def __init__(self, base: str, **options: Any) -> None:
+        self.lines: list[str] = []
+        super().__init__(base, **options)
+
+    def write_log(self, level: ntapi.LogFlags, message: str) -> None:
+        self.lines.append(message)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def trusted(servers: dict[str, str]) -> Iterator[None]:
     """No proxy, and the tests' own CA."""
@@ -98,8 +109,13 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     expected = filled(case["expect"], servers)
     base = filled(case["base"], servers) if "base" in case else servers[case["server"]]
     args = [python_arg(filled(arg, servers)) for arg in case["args"]]
-    with ntapi.Client(base) as client:
+    with Logging(base, log_flags=ntapi.LogFlags.ALL) as client:
         response = client.perform(case["command"], args)
+    log = "\n".join(client.lines)
+    for text in expected.get("log_contains", []):
+        assert text in log
+    for text in expected.get("log_lacks", []):
+        assert text not in log
 
     error = expected["error"]
     if error is None:
@@ -113,6 +129,8 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
             assert response.error.retryable is error["retryable"]
         for text in error.get("message_contains", []):
             assert text.lower() in response.error.message.lower()
+        for text in error.get("message_lacks", []):
+            assert text.lower() not in response.error.message.lower()
     if "status" in expected:
         assert response.status == expected["status"]
     if expected.get("json_is_absent"):

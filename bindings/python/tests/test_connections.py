@@ -6,8 +6,11 @@ import asyncio
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
+
 import ntapi
 from conftest import PATIENCE
+from ntapi import SessionConfiguration, codes
 
 COUNT = 100
 
@@ -95,3 +98,43 @@ def test_without_http2_the_limit_holds(servers: dict[str, str]) -> None:
     seen = seen_by_server(servers, name, COUNT + 1)
     assert len(seen) == COUNT + 1
     assert len(set(seen)) <= 4
+
+
+def test_nobody_waits_for_a_connection_without_http2(servers: dict[str, str]) -> None:
+    """The server answers none before all are there."""
+    name = f"py-tls1-{uuid4()}"
+
+    async def main() -> None:
+        async with ntapi.AsyncClient(servers["nginx_tls1"]) as client:
+            limited(client, servers, 64)
+            args = [ntapi.url("name", name), ntapi.url("for", 4)]
+            responses = await asyncio.gather(*(client.send("gate", args) for _ in range(4)))
+            assert len({response.headers["X-Connection"] for response in responses}) == 4
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_plain_http_does_not_go_over_tls(servers: dict[str, str]) -> None:
+    """Each scheme has connections of its own, to the same port, too."""
+    with ntapi.Client(servers["fault_tls"]) as client:
+        client.set_default("caFile", servers["ca"])
+        for _ in range(3):
+            assert client.send("echo").status == 200
+            plain = client.perform("echo", ntapi.base_url(servers["plain_to_tls"] + "/echo"))
+            assert plain.error is not None
+            assert plain.error.code is codes.NETWORK
+
+
+@pytest.mark.parametrize("server", ["fault", "fault_tls"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_came_unasked_is_no_answer(servers: dict[str, str], server: str, method: str) -> None:
+    """What a server sends on an idle connection is nobody's answer."""
+    settings = SessionConfiguration.ephemeral(ca_file=servers["ca"], proxy="")
+    token = ntapi.url("token", uuid4().hex)
+    with ntapi.Client(servers[server], configuration=settings) as client:
+        first = client.send("unasked-later", token).json
+        with ntapi.Client(servers["fault_other"]) as other:
+            other.send("unasked-now", token)
+        following = client.send("echo", ntapi.method(method)).json
+    assert following["method"] == method
+    assert following["connection"] != first["connection"]

@@ -108,3 +108,25 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), Recorder(path):
         raise RuntimeError
     assert path.read_text().startswith('{"format"')
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (rb'{"pass\u0077ord":"hush","open":"shown"}', "application/json"),
+        (b'{"token":"hush","open":"shown"}', "text/plain"),
+        (b'{"open":"shown"}\n{"token":"hush"}\n', "application/x-ndjson"),
+        (b'data: {"open":"shown","token":"hush"}\n\n', "text/event-stream"),
+        (b"token=hush\nopen=shown\n", "text/plain"),
+    ],
+)
+def test_secrets_of_every_kind_of_body_stay_out(
+    servers: dict[str, str], tmp_path: Path, body: bytes, kind: str
+) -> None:
+    path = tmp_path / "recording.json"
+    with Recorder(path) as recorder, ntapi.Client(servers["fault"], recorder=recorder) as client:
+        client.perform("mirror", ntapi.data(body, kind), ntapi.option("raw_data"))
+        part = ntapi.multipart("part", body.decode())
+        client.perform("headers", part, ntapi.url("X-Next", "http://u:hush@h.test/"))
+    assert "hush" not in path.read_text()
+    assert path.read_text().count("shown") == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Callable, Optional
 
@@ -124,6 +125,37 @@ def test_a_description_is_whole_whoever_reads_it(fault: ntapi.Client) -> None:
     done.set()
     for thread in threads:
         thread.join()
+    assert wrong == []
+
+
+def test_any_thread_may_read_a_text_that_others_change(fault: ntapi.Client) -> None:
+    request = fault.create_request("echo")
+    authenticator = ntapi.Authenticator(lambda refresh: None)
+    texts = ["first", "the second one, which is longer than the first " * 9, "3"]
+    wrong: list[object] = []
+
+    def read(number: int) -> None:
+        for index in range(3000):
+            if number % 2 == 0:
+                request.description = texts[(index + number) % 3]
+                authenticator.set_token(texts[(index + number) % 3])
+            try:
+                found = {request.description, authenticator.token} - {None, *texts}
+            except ValueError as error:
+                found = {repr(error)}
+            wrong.extend(found)
+
+    request.description = texts[0]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
     assert wrong == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from typing import Any
+from typing import Any, Optional
 
 import pytest
 
@@ -210,6 +210,71 @@ def test_what_a_post_began_is_not_gone_on_with(fault: ntapi.Client) -> None:
     args = ntapi.url("token", name), ntapi.json({"prompt": "x"})
     assert len(list(fault.events("events", *args))) == 3
     assert len(list(fault.events("events", *args, ntapi.option("reconnect")))) == 9
+
+
+BASIC = "Basic YW5uOnB3"
+
+
+def shown(servers: dict[str, str], name: str) -> list[Optional[str]]:
+    """The credentials that each connection of a stream has shown."""
+    with ntapi.Client(servers["fault"]) as other:
+        return [request["header"].get("authorization") for request in seen(other, name)]
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_each_connection_has_a_token(servers: dict[str, str], once: bool) -> None:
+    name = token()
+
+    def refresh(_: ntapi.Refresh) -> str:
+        bypass = ntapi.option("bypass_authentication")
+        json = client.send("token/issue", ntapi.url("name", name), bypass).json
+        return str(json["token"])
+
+    with ntapi.Client(servers["fault"]) as client:
+        client.authenticator = ntapi.Authenticator(refresh)
+        args = [ntapi.url("token", name), ntapi.url("name", name), ntapi.url("once", once or None)]
+        assert [event.json["n"] for event in client.events("events", args)] == list(range(1, 10))
+        numbers = [1, 1, 2, 2, 3, 3, 4] if once else [1, 1, 1, 1]
+        assert shown(servers, name) == [f"Bearer {name}-{number}" for number in numbers]
+
+
+def test_each_connection_has_what_was_answered(servers: dict[str, str]) -> None:
+    asked = []
+
+    class Asking(ntapi.Client):
+        decision_kinds = ntapi.DecisionKind.CHALLENGE
+
+        def decide(self, decision: ntapi.Decision) -> None:
+            asked.append(decision.challenge)
+            decision.use("ann", "pw")
+
+    name = token()
+    args = [ntapi.url("token", name), ntapi.url("unless", BASIC)]
+    with Asking(servers["fault"]) as client:
+        assert len(list(client.events("events", args))) == 9
+        assert shown(servers, name) == [None] + [BASIC] * 4
+        target = f"{servers['fault_other']}/events?token={name}x&unless=Basic%20YW5uOnB3"
+        one = ntapi.option("maximum_redirects", 1)
+        assert len(list(client.events("redirect/to", ntapi.url("url", target), one))) == 9
+        assert shown(servers, f"{name}x") == [None, BASIC] * 4
+        assert len(asked) == 2
+
+
+def test_each_connection_trusts_what_was_trusted(servers: dict[str, str]) -> None:
+    asked = []
+
+    class Trusting(ntapi.Client):
+        decision_kinds = ntapi.DecisionKind.CHALLENGE
+
+        def decide(self, decision: ntapi.Decision) -> None:
+            asked.append(decision.challenge)
+            decision.trust()
+
+    with Trusting(servers["fault_tls"]) as client:
+        client.set_default("caFile", None)
+        args = [ntapi.url("token", token()), ntapi.url("whole", 1)]
+        assert len(list(client.events("events", args))) == 9
+    assert len(asked) == 1
 
 
 def test_a_pause_ends_with_a_close(fault: ntapi.Client) -> None:

@@ -3,6 +3,8 @@ struct BackgroundReader {
     private let folder: LockedFolder
     private(set) var records: [Int64: BackgroundRecord] = [:]
     private(set) var numbers: BackgroundNumbers
+    /// Those whose handler was called in a process that could not write so.
+    private(set) var marked: Set<Int64> = []
     private(set) var setAside: [BackgroundStore.SetAside] = []
 
     init(_ folder: LockedFolder, block: Int64) {
@@ -12,16 +14,20 @@ struct BackgroundReader {
 
     static func name(of identifier: Int64) -> String { "\(identifier).json" }
 
+    static func markedName(of identifier: Int64) -> String { "\(identifier).told.json" }
+
     mutating func read(_ sessionIdentifier: String) throws(APIError) {
         for name in try folder.names() {
-            guard name.hasSuffix(".json"), let number = Int64(name.dropLast(5)), Self.name(of: number) == name else {
-                continue
-            }
+            guard let (number, isMarked) = Self.number(of: name) else { continue }
             numbers.use(number)
             try check(name) { (reader, content) throws(APIError) in
-                let record = try BackgroundRecord(parsing: content)
+                var record = try BackgroundRecord(parsing: content)
                 guard record.identifier == number else {
                     throw .invalidRecord("field \"identifier\": \(record.identifier) is not its own")
+                }
+                if isMarked {
+                    reader.marked.insert(number)
+                    try record.wasTold()
                 }
                 reader.records[number] = record
             }
@@ -35,6 +41,13 @@ struct BackgroundReader {
                 "the folder \(folder.path) is that of the background session \(quoted(owner)): choose another identifier"
             )
         }
+    }
+
+    /// Whose record a file is, and whether its name says that the handler was called.
+    private static func number(of name: String) -> (Int64, isMarked: Bool)? {
+        guard let number = name.split(separator: ".").first.flatMap({ Int64($0) }) else { return nil }
+        if name == Self.name(of: number) { return (number, false) }
+        return name == markedName(of: number) ? (number, true) : nil
     }
 
     private mutating func check(

@@ -83,6 +83,9 @@ extension BackgroundRecord {
         }
         var target: DownloadTarget?
         if case .download(let destination, let temporaryFile, let resume) = work {
+            guard DownloadFile.isTemporary(temporaryFile, for: destination, resume) else {
+                throw .invalidRecord("\(quoted(temporaryFile)) is no temporary file of a download")
+            }
             target = DownloadTarget(
                 destination: try DownloadFile.check(destination), resumeData: resume, temporaryFile: temporaryFile)
         }

@@ -97,8 +97,24 @@ struct BackgroundRecord: Sendable, Equatable {
         }
     }
 
+    /// The handler was called in a process that could not write that, nor perhaps what it was called with.
+    mutating func wasTold() throws(APIError) {
+        if outcome == nil { try finish(BackgroundOutcome(error: .outcomeNotKept(identifier))) }
+        _ = try deliver()
+    }
+
     private func ended(_ verb: String) -> APIError {
         .invalidRequest("background transfer \(identifier) cannot \(verb): it has ended")
+    }
+}
+
+extension APIError {
+    fileprivate static func outcomeNotKept(_ identifier: Int64) -> APIError {
+        APIError(
+            domain: .request, code: .generic,
+            message:
+                "background transfer \(identifier) has ended and its handler was called with the outcome, which could "
+                + "not be kept: what it was is not known any more")
     }
 }
 

@@ -22,6 +22,8 @@ final class BackgroundStore: Sendable {
         let folder: LockedFolder
         var records: [Int64: BackgroundRecord]
         var numbers: BackgroundNumbers
+        /// Those whose file has the name that says that their handler was called.
+        var marked: Set<Int64>
     }
 
     private let state: Lock<State>
@@ -42,7 +44,7 @@ final class BackgroundStore: Sendable {
         try reader.read(identifier)
         sessionIdentifier = identifier
         setAside = reader.setAside
-        state = Lock(State(folder: folder, records: reader.records, numbers: reader.numbers))
+        state = Lock(State(folder: folder, records: reader.records, numbers: reader.numbers, marked: reader.marked))
     }
 
     /// All that is kept, in the order of their priority.
@@ -99,9 +101,23 @@ final class BackgroundStore: Sendable {
         try update(identifier) { (record) throws(APIError) in try record.deliver() }
     }
 
+    /// The handler is going to have the outcome, and that cannot be written: the record says so by its name.
+    func markDelivery(_ identifier: Int64) throws(APIError) {
+        try state.withLock { state throws(APIError) in
+            guard state.records[identifier] != nil, !state.marked.contains(identifier) else { return }
+            try state.folder.rename(
+                BackgroundReader.name(of: identifier), to: BackgroundReader.markedName(of: identifier))
+            state.marked.insert(identifier)
+        }
+    }
+
     /// Forgets a transfer: its handler has returned, or nobody wants to hear of it.
     func remove(_ identifier: Int64) throws(APIError) {
         try state.withLock { state throws(APIError) in
+            if state.marked.contains(identifier) {
+                try state.folder.remove(BackgroundReader.markedName(of: identifier))
+            }
+            state.marked.remove(identifier)
             try state.folder.remove(BackgroundReader.name(of: identifier))
             state.records[identifier] = nil
         }
@@ -112,5 +128,9 @@ extension BackgroundStore.State {
     fileprivate mutating func keep(_ record: BackgroundRecord) throws(APIError) {
         try folder.store(record.json.utf8(), as: BackgroundReader.name(of: record.identifier))
         records[record.identifier] = record
+        // What the name of the other one says is in this one by now.
+        if marked.remove(record.identifier) != nil {
+            try? folder.remove(BackgroundReader.markedName(of: record.identifier))
+        }
     }
 }

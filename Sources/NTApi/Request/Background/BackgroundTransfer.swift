@@ -11,8 +11,10 @@ final class BackgroundTransfer: Sendable {
     private struct State {
         /// Whether there is a record, and the session waits for this.
         var isKept = false
-        /// Whether the process lets go of it: the record stays as it is.
+        /// Whether the process lets go of it: the record stays for the next one.
         var isLeft = false
+        /// Whether a server may have got something of it.
+        var mayHaveArrived = false
     }
 
     let session: BackgroundSession
@@ -42,13 +44,13 @@ final class BackgroundTransfer: Sendable {
                 var record = BackgroundRecord(identifier, built, command: command)
                 record.priority = priority
                 record.description = description
-                try record.run()
+                if built.http.mayBeRepeated { try record.run() }
                 try store.add(record)
             } else {
                 try store.update(identifier) { (record) throws(APIError) in
                     record.priority = priority
                     record.description = description
-                    if sends { try record.run() }
+                    if sends, built?.http.mayBeRepeated == true { try record.run() }
                 }
             }
         } catch {
@@ -57,6 +59,14 @@ final class BackgroundTransfer: Sendable {
             throw error
         }
     }
+
+    /// Records that a server may get something of it from now on.
+    func send() throws(APIError) {
+        try session.opened().update(identifier) { (record) throws(APIError) in try record.run() }
+    }
+
+    /// An exchange of it had a connection.
+    func hasConnected() { state.withLock { $0.mayHaveArrived = true } }
 
     /// Records from what the download can be gone on with, should the process end now.
     func setResumeData(_ data: ResumeData?) throws(APIError) {
@@ -91,13 +101,19 @@ final class BackgroundTransfer: Sendable {
     /// The outcome stands, and is kept until it is delivered.
     func end(_ content: ResponseContent) throws(APIError) {
         let state = state.withLock { $0 }
-        guard state.isKept, !state.isLeft, found?.outcome == nil else { return }
+        guard state.isKept, found?.outcome == nil else { return }
+        guard !state.isLeft else {
+            // It never had a connection: the next process begins it as if it were new.
+            guard !state.mayHaveArrived, found?.ambiguity == nil else { return }
+            try session.opened().update(identifier) { (record) throws(APIError) in try record.wait() }
+            return
+        }
         let outcome = BackgroundOutcome(content)
         try session.opened().update(identifier) { (record) throws(APIError) in
-            if case .download(let destination, let file, _) = record.work {
+            if case .download(let destination, let file, let resume) = record.work {
                 record.work = .download(destination: destination, temporaryFile: file, resume: content.resumeData)
                 // Nobody can go on with it.
-                if content.resumeData == nil { unlink(file) }
+                if content.resumeData == nil { DownloadFile.removeTemporary(file, for: destination, resume) }
             }
             try record.finish(outcome)
         }
@@ -107,7 +123,14 @@ final class BackgroundTransfer: Sendable {
     func beginDelivery() throws(APIError) {
         let state = state.withLock { $0 }
         guard state.isKept, !state.isLeft else { return }
-        _ = try session.opened().beginDelivery(identifier)
+        let store = try session.opened()
+        do throws(APIError) {
+            _ = try store.beginDelivery(identifier)
+        } catch {
+            // The disk is full, say. To give the file another name needs no room.
+            try store.markDelivery(identifier)
+            throw error
+        }
     }
 
     /// The handler has returned: there is nothing to be kept any more.

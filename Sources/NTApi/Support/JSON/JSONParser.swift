@@ -39,7 +39,7 @@ enum JSONParser {
         switch loader.loadWhole(from: start) {
         case .value(let json, _): return .json(json, prefix: nil)
         case .failure(let failure):
-            var recovery = JSONRecovery(bytes, from: start, whole: failure)
+            var recovery = JSONRecovery(bytes, from: start)
             guard let (json, offset) = recovery.run() else {
                 return .failure(JSONParseError(at: failure.offset, of: buffer, reason: failure.reason))
             }

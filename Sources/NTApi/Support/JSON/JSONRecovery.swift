@@ -1,11 +1,14 @@
 /// Finds JSON behind stray text: an array or object that begins somewhere in a body and ends it.
 ///
-/// A connection that breaks leaves JSON without its end, and `[{"id":1},{"id":2}` must not be read as `{"id":2}`. So a
-/// value inside something that began as JSON is never taken: where an attempt fails, the next begins where that one
-/// stopped reading, not inside of what it read.
+/// It has to be sure that there was an accident:
+/// - A body that begins as JSON is never rescued. A connection that breaks leaves JSON without its end, and
+///   `[{"id":1},{"id":2}` must not be read as `{"id":2}`; and of two documents in one body none is the answer.
+/// - Nor is a body with another document in its stray text. Brackets such as `[0]`, which programs print, are none.
+/// - A value inside something that began as JSON is never taken: where an attempt fails, the next begins where that one
+///   stopped reading, not inside of what it read.
 ///
-/// The same rule bounds the work, whatever the body: no byte is read by two attempts, but for those of the token at which
-/// one stopped. Besides, there are at most 64 attempts.
+/// The last rule bounds the work, too, whatever the body: no byte is read by two attempts, but for those of the token at
+/// which one stopped. Besides, there are at most 64 attempts.
 struct JSONRecovery {
     static let maximumAttempts = 64
 
@@ -14,17 +17,17 @@ struct JSONRecovery {
     private let bytes: UnsafeRawBufferPointer
     private var position: Int
 
-    /// Prepares the search after the whole text, from `start` on, failed.
-    init(_ body: Bytes, from start: Int, whole failure: JSONLoader.Failure) {
+    /// Prepares the search in a text, from `start` on, that is no JSON as a whole.
+    init(_ body: Bytes, from start: Int) {
         loader = JSONLoader(body)
         bytes = body.buffer
         position = start
-        // That failure was the first attempt, if the text begins as JSON does.
-        if let first = bytes[start...].firstIndex(where: { !JSONParser.isWhiteSpace($0) }), mayBegin(at: first) {
-            skip(behind: failure, of: start)
-        }
         // NUL is no part of JSON.
         if let lastNUL = bytes.lastIndex(of: 0) { position = max(position, lastNUL + 1) }
+        let first = bytes[start...].firstIndex { !JSONParser.isWhiteSpace($0) }
+        if let first, bytes[first] == UInt8(ascii: "\"") || mayBegin(at: first) || isScalar(bytes[first...]) {
+            position = bytes.count
+        }
     }
 
     /// The first value found and its offset; nil when there is none.
@@ -37,6 +40,7 @@ struct JSONRecovery {
             switch loader.loadFirst(from: candidate) {
             case .value(let json, let end):
                 if end > last { return (json, candidate) }
+                if isDocument(json) { return nil }
                 position = end
             case .failure(let failure):
                 skip(behind: failure, of: candidate)
@@ -66,10 +70,25 @@ struct JSONRecovery {
         case UInt8(ascii: "\""): true
         case UInt8(ascii: "}"): isObject
         case UInt8(ascii: "]"), UInt8(ascii: "["), UInt8(ascii: "{"): !isObject
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): !isObject
-        case UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
-            !isObject && ["true", "false", "null"].contains { rest.starts(with: $0.utf8) }
-        default: false
+        default: !isObject && isScalar(rest)
         }
+    }
+
+    /// Whether a text begins with a number, `true`, `false` or `null`, and not with a date or a word.
+    private func isScalar(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let token = text.prefix { $0.isASCIILetter || $0.isASCIIDigit || "+-._:/".utf8.contains($0) }
+        guard let first = token.first else { return false }
+        if first.isASCIILetter { return ["true", "false", "null"].contains { token.elementsEqual($0.utf8) } }
+        guard first.isASCIIDigit || first == UInt8(ascii: "-"), token.allSatisfy(JSONNumber.isPart) else {
+            return false
+        }
+        return Double(String(decoding: token, as: UTF8.self)) != nil
+    }
+
+    /// Whether a value in the stray text is one that a service answers with: an object with members, or an array of
+    /// arrays or objects.
+    private func isDocument(_ json: JSON) -> Bool {
+        guard json.kind == .array else { return json.count > 0 }
+        return json.array?.contains { $0.kind == .array || $0.kind == .object } ?? false
     }
 }

@@ -118,6 +118,16 @@ final class CommandQueue: Sendable {
         }
     }
 
+    /// The thread has had nothing to do for long, and ends unless something has come: the next command starts another.
+    func rest() -> Bool {
+        state.withLock { state in
+            guard state.phase == .running, state.commands.isEmpty else { return false }
+            state.phase = .idle
+            state.sleeper = nil
+            return true
+        }
+    }
+
     /// The thread ends.
     func end() -> [EngineCommand] {
         state.withLock { state in

@@ -104,7 +104,7 @@ final class ConnectionPools {
     }
 
     /// Seconds after which libcurl does not use an idle connection again.
-    private static let idleTime = 118.0
+    static let idleTime = 118.0
 
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
     func close() {

@@ -35,10 +35,14 @@ func curlWritesBody(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     withTransfer(data, orElse: 0) { transfer in
+        if EasyOptions.readsFreedHeader, transfer.assembler.head == nil {
+            let line = UnsafeRawBufferPointer(start: bytes, count: count)
+            return transfer.previewHeaderLine(line) ? count : stopWriting(count)
+        }
         switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: count)) {
-        case .taken: count
-        case .paused: Int(CURL_WRITEFUNC_PAUSE)
-        case .stopped: stopWriting(count)
+        case .taken: return count
+        case .paused: return Int(CURL_WRITEFUNC_PAUSE)
+        case .stopped: return stopWriting(count)
         }
     }
 }
@@ -106,7 +110,9 @@ func curlIsAboutToSend(
     port: Int32, localPort: Int32
 ) -> Int32 {
     guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
-    return transfer.connectionIsReady(localPort: Int(localPort)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    return transfer.connectionIsReady(
+        OpenSockets.Ends(address, port, localAddress, localPort), localPort: Int(localPort))
+        ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 /// What libcurl would write to a terminal. The only way to learn that the server refused a stream.

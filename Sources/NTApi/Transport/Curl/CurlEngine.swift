@@ -8,16 +8,23 @@ final class CurlEngine: Sendable {
     private let threads: [NetworkThread]
     private let direct: DirectLoops
     private let workers: WorkerPool
-    /// The threads of those who have connections of their own.
-    private let own = Lock<(threads: [Reference], isStopped: Bool)>(([], false))
+    /// Of those who have connections of their own.
+    private let own = Lock<(networks: [Reference], isStopped: Bool)>(([], false))
+    private let ownIdleTime: Double
     private let next = Atomic<Int>(0)
 
     private struct Reference {
-        weak var thread: NetworkThread?
+        weak var network: OwnNetwork?
     }
 
-    /// - Parameter connectionAge: seconds after which a connection that is always in use gets no more to do.
-    init(workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
+    /// - Parameters:
+    ///   - connectionAge: seconds after which a connection that is always in use gets no more to do.
+    ///   - ownIdleTime: seconds after which a thread for connections of one's own ends that has nothing to do.
+    init(
+        workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge,
+        ownIdleTime: Double = ConnectionPools.idleTime
+    ) {
+        self.ownIdleTime = ownIdleTime
         let connections = ConnectionCount()
         let count = max(1, min(count, 64))
         self.workers = workers
@@ -31,7 +38,7 @@ final class CurlEngine: Sendable {
 
     /// The thread for a request: the client's own, or one for all, in turns.
     func transport(for settings: TransferSettings) -> NetworkThread {
-        if let own = settings.context?.connections { return own.thread { makeThread(limit: own.maximum) } }
+        if let own = settings.context?.connections { return network(of: own).thread }
         return transport(connectionLimit: settings.maximumConnectionsPerHost)
     }
 
@@ -42,27 +49,34 @@ final class CurlEngine: Sendable {
         return threads[Int(UInt(bitPattern: turn) % UInt(max(1, min(threads.count, limit))))]
     }
 
-    private func makeThread(limit: Int?) -> NetworkThread {
-        let thread = NetworkThread(workers: workers, connections: ConnectionCount(), share: .whole, limit: limit)
+    private func network(of connections: OwnConnections) -> OwnNetwork {
+        connections.network { makeNetwork(limit: connections.maximum) }
+    }
+
+    private func makeNetwork(limit: Int?) -> OwnNetwork {
+        let connections = ConnectionCount()
+        let thread = NetworkThread(
+            workers: workers, connections: connections, share: .whole, limit: limit, idleTime: ownIdleTime)
+        let direct = limit == nil ? DirectLoops(workers: workers, connections: connections) : nil
+        let network = OwnNetwork(thread: thread, direct: direct)
         let isStopped = own.withLock { own in
-            own.threads.removeAll { $0.thread == nil }
-            own.threads.append(Reference(thread: thread))
+            // Now and then, so that thousands of sessions do not count each other all the time.
+            if own.networks.count.nonzeroBitCount == 1 { own.networks.removeAll { $0.network == nil } }
+            own.networks.append(Reference(network: network))
             return own.isStopped
         }
         // Too late: what is begun on it ends as cancelled.
-        if isStopped { _ = thread.requestStop(until: .now()) }
-        return thread
+        if isStopped { network.requestStop() }
+        return network
     }
 
     /// A loop for the calling thread to drive itself; nil when it has to leave that to a network thread.
     func directLoop(
         for settings: TransferSettings, watching descriptor: Int32 = -1
     ) -> (loop: DirectLoop, loan: Int)? {
-        guard settings.context?.connections == nil else { return nil }
-        return direct.take(connectionLimit: settings.maximumConnectionsPerHost, watching: descriptor)
+        let loops = settings.context?.connections.map { network(of: $0).direct } ?? direct
+        return loops?.take(connectionLimit: settings.maximumConnectionsPerHost, watching: descriptor)
     }
-
-    func giveBack(_ loop: DirectLoop, _ loan: Int) { direct.giveBack(loop, loan) }
 
     /// Runs a job on a worker at a moment; at once when the engine is stopped before.
     @discardableResult func schedule(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) -> EngineTimer {
@@ -85,9 +99,11 @@ final class CurlEngine: Sendable {
         let deadline = MonotonicTime.now().advanced(bySeconds: timeout)
         let others = own.withLock { own in
             own.isStopped = true
-            return own.threads.compactMap(\.thread)
+            return own.networks.compactMap(\.network)
         }
-        let running = (threads + others).filter { $0.requestStop(until: deadline) }
+        let running =
+            threads.filter { $0.requestStop(until: deadline) }
+            + others.filter { $0.requestStop(until: deadline) }.map(\.thread)
         return running.reduce(true) { $1.wait(until: deadline.advanced(bySeconds: 0.5)) && $0 }
     }
 }

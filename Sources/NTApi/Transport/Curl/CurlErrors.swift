@@ -66,6 +66,9 @@ struct CurlFailure {
             // libcurl 7.88 says so too of a header line longer than 100 KB.
             return make(.network, "out of memory, or a header line of the answer is too long")
         case CURLE_OUT_OF_MEMORY: return make(.generic, "out of memory", domain: .request)
+        // Of a transfer that runs, it is the answer that libcurl cannot make sense of.
+        case CURLE_BAD_FUNCTION_ARGUMENT where wasConnected:
+            return make(.network, "the server did not answer with valid HTTP")
         case CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNKNOWN_OPTION, CURLE_NOT_BUILT_IN:
             return make(.generic, "the installed libcurl cannot do this", domain: .request)
         case CURLE_OPERATION_TIMEDOUT: return make(.timeout, "libcurl gave up waiting", retry: !wasConnected)

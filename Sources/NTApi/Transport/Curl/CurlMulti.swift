@@ -132,13 +132,13 @@ final class CurlMulti {
 }
 
 extension EasyHandle {
-    /// Lets the poller know of every socket of a connection that the handle opens.
-    func followSockets(_ poller: SystemPoller) -> CURLcode {
-        self.poller = poller
+    /// Lets the loop know of every socket of a connection that the handle opens.
+    func followSockets(_ sockets: OpenSockets) -> CURLcode {
+        self.sockets = sockets
         let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, Unmanaged.passUnretained(self).toOpaque())
         guard code == CURLE_OK else { return code }
         // A connection outlives the handle that opened it.
-        return ntapi_easy_set_close_socket(easy, curlClosesSocket, Unmanaged.passUnretained(poller).toOpaque())
+        return ntapi_easy_set_close_socket(easy, curlClosesSocket, Unmanaged.passUnretained(sockets).toOpaque())
     }
 }
 
@@ -165,7 +165,7 @@ private func curlOpensSocket(
 ) -> curl_socket_t {
     guard let data, let address = address?.pointee else { return CURL_SOCKET_BAD }
     let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
-    guard let poller = handle.poller, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
+    guard let sockets = handle.sockets, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
     #if os(Linux)
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
     #else
@@ -176,12 +176,13 @@ private func curlOpensSocket(
     #if !os(Linux)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #endif
-    poller.didOpen(descriptor)
+    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
+    handle.newSockets.append(descriptor)
     return descriptor
 }
 
 private func curlClosesSocket(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
     // Forgotten before it is closed: from then on the number may be another thread's.
-    if let data { Unmanaged<SystemPoller>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
+    if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
     return close(descriptor)
 }

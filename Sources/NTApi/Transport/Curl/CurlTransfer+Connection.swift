@@ -3,7 +3,7 @@ import CCurl
 /// What a connection is asked before a request goes over it.
 extension CurlTransfer {
     /// A connection is ready and the request is about to be sent. False stops it.
-    func connectionIsReady(localPort: Int) -> Bool {
+    func connectionIsReady(_ ends: OpenSockets.Ends, localPort: Int) -> Bool {
         guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
@@ -12,6 +12,11 @@ extension CurlTransfer {
             assembler.restart()
         }
         if countsConnection { join(localPort) }
+        // Nothing of it has been sent: it starts again on another connection.
+        guard !holds.contains(.suspended), connectionFits(ends) else {
+            mustWait = true
+            return false
+        }
         // What the caller says himself is sent as it is, and nothing beside it.
         if let cookies = context?.cookies {
             handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
@@ -36,6 +41,44 @@ extension CurlTransfer {
                 + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
                 + "not sent again")
         return false
+    }
+
+    /// Whether the request, which libcurl gave up with its connection, can be sent again: an HTTP/2 server has said that it did
+    /// nothing with it, or has said nothing at all and may get it twice.
+    func wasIgnored(_ code: CURLcode) -> Bool {
+        guard wasConnected, failure == nil, assembler.isEmpty, refusals < Self.maximumRefusals else { return false }
+        let isCertain = refusal.isCertain(after: seat.connection?.lastStream)
+        guard isCertain || (code == CURLE_HTTP2 && exchange.request.mayBeRepeated) else { return false }
+        if bytesTaken > 0, source is StreamSource, source?.seek(to: 0) != true { return false }
+        refusals += 1
+        ticket?.lose(&seat)
+        return true
+    }
+
+    /// As often as libcurl would by itself.
+    private static let maximumRefusals = 5
+
+    /// Whether the connection is this origin's, and silent. What a server sends on an idle connection (a second answer, a late
+    /// 408) would be taken for the answer to this request, and the answers of all later ones would be one behind.
+    private func connectionFits(_ ends: OpenSockets.Ends) -> Bool {
+        guard let handle, let sockets = handle.sockets else { return true }
+        var opened = 0
+        ntapi_easy_get_long(handle.easy, CURLINFO_NUM_CONNECTS, &opened)
+        let isNew = opened > connectionsOpened
+        connectionsOpened = opened
+        self.ends = ends
+        if isNew {
+            sockets.didConnect(handle.newSockets, ends)
+            handle.newSockets = []
+            return true
+        }
+        // libcurl 8.14 sends plain HTTP over an open TLS connection to the same port (curl #19007).
+        guard sockets.isFor(isSecure: origin.isSecure, ends) else {
+            needsNewConnection = true
+            return false
+        }
+        // Others that use it show that it is HTTP/2, before any answer tells.
+        return (seat.connection?.streams ?? 1) > 1 || sockets.isSilent(ends)
     }
 
     /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.

@@ -5,9 +5,10 @@ extension CurlTransfer {
     /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
         var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
+        result.wasConnected = wasConnected
         if let reason {
             result.error = reason
-        } else if code != CURLE_OK, !endsWithHead {
+        } else if code != CURLE_OK, !endsWithHead, !isAnsweredEarly(code) {
             result.error = failure ?? curlFailure(code).error
             result.question = question(code)
         } else if result.head == nil {
@@ -22,6 +23,21 @@ extension CurlTransfer {
             result.error = error
         }
         return result
+    }
+
+    /// Whether the server has answered, and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 fails
+    /// without a word when it finds the stream closed; of any other end of a stream it says what was wrong.
+    private func isAnsweredEarly(_ code: CURLcode) -> Bool {
+        guard code == CURLE_HTTP2_STREAM, failure == nil, let handle, handle.errorMessage.isEmpty,
+            let head = assembler.head
+        else { return false }
+        var received: curl_off_t = 0
+        ntapi_easy_get_offset(handle.easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
+        switch head.announcedLength {
+        case .unknown: return true
+        case .bytes(let count): return count == Int64(received)
+        case .invalid: return false
+        }
     }
 
     func timeoutError(_ clock: TimeoutClock) -> APIError {

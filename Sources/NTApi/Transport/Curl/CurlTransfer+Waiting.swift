@@ -29,6 +29,9 @@ extension CurlTransfer {
         failure = nil
         bytesTaken = 0
         connectionsUsed = 0
+        connectionsOpened = 0
+        handshakes = 0
+        refusal = StreamRefusal()
         assembler.restart()
         ticket?.leave(&seat)
         clocks.putBack()
@@ -36,7 +39,7 @@ extension CurlTransfer {
 
     func join(_ localPort: Int) {
         guard localPort > 0 else { return }
-        ticket?.join(&seat, port: localPort, turn.now)
+        ticket?.join(&seat, port: localPort, shares: sharesConnections, turn.now)
         guard let connection = seat.connection else { return }
         // libcurl tells of a good-bye to the one for which it reads from the connection, whoever that is.
         if mayBeRefused { connection.isListening = true }

@@ -30,6 +30,8 @@ final class CurlTransfer {
     /// Whether it was stopped because it may not open a connection now.
     @exclusivity(unchecked) var mustWait = false
     @exclusivity(unchecked) private var hasReportedStart = false
+    /// Whether it starts when its turn comes, without asking.
+    @exclusivity(unchecked) var mayStart: Bool
 
     /// Nil while it waits in the queue, and after its end.
     @exclusivity(unchecked) private(set) var handle: EasyHandle?
@@ -58,6 +60,14 @@ final class CurlTransfer {
     let body = Bytes()
     @exclusivity(unchecked) var decodedBytes: Int64 = 0
     @exclusivity(unchecked) var connectionsUsed = 0
+    /// How many connections were opened for it.
+    @exclusivity(unchecked) var connectionsOpened = 0
+    /// Those of the connection that it was sent on.
+    @exclusivity(unchecked) var ends: OpenSockets.Ends?
+    /// Whether none that is open will do.
+    @exclusivity(unchecked) var needsNewConnection = false
+    /// How often the server has ignored it and it was sent again.
+    @exclusivity(unchecked) var refusals = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.
     @exclusivity(unchecked) var challengesAnswered = 0
     /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
@@ -74,15 +84,16 @@ final class CurlTransfer {
         clocks = ExchangeClocks(
             begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         holds = exchange.firstHolds
+        mayStart = !exchange.asksToStart
         if !holds.isEmpty { clocks.hold(holds, turn.now) }
     }
 
     var wasConnected: Bool { connectionsUsed > 0 }
 
     /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
-    func prepare(_ handle: EasyHandle, _ poller: SystemPoller, freshness: Freshness?) throws(APIError) {
+    func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         self.handle = handle
-        try handle.prepare(for: self, poller, freshness: freshness)
+        try handle.prepare(for: self, sockets, freshness: freshness)
     }
 
     /// Gives the handle to libcurl, in a pool with room.
@@ -135,9 +146,6 @@ final class CurlTransfer {
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
-    /// Whether it may have to hear what libcurl says.
-    var mayListen: Bool { mayBeRefused || sharesConnections }
-
     /// One line of libcurl's log.
     func hear(_ line: UnsafeRawBufferPointer) {
         guard let last = refusal.hear(line) else { return }
@@ -158,7 +166,15 @@ final class CurlTransfer {
             let bound = HeaderAssembler.maximumBytes / 1024
             return stop(.network, "endless headers: the answer has more than \(bound) KB of headers")
         case .malformed: return stop(.network, "the server did not answer with HTTP: its status line is malformed")
+        case .continuesNothing: return stopAtBlankLine()
         }
+    }
+
+    /// A header line, before libcurl looks at it: only where `EasyOptions.readsFreedHeader`.
+    func previewHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool { assembler.accepts(line) || stopAtBlankLine() }
+
+    private func stopAtBlankLine() -> Bool {
+        stop(.network, "the server did not answer with valid HTTP: its first header line begins with a blank")
     }
 
     private func bytesMoved() {
@@ -168,6 +184,7 @@ final class CurlTransfer {
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
         if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
+        if head.httpVersion >= 2, let ends { handle?.sockets?.markMultiplexed(ends) }
         if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
@@ -241,6 +258,19 @@ final class CurlTransfer {
     func release(_ less: Holds) {
         holds.subtract(less)
         clocks.release(leaving: holds, turn.now)
+    }
+
+    /// What libcurl is to leave alone. Before an HTTP/2 answer's head, a pause of receiving ends the transfer without
+    /// one: there, only sending is paused, and the first piece of the body waits.
+    var pauseMask: Int32 {
+        if holds.isEmpty { return CURLPAUSE_CONT }
+        guard holds.contains(.suspended) else { return CURLPAUSE_RECV }
+        return assembler.head == nil && mayBeHTTP2 ? CURLPAUSE_SEND : CURLPAUSE_ALL
+    }
+
+    private var mayBeHTTP2: Bool {
+        let version = exchange.request.settings.httpVersion
+        return version == .http2 || (version == .negotiated && origin.isSecure && !exchange.routesBody)
     }
 
     /// - Returns: false when the exchange is to end.

@@ -18,11 +18,13 @@ struct URLParts: Sendable, Equatable {
     private(set) var query: String?
     private(set) var fragment: String?
 
-    /// Takes an absolute URL apart. The path stays as it is: what was built is what is sent.
+    /// Takes an absolute URL apart.
     ///
-    /// Bytes beyond ASCII after the host are percent-encoded.
+    /// After the host, spaces and bytes beyond ASCII are percent-encoded, and the dot segments of the path are resolved
+    /// (RFC 3986, 5.2.4): a server or a proxy would resolve them, so the cache and the cookies must not see another path.
+    /// The rest of the path stays as it is: what was built is what is sent.
     init(_ text: String) throws(APIError) {
-        try Self.rejectControls(text, spaces: true)
+        try Self.rejectControls(text)
         // libcurl would take the path of `http:///path` for the host.
         let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }
         guard authority.starts(with: "://".utf8) else {
@@ -32,7 +34,7 @@ struct URLParts: Sendable, Equatable {
             throw .invalidRequest("URL \(Self.quoted(text)): the host is missing")
         }
         let url = try CurlURL()
-        try url.set(Self.encoded(text, spaces: false), flags: UInt32(CURLU_PATH_AS_IS), named: text)
+        try url.set(try Self.written(text), flags: UInt32(CURLU_PATH_AS_IS), named: text)
         try self.init(url, named: text)
     }
 
@@ -40,7 +42,7 @@ struct URLParts: Sendable, Equatable {
     ///
     /// Without a fragment of its own it inherits the one of the base (RFC 9110, 10.2.2).
     init(_ reference: String, relativeTo base: String) throws(APIError) {
-        try Self.rejectControls(reference, spaces: false)
+        try Self.rejectControls(reference)
         let original = try URLParts(base)
         // libcurl 7.88 cuts the query off when the reference has only a fragment, and refuses an empty one.
         if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") {
@@ -50,8 +52,10 @@ struct URLParts: Sendable, Equatable {
         }
         let url = try CurlURL()
         try url.set(original.text, flags: UInt32(CURLU_PATH_AS_IS), named: base)
-        try url.set(Self.encoded(reference, spaces: true), flags: 0, named: reference)
+        try url.set(try Self.written(reference), flags: 0, named: reference)
         try self.init(url, named: reference)
+        // libcurl resolved the dots, but left those that are encoded.
+        self = try URLParts(text)
         if fragment == nil, let inherited = original.fragment { setFragment(inherited) }
     }
 
@@ -61,7 +65,7 @@ struct URLParts: Sendable, Equatable {
         }
         if url.part(CURLUPART_USER) != nil || url.part(CURLUPART_PASSWORD) != nil {
             throw .invalidRequest(
-                "URL \(Self.quoted(name)): a user or password does not belong into a URL; use basicAuth")
+                "URL \(Self.quoted(name)): a URL must not have a user or password; pass a basic auth arg instead")
         }
         guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
         else {
@@ -88,23 +92,31 @@ struct URLParts: Sendable, Equatable {
 
     private mutating func setFragment(_ value: String) {
         let withoutFragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
-        let value = String(decoding: Self.percentEncoded(value.utf8, spaces: true), as: UTF8.self)
+        let value = String(decoding: Self.percentEncoded(value.utf8), as: UTF8.self)
         fragment = value.isEmpty ? nil : value
         text = value.isEmpty ? withoutFragment : "\(withoutFragment)#\(value)"
     }
 
-    private static func rejectControls(_ text: String, spaces: Bool) throws(APIError) {
-        guard let bad = text.utf8.first(where: { $0 < 0x20 || $0 == 0x7f || (spaces && $0 == 0x20) }) else { return }
-        let what = bad == 0x20 ? "a space (write %20)" : "a control character"
-        throw .invalidRequest("URL \(quoted(text)): it contains \(what)")
+    private static func rejectControls(_ text: String) throws(APIError) {
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return }
+        throw .invalidRequest("URL \(quoted(text)): it contains a control character")
     }
 
-    /// Percent-encodes what is not ASCII after the host; a host beyond ASCII is a matter of IDN instead.
-    private static func encoded(_ text: String, spaces: Bool) -> String {
+    /// The text as it is sent: encoded and without dot segments after the host. A host beyond ASCII is a matter of IDN.
+    ///
+    /// A reference without a host keeps its dots, which mean something relative to its base.
+    private static func written(_ text: String) throws(APIError) -> String {
         let bytes = Array(text.utf8)
-        guard bytes.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return text }
-        let split = endOfAuthority(bytes)
-        return String(decoding: bytes[..<split] + percentEncoded(bytes[split...], spaces: spaces), as: UTF8.self)
+        let start = endOfAuthority(bytes)
+        let end = bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
+        let hasDots = start > 0 && DotSegments.mayBe(in: bytes[start..<end])
+        guard hasDots || bytes.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return text }
+        guard !bytes[..<start].contains(0x20) else {
+            throw .invalidRequest("URL \(quoted(text)): the host contains a space")
+        }
+        let path = hasDots ? DotSegments.resolve(bytes[start..<end]) : Array(bytes[start..<end])
+        let target = percentEncoded(path) + percentEncoded(bytes[end...])
+        return String(decoding: bytes[..<start] + target, as: UTF8.self)
     }
 
     /// Where path, query or fragment begin: 0 in a reference without a host.
@@ -124,11 +136,11 @@ struct URLParts: Sendable, Equatable {
         return bytes[start...].firstIndex { ends.contains($0) } ?? bytes.count
     }
 
-    private static func percentEncoded(_ bytes: some Sequence<UInt8>, spaces: Bool) -> [UInt8] {
+    private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []
         for byte in bytes {
-            if byte >= 0x80 || (spaces && byte == 0x20) {
+            if byte >= 0x80 || byte == 0x20 {
                 encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
             } else {
                 encoded.append(byte)

@@ -17,6 +17,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         /// Counts the callers that it was lent to, one after the other.
         var loan = 0
         var isLent = false
+        var isClosed = false
     }
 
     private let loop: EngineLoop
@@ -38,8 +39,14 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 
     deinit {
-        if generation == Fork.generation { loop.close() }
+        if isOfThisProcess { close() }
     }
+
+    /// False in a forked child: its sockets are the parent's, too, and are not touched.
+    var isOfThisProcess: Bool { generation == Fork.generation }
+
+    /// Keeps it for ever: in a forked child.
+    func leak() { _ = Unmanaged.passRetained(self) }
 
     var waker: Waker { loop.waker }
 
@@ -54,6 +61,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
     func cancel(_ exchange: Exchange) {
+        guard isOfThisProcess else { return }
         _ = commands.add(.cancel(exchange))
         state.withLock { $0.isCancelled = true }
         endIfLeft()
@@ -80,6 +88,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func turn() -> Bool {
         loop.turn()
         loop.deliveries.flushRunningJobs(workers)
+        // What the loop has to do is not done by a child that a hook has forked.
+        guard isOfThisProcess else { return true }
         return loop.isEmpty && commands.isEmpty
     }
 
@@ -92,14 +102,26 @@ final class DirectLoop: Transport, @unchecked Sendable {
         endIfLeft()
     }
 
+    /// Its caller needs it no more.
+    func giveBack(_ loan: Int) { lender.giveBack(self, loan) }
+
     /// A caller has it from now on.
     ///
     /// - Returns: what names the loan.
     func beginLoan() -> Int {
         state.withLock { state in
-            state = State(loan: state.loan &+ 1, isLent: true)
+            state = State(loan: state.loan &+ 1, isLent: true, isClosed: state.isClosed)
             return state.loan
         }
+    }
+
+    /// Closes its connections, while nobody has it; requests that it was lent for may keep the loop itself.
+    func close() {
+        let closes = state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+        if closes { loop.close() }
     }
 
     /// - Returns: false when it was given back before.
@@ -115,7 +137,8 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     private func endIfLeft() {
         let loan = state.withLock { state -> Int? in
-            guard state.isCancelled, state.driver == .nobody else { return nil }
+            // A cancel that comes after the end would bring a worker into a loop that somebody else may be about to drive.
+            guard state.isCancelled, state.isLent, state.driver == .nobody else { return nil }
             state.driver = .worker
             state.isCancelled = false
             return state.loan
@@ -127,7 +150,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
             while !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
             self.leave()
             // The caller need not come back.
-            self.lender.giveBack(self, loan)
+            self.giveBack(loan)
         }
     }
 }
@@ -171,10 +194,21 @@ final class DirectLoops: Sendable {
     /// A second time does nothing: after a cancel, both the caller and a worker may be done with it.
     func giveBack(_ loop: DirectLoop, _ loan: Int) {
         guard loop.endLoan(loan) else { return }
-        state.withLock { $0.idle.append(loop) }
+        let isStopped = state.withLock { state in
+            if !state.isStopped { state.idle.append(loop) }
+            return state.isStopped
+        }
+        if isStopped { loop.close() }
         connections.leaveDirect()
     }
 
-    /// Lends no more: the process exits.
-    func stop() { state.withLock { $0.isStopped = true } }
+    /// Lends no more, and closes the connections of those that are not lent; of the others, when they are given back.
+    func stop() {
+        let idle = state.withLock { state in
+            state.isStopped = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for loop in idle { loop.close() }
+    }
 }

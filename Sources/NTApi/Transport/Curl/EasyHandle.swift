@@ -13,7 +13,9 @@ final class EasyHandle {
     @exclusivity(unchecked) private(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
     var transfer: CurlTransfer? { unmanagedTransfer?.takeUnretainedValue() }
     /// That of the loop whose handle it is.
-    @exclusivity(unchecked) unowned(unsafe) var poller: SystemPoller?
+    @exclusivity(unchecked) unowned(unsafe) var sockets: OpenSockets?
+    /// Those that were opened for the transfer, since it was last ready to be sent.
+    @exclusivity(unchecked) var newSockets: [Int32] = []
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     @exclusivity(unchecked) private var profile: HandleProfile?
     @exclusivity(unchecked) private var url = HandleURL()
@@ -46,15 +48,16 @@ final class EasyHandle {
     /// libcurl's words for what went wrong; "" when it had none.
     var errorMessage: String { String(cString: errorText) }
 
-    func prepare(for transfer: CurlTransfer, _ poller: SystemPoller, freshness: Freshness?) throws(APIError) {
+    func prepare(for transfer: CurlTransfer, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         unmanagedTransfer = .passUnretained(transfer)
         errorText[0] = 0
+        if !newSockets.isEmpty { newSockets = [] }
         var options = EasyOptions(easy)
         // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
         // this server what is meant for another, or for nobody.
         if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
-            setUp(transfer, poller, &options)
+            setUp(transfer, sockets, &options)
         }
         if let engine = transfer.context?.cookies?.engine {
             keepSessions()
@@ -122,7 +125,7 @@ final class EasyHandle {
         customMethod = nil
     }
 
-    private func setUp(_ transfer: CurlTransfer, _ poller: SystemPoller, _ options: inout EasyOptions) {
+    private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) {
         let this = Unmanaged.passUnretained(self).toOpaque()
         options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         options.set(CURLOPT_PRIVATE, pointer: this)
@@ -131,7 +134,7 @@ final class EasyHandle {
         options.setConstants()
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
-        options.check(followSockets(poller))
+        options.check(followSockets(sockets))
         self.profile = profile
     }
 
@@ -192,8 +195,6 @@ struct HandleProfile {
     let decompresses: Bool
     /// For the idle clock a body's bytes are seen only by way of progress.
     let hasProgress: Bool
-    /// Whether what libcurl says of the transfer may be of interest.
-    let mayListen: Bool
     /// See `HostConnections.generation`.
     let generation: UInt8
     /// Whether the body may have to wait for whoever takes it.
@@ -205,7 +206,6 @@ struct HandleProfile {
         isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
-        mayListen = transfer.mayListen
         generation = transfer.ticket?.generation ?? 0
         routesBody = transfer.exchange.routesBody
     }
@@ -213,7 +213,7 @@ struct HandleProfile {
     func fits(_ transfer: CurlTransfer) -> Bool {
         let request = transfer.exchange.request
         return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
-            && decompresses == Self.decompresses(request) && mayListen == transfer.mayListen
+            && decompresses == Self.decompresses(request)
             && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
             && settings.connectsAlike(request.settings)
     }

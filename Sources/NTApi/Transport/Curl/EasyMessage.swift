@@ -34,7 +34,7 @@ final class HeaderLines {
         for field in request.headers {
             let name = field.name.utf8
             guard !name.isEmpty, name.allSatisfy(\.isTokenCharacter) else {
-                throw .invalidRequest("header name '\(field.name)' is not a token (RFC 9110, 5.1)")
+                throw .invalidRequest("the name of a header is not a token (RFC 9110, 5.1)")
             }
             guard !field.value.utf8.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
                 throw .invalidRequest("header '\(field.name)': the value contains a line break or NUL byte")

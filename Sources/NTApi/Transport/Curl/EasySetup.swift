@@ -24,6 +24,11 @@ struct EasyOptions {
     /// request over HTTP/2 (curl pull request 11200).
     private static let mixesUpChallengedBodies = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_09_00
 
+    /// libcurl before 8.3 appends a first header line that begins with a blank to the last header of the handle's previous
+    /// answer, which it has freed by then (curl #11101, #11620). It shows each line of a head to the write callback
+    /// before it does that, where CURLOPT_HEADER asks for it: there the answer is refused.
+    static let readsFreedHeader = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_03_00
+
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
 
     mutating func check(_ code: CURLcode, _ option: CURLoption = CURLoption(rawValue: 0)) {
@@ -75,6 +80,7 @@ struct EasyOptions {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        if Self.readsFreedHeader { set(CURLOPT_HEADER, 1) }
         set(CURLOPT_PATH_AS_IS, 1)
         // A name look-up that hangs must not hold up the loop when its transfer is removed.
         set(CURLOPT_QUICK_EXIT, 1)
@@ -104,9 +110,6 @@ struct EasyOptions {
         case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }
         set(CURLOPT_HTTP_VERSION, version)
-        if settings.httpVersion == .http2 || (isSecure && settings.httpVersion == .negotiated) {
-            set(CURLOPT_PIPEWAIT, 1)
-        }
         if settings.httpVersion == .http2, !isSecure, Self.cannotReuseClearHTTP2 {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_FORBID_REUSE, 1)
@@ -146,7 +149,8 @@ struct EasyOptions {
         set(CURLOPT_SSL_VERIFYPEER, 0)
         set(CURLOPT_SSL_VERIFYHOST, 0)
         set(CURLOPT_CERTINFO, 1)
-        set(CURLOPT_PIPEWAIT, 0)
+        // A handshake that resumes a session shows no certificates.
+        set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         set(CURLOPT_FRESH_CONNECT, 1)
         set(CURLOPT_FORBID_REUSE, 1)
     }
@@ -177,7 +181,9 @@ struct EasyOptions {
         check(ntapi_easy_set_header(easy, curlWritesHeader, data))
         check(ntapi_easy_set_write(easy, curlWritesBody, data))
         check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
-        if profile.mayListen { check(ntapi_easy_set_debug(easy, curlSays, data)) }
+        // Also for a handle that does not listen: one that shares its connection may, and without the callback libcurl
+        // prints to standard error, Authorization included.
+        check(ntapi_easy_set_debug(easy, curlSays, data))
         if profile.hasProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
     }
 

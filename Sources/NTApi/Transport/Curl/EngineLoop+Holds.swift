@@ -15,12 +15,20 @@ struct HeldEnd {
 // Exchanges that stand still for a while: the caller suspended them, is slower than the network, or has to decide first.
 extension EngineLoop {
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
+        guard exchange.obeys(change) else { return }
         guard let transfer = exchange.transfer as? CurlTransfer else { return changeWithoutTransfer(exchange, change) }
         switch change {
-        case .hold(let holds): transfer.hold(holds)
+        case .suspend(true, _): transfer.hold(.suspended)
+        case .suspend(false, _): transfer.release(.suspended)
         case .release(let holds): transfer.release(holds)
         case .route(let route):
             guard transfer.setRoute(route) else { return end(transfer, CURLE_WRITE_ERROR) }
+        case .start:
+            guard !transfer.mayStart else { return }
+            transfer.mayStart = true
+            // One that was suspended meanwhile has no place in the queue, and starts at its next turn.
+            if transfer.ticket != nil { start(transfer) }
+            return
         }
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if transfer.handle != nil { return applyHolds(to: transfer) }
@@ -36,9 +44,7 @@ extension EngineLoop {
 
     private func changeWithoutTransfer(_ exchange: Exchange, _ change: ExchangeChange) {
         switch (change, exchange.phase) {
-        // The command overtook the one to begin.
-        case (.hold(let holds), .new): exchange.firstHolds.formUnion(holds)
-        case (.release(let holds), .new): exchange.firstHolds.subtract(holds)
+        case (_, .new): exchange.changeEarly(change)
         case (.route(let route), .ended):
             changeHeldEnd(of: exchange) { end in
                 end.isUndecided = false
@@ -60,12 +66,12 @@ extension EngineLoop {
     /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.
     func applyHolds(to transfer: CurlTransfer) {
         guard let easy = transfer.handle?.easy else { return }
-        let mask =
-            transfer.holds.contains(.suspended)
-            ? CURLPAUSE_ALL : transfer.holds.isEmpty ? CURLPAUSE_CONT : CURLPAUSE_RECV
-        // It hands over what it kept from inside this call, and does not end the transfer when that is refused.
-        let code = curl_easy_pause(easy, mask)
-        guard code == CURLE_OK else { return end(transfer, code) }
+        // Nothing is sent yet: it gives up its place, and gets another one when it goes on.
+        if transfer.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
+        // It hands over what it kept from inside this call, and does not end the transfer when that is refused. 43 says that
+        // there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
+        let code = curl_easy_pause(easy, transfer.pauseMask)
+        guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return end(transfer, code) }
         transfer.runPool()
     }
 }

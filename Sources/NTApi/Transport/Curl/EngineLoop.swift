@@ -18,6 +18,7 @@ final class EngineLoop {
     private let connections: ConnectionCount?
     let share: ConnectionShare
     private let poller: SystemPoller
+    private let sockets: OpenSockets
     private let pools: ConnectionPools
     let current = LoopTurn()
     @exclusivity(unchecked) private var handles = HandlePool()
@@ -49,6 +50,7 @@ final class EngineLoop {
         self.connections = connections
         self.share = share
         self.poller = poller
+        sockets = OpenSockets(poller)
         self.pools = pools
         hosts = HostQueue(total: limit, connectionAge: connectionAge)
     }
@@ -102,6 +104,9 @@ final class EngineLoop {
 
     /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
     func wake() { current.now = .now() }
+
+    /// Ends the taking of commands, unless there are some.
+    func rest() -> Bool { commands.rest() }
 
     /// What wakes the loop from any thread.
     var waker: Waker { poller.waker }
@@ -206,19 +211,23 @@ final class EngineLoop {
         let reserved = connections?.direct ?? 0
         while let transfer = hosts.startNext(reserved: reserved) {
             transfer.connectionLimit = max(1, transfer.connectionLimit - reserved)
-            start(transfer)
+            if transfer.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeHasTurn() }
         }
     }
 
-    private func start(_ transfer: CurlTransfer) {
+    func start(_ transfer: CurlTransfer) {
         transfer.clocks.started(current.now)
         if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
         if transfer.source == nil, case .stream(let stream) = transfer.exchange.request.body {
             transfer.source = streamSource(stream, for: transfer.exchange)
         }
         guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
-        let freshness = suspects.freshness(for: transfer.origin, current.now)
-        do { try transfer.prepare(handle, poller, freshness: freshness) } catch {
+        var freshness = suspects.freshness(for: transfer.origin, current.now)
+        if transfer.needsNewConnection {
+            let age = freshness?.maximumAge ?? Int(HostConnections.maximumAge)
+            freshness = Freshness(opensConnection: true, maximumAge: age)
+        }
+        do { try transfer.prepare(handle, sockets, freshness: freshness) } catch {
             return end(transfer, error)
         }
         guard transfer.enter(pools) == CURLM_OK else { return end(transfer, EasyOptions.outOfMemory) }
@@ -235,11 +244,12 @@ final class EngineLoop {
     // MARK: Ending
 
     func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if transfer.mustWait, code != CURLE_OK { putBack(transfer) } else { end(transfer, transfer.result(code)) }
+        if code != CURLE_OK, transfer.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
+        end(transfer, transfer.result(code))
     }
 
-    /// It may not open a connection now, and no other has room for it.
-    private func putBack(_ transfer: CurlTransfer) {
+    /// Nothing of it was sent, or the server has ignored it: it starts again.
+    func putBack(_ transfer: CurlTransfer) {
         transfer.leavePool()
         transfer.release(to: &handles)
         transfer.wait()

@@ -7,15 +7,20 @@ final class NetworkThread: Transport {
     private let share: ConnectionShare
     private let limit: Int?
     private let connectionAge: Double
+    private let idleTime: Double?
     private let commands = CommandQueue()
     private let ending = Ending()
     private let generation = Fork.generation
 
-    /// - Parameter limit: how many connections it may have to all servers together; nil is no limit.
+    /// - Parameters:
+    ///   - limit: how many connections it may have to all servers together; nil is no limit.
+    ///   - idleTime: seconds after which a thread with nothing to do closes its connections and ends; the next exchange
+    ///     starts another. Nil is never.
     init(
         workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil,
-        connectionAge: Double = HostConnections.maximumAge
+        connectionAge: Double = HostConnections.maximumAge, idleTime: Double? = nil
     ) {
+        self.idleTime = idleTime
         self.workers = workers
         self.connections = connections
         self.share = share
@@ -54,6 +59,7 @@ final class NetworkThread: Transport {
     func wait(until deadline: MonotonicTime) -> Bool { ending.wait(until: deadline) }
 
     private func submit(_ command: EngineCommand) {
+        guard generation == Fork.generation else { return }
         switch commands.add(command) {
         case .accepted: break
         case .startThread: startThread()
@@ -63,23 +69,24 @@ final class NetworkThread: Transport {
 
     private func startThread() {
         let (commands, ending, workers, connections) = (commands, ending, workers, connections)
-        let (share, limit, connectionAge) = (share, limit, connectionAge)
-        ending.reset()
+        let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
+        ending.threadStarts()
         let started = Thread.start(name: "ntapi-network") {
             let loop = EngineLoop(
                 commands: commands, workers: workers, connections: connections, share: share, limit: limit,
                 connectionAge: connectionAge)
             guard let loop else {
                 for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-                return ending.signal()
+                return ending.threadEnds()
             }
-            loop.run(deliveringBy: workers, heldUntil: { ending.limit })
-            for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
-            ending.signal()
+            let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
+            // After a rest, the commands are those of the next thread.
+            if !isIdle { for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) } }
+            ending.threadEnds()
         }
         guard !started else { return }
         for command in commands.fail() { Self.give(up: command, Self.noThread, workers, connections) }
-        ending.signal()
+        ending.threadEnds()
     }
 
     private static let noThread = APIError(
@@ -108,39 +115,55 @@ final class NetworkThread: Transport {
 }
 
 extension EngineLoop {
-    /// Runs until a stop, on the thread that is the loop's for good.
+    /// Runs until a stop, on the thread that is the loop's for good, or until it has had nothing to do for a time.
     ///
-    /// - Parameter heldUntil: when to give up waiting, at a stop, for body streams that are being read.
-    fileprivate func run(deliveringBy workers: WorkerPool, heldUntil: () -> MonotonicTime) {
+    /// - Parameters:
+    ///   - idleTime: how long, in seconds; nil is for ever.
+    ///   - heldUntil: when to give up waiting, at a stop, for body streams that are being read.
+    /// - Returns: whether it ended because it had nothing to do.
+    fileprivate func run(
+        deliveringBy workers: WorkerPool, idleTime: Double?, heldUntil: () -> MonotonicTime
+    ) -> Bool {
+        var restsAt: MonotonicTime?
+        var isIdle = false
         while true {
             let isStopping = turn()
             deliveries.flush(to: workers)
             if isStopping, isEmpty || (isOnlyHeld && heldUntil() <= .now()) { break }
-            sleep(until: isStopping ? heldUntil() : .distantFuture)
+            if let idleTime, isEmpty, timers.first == nil {
+                let moment = restsAt ?? .now().advanced(bySeconds: idleTime)
+                restsAt = moment
+                isIdle = moment <= .now() && rest()
+                if isIdle { break }
+            } else {
+                restsAt = nil
+            }
+            sleep(until: isStopping ? heldUntil() : restsAt ?? .distantFuture)
         }
         close()
         deliveries.flush(to: workers)
+        return isIdle
     }
 }
 
 /// Lets a thread wait for the end of the network thread, for a time.
 private final class Ending: Sendable {
-    private let state = Monitor((hasEnded: false, limit: MonotonicTime.distantFuture))
+    private let state = Monitor((running: 0, limit: MonotonicTime.distantFuture))
 
     /// Until when the thread may wait for others when it is to end.
     var limit: MonotonicTime { state.withLock { $0.limit } }
 
     func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
 
-    /// A thread is started, maybe again after the system had none to give.
-    func reset() { state.withLock { $0.hasEnded = false } }
+    /// A thread is started; one that had nothing to do may still be closing its connections.
+    func threadStarts() { state.withLock { $0.running += 1 } }
 
-    func signal() {
-        state.withLock { $0.hasEnded = true }
+    func threadEnds() {
+        state.withLock { $0.running -= 1 }
         state.broadcast()
     }
 
     func wait(until deadline: MonotonicTime) -> Bool {
-        state.wait(until: deadline) { $0.hasEnded ? true : nil } ?? false
+        state.wait(until: deadline) { $0.running == 0 ? true : nil } ?? false
     }
 }

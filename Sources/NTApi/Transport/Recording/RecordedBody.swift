@@ -33,6 +33,26 @@ enum RecordedBody: Sendable {
             case .bytes(let bytes): bytes
             }
         }
+
+        /// Without the secrets of a text, whatever its type says that it is: JSON, lines, events. A picture stays as it is.
+        ///
+        /// - Parameter names: those of secrets beside what is one by its name.
+        func redacted(_ names: Set<String>) -> Content {
+            switch self {
+            case .text(let text): .text(Secrets.redact(text, alsoNamed: names))
+            case .bytes: self
+            }
+        }
+
+        /// Whether another content is this one, whatever stands where something was redacted.
+        func matches(_ other: [UInt8]) -> Bool {
+            guard case .text(let text) = self, text.containsSubstring(Secrets.redacted) else { return bytes == other }
+            let found = String(decoding: other, as: UTF8.self)
+            if let json = try? JSON(parsing: text), let other = try? JSON(parsing: found) {
+                return RecordedBody.matches(json, other)
+            }
+            return RecordedBody.matches(text, found)
+        }
     }
 
     /// - Parameters:
@@ -47,11 +67,12 @@ enum RecordedBody: Sendable {
             self = .form(Self.pairs(Secrets.redactPairs(text, alsoNamed: names)))
         } else if essence.isEmpty || essence == "application/json" || essence.hasSuffix("+json"),
             let text = String(validating: bytes, as: UTF8.self),
-            let json = try? JSON(parsing: Secrets.redactJSON(text, alsoNamed: names))
+            (try? JSON(parsing: text)) != nil,
+            let json = try? JSON(parsing: Secrets.redact(text, alsoNamed: names))
         {
             self = .json(json)
         } else {
-            switch content {
+            switch content.redacted(names) {
             case .text(let text): self = .text(text)
             case .bytes(let bytes): self = .bytes(bytes)
             }
@@ -90,13 +111,7 @@ enum RecordedBody: Sendable {
         case .redacted: return true
         case .none: return request.body.isEmpty
         case .json(let json):
-            // The names of what was redacted: whatever they are called, they do not matter.
-            let names = Self.redactedNames(in: json)
-            guard !names.isEmpty else { return request.json == json }
-            let (mine, other) = (String(decoding: json.utf8(), as: UTF8.self), request.text)
-            let expected = try? JSON(parsing: Secrets.redactJSON(mine, alsoNamed: names))
-            let found = try? JSON(parsing: Secrets.redactJSON(other, alsoNamed: names))
-            return expected != nil && expected == found
+            return request.json.map { Self.matches(json, $0) } ?? false
         case .form(let pairs):
             let found = Self.pairs(request.text)
             return found.count == pairs.count
@@ -108,11 +123,24 @@ enum RecordedBody: Sendable {
             return found.count == parts.count
                 && zip(parts, found).allSatisfy { mine, other in
                     mine.name == other.name && mine.filename == other.filename && mine.contentType == other.contentType
-                        && (mine.isRedacted || mine.content.bytes == other.content.bytes)
+                        && (mine.isRedacted || mine.content.matches(other.content.bytes))
                 }
-        case .text(let text): return request.text == text
+        case .text(let text): return Content.text(text).matches(request.body)
         case .bytes(let bytes): return request.body == bytes
         }
+    }
+
+    /// Whether JSON is what was recorded. The names of what was redacted do not matter: whatever they are called.
+    fileprivate static func matches(_ recorded: JSON, _ found: JSON) -> Bool {
+        if recorded == found { return true }
+        let names = redactedNames(in: recorded)
+        let expected = try? JSON(parsing: Secrets.redact(recorded.text, alsoNamed: names))
+        return expected != nil && expected == (try? JSON(parsing: Secrets.redact(found.text, alsoNamed: names)))
+    }
+
+    /// Whether a text is what was recorded: each piece of it, in order, with anything where something was redacted.
+    fileprivate static func matches(_ recorded: String, _ found: String) -> Bool {
+        TextPattern(recordedBody: recorded).matches(found)
     }
 
     private static func redactedNames(in json: JSON) -> Set<String> {
@@ -139,6 +167,6 @@ extension RecordedBody.Part {
         filename = part.filename
         contentType = part.contentType
         let isSecret = names.contains(part.name) || (Secrets.isSecretName(part.name) && part.filename == nil)
-        content = isSecret ? .text(Secrets.redacted) : .init(try MultipartText.content(of: part))
+        content = isSecret ? .text(Secrets.redacted) : .init(try MultipartText.content(of: part)).redacted(names)
     }
 }

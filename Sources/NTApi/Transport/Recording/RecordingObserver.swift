@@ -58,6 +58,8 @@ final class RecordingObserver: ExchangeObserver {
 
     func exchangeDidSend(_ bytes: Int64, of total: Int64?) { observer.exchangeDidSend(bytes, of: total) }
 
+    func exchangeHasTurn() { observer.exchangeHasTurn() }
+
     func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
         observer.exchangeDidReceive(bytes, decoded: decoded, of: total)
     }
@@ -140,15 +142,9 @@ extension RecordingObserver.Entry {
             let name = field.name.lowercasedASCII()
             // Of the connection, or of the coding that is gone: the body is kept decoded.
             guard !Self.ofConnection.contains(name) else { continue }
-            let isNamed = names.contains { $0.equalsIgnoringASCIICase(field.name) }
-            let value =
-                switch name {
-                case "set-cookie": withoutValue(cookie: field.value)
-                case "location", "content-location", "referer", "link":
-                    Secrets.redactURL(field.value, alsoNamed: names)
-                default: field.isSecret || isNamed ? Secrets.redacted : field.value
-                }
-            recorded.add(field.name, value)
+            let isSetCookie = name == "set-cookie"
+            recorded.add(
+                field.name, isSetCookie ? withoutValue(cookie: field.value) : field.shownValue(alsoNamed: names))
         }
         return recorded
     }

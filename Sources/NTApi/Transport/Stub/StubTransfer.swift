@@ -45,6 +45,8 @@ final class StubTransfer: @unchecked Sendable {
         let parts = try? URLParts(url)
         origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
         holds = exchange.firstHolds
+        // It has nobody to wait for, and waits for the permission alone.
+        if exchange.asksToStart { holds.formUnion(.decision) }
         let now = transport.clock.now
         clocks = ExchangeClocks(begun: now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
         if !holds.isEmpty { clocks.hold(holds, now) }
@@ -74,15 +76,16 @@ final class StubTransfer: @unchecked Sendable {
         } catch {
             end(error)
         }
+        if exchange.asksToStart { exchange.observer.exchangeHasTurn() }
     }
 
     func change(_ change: ExchangeChange) {
         switch change {
-        case .hold(let more): hold(more)
-        case .release(let less):
-            holds.subtract(less)
-            clocks.release(leaving: holds, clock.now)
+        case .suspend(true, _): hold(.suspended)
+        case .suspend(false, _): release(.suspended)
+        case .release(let less): release(less)
         case .route(let route): setRoute(route)
+        case .start: setRoute(.memory)
         }
     }
 
@@ -91,15 +94,18 @@ final class StubTransfer: @unchecked Sendable {
         clocks.hold(more, clock.now)
     }
 
+    private func release(_ less: Holds) {
+        holds.subtract(less)
+        clocks.release(leaving: holds, clock.now)
+    }
+
     private func setRoute(_ route: BodyRoute) {
         self.route = route
         switch route {
         case .undecided: hold(.decision)
         case .refused(let error): end(error)
         case .memory, .sink:
-            guard holds.contains(.decision) else { return }
-            holds.subtract(.decision)
-            clocks.release(leaving: holds, clock.now)
+            if holds.contains(.decision) { release(.decision) }
         }
     }
 
@@ -147,7 +153,7 @@ final class StubTransfer: @unchecked Sendable {
 
     private func ask() {
         let request = StubRequest(exchange.request, body: sent)
-        switch transport.workers.whileBlocked({ transport.stub.answer(request) }) {
+        switch transport.workers.whileBlocked({ Delivery.call { transport.stub.answer(request) } }) {
         case .failure(let error): end(error)
         case .success(let answer):
             step = .head(answer)

@@ -33,15 +33,10 @@ final class StubTransport: Transport {
 
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
         let transfer = lock.withLock { _ -> StubTransfer? in
-            switch change {
-            // The command overtook the one to begin.
-            case .hold(let holds) where exchange.phase == .new: exchange.firstHolds.formUnion(holds)
-            case .release(let holds) where exchange.phase == .new: exchange.firstHolds.subtract(holds)
-            default: break
-            }
+            if exchange.phase == .new, exchange.obeys(change) { exchange.changeEarly(change) }
             return exchange.transfer as? StubTransfer
         }
-        transfer?.run { $0.change(change) }
+        transfer?.run { if exchange.obeys(change) { $0.change(change) } }
     }
 
     func hasEnded(_ exchange: Exchange) {

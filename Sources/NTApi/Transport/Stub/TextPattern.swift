@@ -13,6 +13,17 @@ enum TextPattern: Sendable {
     /// As a recording has it: stars are stars, and what was redacted may be anything.
     init(recorded text: String) { self = text == Secrets.redacted ? .any : .literal(text) }
 
+    /// Of a body as a recording has it: anything where something was redacted.
+    init(recordedBody text: String) {
+        var pieces: [String] = []
+        var rest = text[...]
+        while let end = Self.end(of: Secrets.redacted, in: rest) {
+            pieces.append(String(rest[..<end].dropLast(Secrets.redacted.count)))
+            rest = rest[end...]
+        }
+        self = pieces.isEmpty ? .literal(text) : .glob(pieces + [String(rest)])
+    }
+
     func matches(_ text: String) -> Bool {
         switch self {
         case .any: return true

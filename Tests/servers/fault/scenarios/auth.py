@@ -137,6 +137,28 @@ async def token(exchange: Exchange) -> None:
         await exchange.respond_json(shown)
 
 
+async def lets_in(exchange: Exchange) -> bool:
+    """Asks for the token of ?name= (?once=1: it expires with its use), or for Authorization ?unless=VALUE with Basic.
+
+    Returns whether the request may go on; otherwise it was answered.
+    """
+    said = exchange.request.header("Authorization")
+    if name := exchange.text("name"):
+        issuer = issuers.setdefault(name, Issuer())
+        if issuer.current and said == f"Bearer {issuer.current}":
+            issuer.accepted += 1
+            issuer.current = "" if exchange.text("once") else issuer.current
+            return True
+        issuer.rejected += 1
+        asked = 'Bearer realm="events", error="invalid_token"'
+    elif exchange.text("unless", said) != said:
+        asked = 'Basic realm="events"'
+    else:
+        return True
+    await exchange.respond("{}", 401, [("WWW-Authenticate", asked)])
+    return False
+
+
 async def issue(exchange: Exchange, issuer: Issuer) -> None:
     """Makes a new token."""
     issuer.asked += 1

@@ -9,16 +9,19 @@ from email.utils import formatdate
 
 from fault.exchange import Exchange
 from fault.registry import scenario
+from fault.scenarios.auth import lets_in
 
 
 @scenario("cached")
 async def cached(exchange: Exchange) -> None:
     """JSON with how often ?token=T was asked for; ?h-NAME= are headers (@-60 is a date a minute ago); ?etag= and ?date=
-    are confirmed with 304, until ?changes=N requests; ?statuses=200,503 one after the other."""
+    are confirmed with 304, until ?changes=N requests; ?statuses=200,503 one after the other; ?name= asks for a token."""
     token = exchange.text("token")
     request = exchange.request
     exchange.state.seen[token].append(request.shown())
     hits = exchange.state.hit(token, request.method)
+    if not await lets_in(exchange):
+        return
     statuses = [int(text) for text in exchange.text("statuses", "200").split(",")]
     status = statuses[min(hits, len(statuses)) - 1]
     if status == 0:

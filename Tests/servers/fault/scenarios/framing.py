@@ -19,6 +19,7 @@ CHUNK_CASES = {
     "ok": chunk(BODY[:7]) + chunk(BODY[7:]) + b"0\r\n\r\n",
     "extension": b'17;name="v"\r\n' + BODY + b"\r\n0\r\n\r\n",
     "trailer": chunk(BODY) + b"0\r\nX-Trailer: end\r\n\r\n",
+    "blank-trailer": chunk(BODY) + b"0\r\n X-Trailer: end\r\n\r\n",
     "truncated": b"40\r\n" + BODY,
     "no-final": chunk(BODY),
     "negative": b"-5\r\n" + BODY + b"\r\n0\r\n\r\n",

@@ -66,6 +66,8 @@ HEADER_CASES = {
     "empty-name": b": value\r\n",
     "empty-value": b"X-Empty:\r\n",
     "folded": b"X-Folded: one\r\n two\r\n",
+    "blank-first": b" X-Blank: y\r\n",
+    "tab-first": b"\tX-Blank: y\r\n",
     "nul": b"X-Nul: a\x00b\r\n",
     "latin-1": b"X-Latin: caf\xe9\r\n",
     "utf-8": b"X-Utf8: caf\xc3\xa9\r\n",
@@ -76,6 +78,10 @@ HEADER_CASES = {
 
 @scenario("header")
 async def header(exchange: Exchange) -> None:
-    """An odd header line: /no-colon, /empty-name, /empty-value, /folded, /nul, /latin-1, ..."""
+    """An odd header line: /no-colon, /empty-name, /folded, ...; ?after=hints sends 103 before it, ?keep=1 stays open."""
     line = HEADER_CASES.get(exchange.rest, b"")
+    if exchange.text("after") == "hints":
+        hints = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
+        await exchange.send(hints)
     await exchange.send(b"HTTP/1.1 200 OK\r\n" + line + REST)
+    exchange.keep = exchange.text("keep") == "1"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from fault.exchange import Exchange
 from fault.registry import scenario
+from fault.scenarios.auth import lets_in
 
 EVENTS = (
     "\ufeffretry: 10\r\n: a comment\ndata: first\rid: 1\n\nevent: münze\ndata: é\r\ndata:€𝄞\r\n\r\n"
@@ -64,20 +65,28 @@ async def events(exchange: Exchange) -> None:
     """?per=3 numbered events after Last-Event-ID, up to ?total=9, then 204; each connection ends in ?end=close, reset, mid.
 
     With ?token the requests are recorded as by /record. The first ?fails=0 of a token get ?status=503. ?retry=10 is in
-    milliseconds. ?pause=0 waits so many before each event; ?hold=1 falls silent behind the last one.
+    milliseconds. ?pause=0 waits so many before each event; ?hold=1 falls silent behind the last one. ?name= and ?unless=
+    ask for credentials. ?whole=1 sends each answer in one piece.
     """
     token = exchange.text("token")
     count = exchange.state.hit(token, exchange.request.method)
     exchange.state.seen[token].append(exchange.request.shown())
+    if not await lets_in(exchange):
+        return
     if count <= exchange.number("fails", 0):
         return await exchange.respond("down", exchange.number("status", 503))
     last = int(exchange.request.header("Last-Event-ID") or 0)
     total = exchange.number("total", 9)
     if last >= total:
         return await exchange.respond("", 204)
-    await begin(exchange, exchange.text("type", "text/event-stream"))
+    content_type = exchange.text("type", "text/event-stream")
+    numbers = range(last + 1, min(last + exchange.number("per", 3), total) + 1)
+    if exchange.number("whole", 0):
+        body = "".join(f'retry: 10\nid: {number}\ndata: {{"n":{number}}}\n\n' for number in numbers)
+        return await exchange.respond(body, headers=[("Content-Type", content_type)])
+    await begin(exchange, content_type)
     await exchange.send(chunk(b"retry: %d\n\n" % exchange.number("retry", 10)))
-    for number in range(last + 1, min(last + exchange.number("per", 3), total) + 1):
+    for number in numbers:
         await asyncio.sleep(exchange.number("pause", 0) / 1000)
         await exchange.send(chunk(b'id: %d\ndata: {"n":%d}\n\n' % (number, number)))
     if exchange.number("hold", 0):

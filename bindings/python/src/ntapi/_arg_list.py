@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from ._arg import Arg
-from ._library import lib
+from ._library import lib, take_text
 from ._numbers import Status
 
 TYPE_CHECKING = False
@@ -268,8 +268,7 @@ def describe(arg: Arg) -> str:
     pointer = lib.ntapi_args_create()
     try:
         append_args(pointer, [arg], [])
-        text = lib.ntapi_args_description(pointer)
-        return "" if text is None else str(text.decode("utf-8", "replace").strip())
+        return (take_text(lib.ntapi_args_description(pointer)) or "").strip()
     except ApiError:
         return f"{arg.kind}, invalid"
     finally:

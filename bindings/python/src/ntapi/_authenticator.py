@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Awaitable, Iterable
 from functools import partial
 
-from . import _request
 from ._arg import Arg
 from ._arg_list import c_text
 from ._background import refresh_mailbox
@@ -17,7 +16,7 @@ from ._callbacks import RefreshFunction
 from ._checks import check_string, type_name
 from ._errors import ApiError, c_error
 from ._handles import Handle
-from ._library import lib
+from ._library import lib, take_text
 from ._loops import running_loop
 from ._native import Worker
 from ._numbers import Status
@@ -176,10 +175,7 @@ class Authenticator:
     @property
     def token(self) -> Optional[str]:
         """The token that requests carry now, good or not; None when there is none."""
-        # C lends the text until it is asked again, which another thread may do.
-        with _request.lending:
-            text = lib.ntapi_authenticator_token(self._handle.pointer)
-        return None if text is None else text.decode()
+        return take_text(lib.ntapi_authenticator_token(self._handle.pointer))
 
     def set_token(self, token: Union[Token, str, None]) -> None:
         """Uses a token from now on, also for the requests that wait; None makes the next request

@@ -137,3 +137,13 @@ def load() -> Library:
 
 
 lib = load()
+
+
+def take_text(pointer: int | None) -> str | None:
+    """The text of a `char *` that the library returned as new, which is freed."""
+    if pointer is None:
+        return None
+    try:
+        return ctypes.string_at(pointer).decode("utf-8", "replace")
+    finally:
+        lib.ntapi_text_free(pointer)

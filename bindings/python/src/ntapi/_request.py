@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from . import _registry
 from ._checks import check_timeout
 from ._delivery import Outcome, state_of
 from ._enums import RequestState
 from ._handles import Handle
 from ._headers import Headers
-from ._library import lib
+from ._library import lib, take_text
 from ._loops import is_loop_mailbox_here
-from ._native import allocate_lock, get_ident
+from ._native import get_ident
 from ._numbers import Handler, Status
 from ._threads import current_mailbox
 
@@ -21,18 +19,6 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._response import Response
-
-
-lending = allocate_lock()
-
-
-def _reset_in_child() -> None:
-    """In a forked child: whoever held it is not here."""
-    global lending
-    lending = allocate_lock()
-
-
-os.register_at_fork(after_in_child=_reset_in_child)
 
 
 class Request:
@@ -133,10 +119,7 @@ class Request:
     @property
     def description(self) -> Optional[str]:
         """A text of yours."""
-        # C lends the text until it is asked again, which another thread may do.
-        with lending:
-            text = lib.ntapi_request_description(self._pointer)
-        return None if text is None else text.decode()
+        return take_text(lib.ntapi_request_description(self._pointer))
 
     @description.setter
     def description(self, text: Optional[str]) -> None:
@@ -212,10 +195,7 @@ class Request:
 
         For a program that wants to be prepared for its own sudden end: save it now and then.
         """
-        # C lends the text until it is asked again, which another thread may do.
-        with lending:
-            text = lib.ntapi_request_resume_data(self._pointer)
-        return None if text is None else text.decode()
+        return take_text(lib.ntapi_request_resume_data(self._pointer))
 
     def _leave_resume_data(self, interrupt: BaseException) -> None:
         """Gives an exception that ends a wait what the download can be gone on with."""

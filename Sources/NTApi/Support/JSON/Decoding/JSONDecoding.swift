@@ -49,6 +49,7 @@ final class JSONDecoding {
             if type == [Int].self { return unsafeBitCast(try elements(at: index, int), to: type) }
             if type == [Double].self { return unsafeBitCast(try elements(at: index, double), to: type) }
         }
+        if let advice = ForeignTypes.advice(for: type) { throw refused(advice, at: index) }
         guard depth < Self.depthLimit else { throw tooDeep(at: index) }
         depth += 1
         defer { depth -= 1 }

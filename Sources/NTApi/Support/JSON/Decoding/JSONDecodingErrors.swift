@@ -36,6 +36,11 @@ extension JSONDecoding {
             .init(codingPath: path(to: index), debugDescription: "nests deeper than \(Self.depthLimit) levels"))
     }
 
+    /// - Parameter type: which one, and what to use in its place.
+    func refused(_ type: String, at index: Int) -> DecodingError {
+        .dataCorrupted(.init(codingPath: path(to: index), debugDescription: "cannot be decoded as \(type)"))
+    }
+
     /// Strings may be secret, and arrays and objects long; numbers are shown, since their value may be what does not fit.
     private func found(at index: Int) -> String {
         switch tape.kind(index) {

@@ -14,6 +14,9 @@ struct JSONEncoding {
             }
             tree.set(written)
         default:
+            if let advice = ForeignTypes.advice(for: Value.self) {
+                throw Self.invalid(value, path, "cannot be encoded as \(advice)")
+            }
             guard path.count < JSONDecoding.depthLimit else {
                 throw Self.invalid(value, [], "it nests deeper than \(JSONDecoding.depthLimit) levels")
             }

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import NTApi
+
+/// What may have happened to a connection before it is used again.
+@Suite struct EngineReuseTests {
+    private let smuggled = okResponse("smuggled")
+
+    /// It would be taken for the answer to the next request. Nothing was sent yet, so that a POST goes elsewhere, too.
+    @Test(arguments: ["GET", "POST"]) func whatCameUnaskedIsNoAnswer(method: String) async throws {
+        let (go, gone) = (Signal(), Signal())
+        let server = try RawServer { [smuggled] connection in
+            guard connection.readRequest() != nil else { return }
+            connection.send(okResponse("\(connection.index)"))
+            guard connection.index == 0 else { return connection.waitForEnd() }
+            go.block()
+            connection.send(smuggled)
+            gone.set()
+            #expect(connection.readRequest() == nil, "a request came on a connection that is not clean")
+        }
+        let engine = TestEngine()
+        #expect(await engine.get(server.url).text == "0")
+        go.set()
+        await gone.wait()
+        var request = HTTPRequest(method: method, url: server.url)
+        if method == "POST" { request.body = .bytes(Array("x=1".utf8)) }
+        let result = await engine.send(request)
+        #expect(result.error == nil && result.text == "1", "\(result.error?.message ?? "")")
+        #expect(server.connectionCount == 2)
+    }
+
+    /// A server that has closed an idle connection has not seen what was not written to it.
+    @Test func aPostFindsAClosedConnection() async throws {
+        let (go, gone) = (Signal(), Signal())
+        let server = try RawServer { connection in
+            guard connection.readRequest() != nil else { return }
+            connection.send(okResponse("\(connection.index)"))
+            guard connection.index == 0 else { return connection.waitForEnd() }
+            go.block()
+            connection.end()
+            gone.set()
+            connection.waitForEnd()
+        }
+        let engine = TestEngine()
+        #expect(await engine.get(server.url).text == "0")
+        go.set()
+        await gone.wait()
+        var request = HTTPRequest(method: "POST", url: server.url)
+        request.body = .bytes(Array("x=1".utf8))
+        let result = await engine.send(request)
+        #expect(result.error == nil && result.text == "1", "\(result.error?.message ?? "")")
+    }
+
+    /// libcurl before 8.3 would append such a line to a header that it has freed, on a handle that has carried one before.
+    @Test(arguments: [" X: y", "\tX: y", " "]) func aFirstHeaderLineThatBeginsWithABlank(line: String) async throws {
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                let isOdd = request.firstLine.containsSubstring("odd")
+                connection.send(
+                    isOdd
+                        ? "HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 0\r\n\r\n"
+                        : "HTTP/1.1 200 OK\r\nX-Before: \(String(repeating: "x", count: 200))\r\nContent-Length: 2\r\n\r\nok"
+                )
+            }
+        }
+        let engine = TestEngine()
+        for _ in 0..<20 {
+            #expect(await engine.get(server.url + "/even").text == "ok")
+            let result = await engine.get(server.url + "/odd")
+            #expect(result.error?.domain == .network && result.error?.code == .network)
+        }
+    }
+
+    /// Each scheme has connections of its own, to the same port, too (libcurl 8.14 forgets that: curl #19007).
+    @Test func plainHTTPDoesNotGoOverTLS() async throws {
+        let engine = TestEngine()
+        var secure = HTTPRequest(method: "GET", url: try TestServers.url("fault_tls") + "/echo")
+        secure.settings.caFile = try TestServers.url("ca")
+        for _ in 0..<3 {
+            #expect(await engine.send(secure).head?.status == 200)
+            let plain = await engine.get(try TestServers.url("plain_to_tls") + "/echo")
+            #expect(plain.error?.code == .network && plain.head == nil)
+        }
+    }
+
+    // MARK: HTTP/2
+
+    private func odd(_ kind: String, _ method: String, body: HTTPRequest.Body = .none) throws -> HTTPRequest {
+        let url = try TestServers.url("h2_silent")
+        let port = url.split(separator: ":").last.map(String.init) ?? ""
+        var request = HTTPRequest(method: method, url: "https://\(kind).localhost:\(port)/", body: body)
+        request.settings.allowsInvalidCertificate = true
+        return request
+    }
+
+    /// What the server says that it has not looked at is sent again, whatever it is.
+    @Test(arguments: ["GET", "POST"]) func sendsAgainWhatAGoawayLeavesOut(method: String) async throws {
+        let engine = TestEngine()
+        let name = "goaway-\(UInt64.random(in: 0 ... .max))"
+        #expect(await engine.send(try odd(name, "GET")).error == nil)
+        let body = HTTPRequest.Body.bytes(Array("x=1".utf8))
+        let result = await engine.send(try odd(name, method, body: method == "POST" ? body : .none))
+        #expect(result.error == nil && result.head?.status == 200, "\(result.error?.message ?? "")")
+    }
+
+    /// A server may answer before it has the whole request, and say that it wants no more of it (RFC 9113, 8.1).
+    @Test func anAnswerBeforeTheEndOfTheRequest() async throws {
+        let body = HTTPRequest.Body.bytes([UInt8](repeating: 120, count: 1 << 20))
+        let result = await TestEngine().send(try odd("early-1", "POST", body: body))
+        #expect(result.error == nil && result.text == "early", "\(result.error?.message ?? "")")
+    }
+}
