@@ -72,7 +72,7 @@ final class Exchange: Sendable {
         case .suspend(true, _): firstHolds.insert(.suspended)
         case .suspend(false, _): firstHolds.remove(.suspended)
         case .release(let holds): firstHolds.subtract(holds)
-        case .route: break
+        case .route, .start: break
         }
     }
 }

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import atexit
 import sys
-
-# With the package, and not when it is first needed: up to Python 3.12 the thread that imports it is
-# the main thread for it.
 import time
 
 from . import _handles, _registry

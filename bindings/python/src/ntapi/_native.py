@@ -11,6 +11,10 @@ from __future__ import annotations
 import os
 import sys
 
+# With the package, and not when it is first needed: up to Python 3.12 the thread that imports it is
+# the main thread for it.
+import threading
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _thread import RLock as RLock
@@ -65,9 +69,7 @@ def main_ident() -> Optional[int]:
     """What `get_ident` says on the main thread. None when it was not seen there under gevent."""
     global _seen_main
     if not is_cooperative():
-        from threading import main_thread
-
-        return main_thread().ident
+        return threading.main_thread().ident
     if get_native_id() == os.getpid():
         _seen_main = get_ident()
     return _seen_main
@@ -90,9 +92,7 @@ class Worker:
             self._ended.acquire()
             _original("_thread", "start_new_thread")(self._run, ())
         else:
-            from threading import Thread
-
-            self._thread = Thread(target=self._work, name=self._name, daemon=True)
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
 
     def _run(self) -> None:
