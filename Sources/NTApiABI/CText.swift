@@ -77,8 +77,8 @@ func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
 
 /// Which of its texts an object has lent.
 enum LentText: Hashable {
-    case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL,
-        prefixText, file
+    case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
+    case prefixText, file
     case resumeData, noBytes
     case header(String)
     case link(String)

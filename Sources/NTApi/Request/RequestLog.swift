@@ -132,12 +132,12 @@ extension APIRequest {
 
     func redact(url: String) -> String { built.request?.secrets.redact(url: url) ?? Secrets.redactURL(url) }
 
+    /// Logs a line of the program's own, marked as this request's.
+    package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(logName) \(message)") }
+
     private func redact(message: String) -> String {
         Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
-
-    /// Logs a line of the program's own, marked as this request's.
-    package func logOwn(_ level: LogLevel, _ message: String) { log(level, "#\(identifier) \(message)") }
 
     func log(_ level: LogLevel, _ message: @autoclosure () -> String) {
         guard logFlags.contains(level.flag) else { return }

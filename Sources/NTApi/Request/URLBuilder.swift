@@ -76,7 +76,7 @@ enum URLBuilder {
         // The last of a name counts.
         let values = Dictionary(path.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         var filled = ""
-        var values: [FilledValue] = []
+        var places: [FilledValue] = []
         var rest = command[...]
         while let open = rest.firstIndex(of: "{") {
             filled += PercentEncoding.path(String(rest[..<open]))
@@ -91,11 +91,11 @@ enum URLBuilder {
             }
             let start = filled.utf8.count
             filled += hasSegments ? segments(value, after: filled) : PercentEncoding.component(value)
-            values.append(FilledValue(name: name, bytes: start..<filled.utf8.count))
+            places.append(FilledValue(name: name, bytes: start..<filled.utf8.count))
             rest = rest[rest.index(after: close)...]
         }
         filled += PercentEncoding.path(String(rest))
-        try checkSteps(filled, values)
+        try checkSteps(filled, places)
         return filled
     }
 

@@ -344,3 +344,18 @@ print(next(lines)["n"], next(events).data)
     ended = run_python(program, servers["fault"])
     assert ended.stdout.strip() == '1 {"n":1}'
     assert ended.stderr == ""
+
+
+def test_a_slow_handler_in_the_background_holds_up_no_stream(fault: ntapi.Client) -> None:
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(_: ntapi.Response) -> None:
+        entered.set()
+        assert leave.wait(PATIENCE)
+
+    fault.begin("ok", ntapi.response_thread(ntapi.BACKGROUND), slow)
+    assert entered.wait(PATIENCE)
+    with fault.stream("ok", ntapi.timeout(IDLE_TIMEOUT, "total")) as chunks:
+        content = b"".join(chunks)
+    leave.set()
+    assert content == fault.send("ok").data

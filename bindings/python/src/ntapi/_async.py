@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from types import TracebackType
 
 from . import _registry
@@ -15,6 +14,7 @@ from ._loop_call import LoopCall, begin
 from ._loops import loop_mailbox, running_mailbox
 from ._numbers import DataFormat
 from ._response import Response
+from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class AsyncClient(BaseClient):
 
     def _resolve(self, place: PlaceLike) -> Place:
         # This thread runs its loop, not its mailbox.
-        is_main = threading.get_ident() == threading.main_thread().ident
+        is_main = is_main_thread()
         if place is Thread.CURRENT or (place is Thread.MAIN and is_main):
             return running_mailbox()
         return super()._resolve(place)

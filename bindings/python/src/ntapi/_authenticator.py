@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import ctypes
 import itertools
-import threading
 import weakref
 from collections.abc import Awaitable, Iterable
 from functools import partial
@@ -19,6 +18,7 @@ from ._errors import ApiError, c_error
 from ._handles import Handle
 from ._library import lib, take_text
 from ._loops import running_loop
+from ._native import Worker
 from ._numbers import Status
 from ._redaction import shown_url
 from ._report import report
@@ -211,7 +211,7 @@ class Authenticator:
         """Where the mailbox of refreshes is drained."""
         try:
             run = partial(self._run, handle)
-            threading.Thread(target=run, name="ntapi-refreshing", daemon=True).start()
+            Worker(run, "ntapi-refreshing").start()
         except BaseException as error:
             # No thread can be started: the requests that wait hear of it.
             self._fail(handle, error)

@@ -1,16 +1,16 @@
-"""The worker threads of the package: `ntapi-background`, which runs handlers, and `ntapi-refresh`,
-which runs none, so that nobody holds it up.
+"""The worker threads of the package: `ntapi-background`, which runs handlers, `ntapi-stream` and
+`ntapi-refresh`, which run none, so that a slow one does not hold up who waits for them.
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 
 from . import _registry
 from ._handles import is_over
 from ._mailbox import Mailbox
+from ._native import RLock, Worker
 from ._report import report
 from ._threads import adopt_as_current, main_mailbox
 
@@ -21,7 +21,9 @@ class _Worker:
     def __init__(self, name: str) -> None:
         self.mailbox = Mailbox()
         self._is_ending = False
-        self.thread = threading.Thread(target=self._work, name=name, daemon=True)
+        # Nothing but its handlers runs on the thread.
+        self.mailbox.may_block = True
+        self.thread = Worker(self._work, name)
 
     def end(self) -> None:
         self._is_ending = True
@@ -42,10 +44,11 @@ class _Worker:
 
 
 _BACKGROUND = "ntapi-background"
+_STREAM = "ntapi-stream"
 _REFRESH = "ntapi-refresh"
 _workers: dict[str, _Worker] = {}
 # Re-entrant: a collection may end a thread's mailbox, and so come here, while this thread is here.
-_lock = threading.RLock()
+_lock = RLock()
 _has_ended = False
 
 
@@ -66,6 +69,16 @@ def _started(name: str) -> _Worker:
 def background_mailbox() -> Mailbox:
     """Where handlers run in the background; starts the worker on first use."""
     return _started(_BACKGROUND).mailbox
+
+
+def stream_mailbox() -> Mailbox:
+    """Where the pieces of streams arrive that a thread reads."""
+    return _started(_STREAM).mailbox
+
+
+def worker_mailboxes() -> list[Mailbox]:
+    """Those of the workers that there are."""
+    return [worker.mailbox for worker in tuple(_workers.values())]
 
 
 def refresh_mailbox() -> Mailbox:
@@ -108,7 +121,7 @@ def _reset_in_child() -> None:
     """In a forked child: the parent's workers are not here; the next use starts them."""
     global _lock
     _workers.clear()
-    _lock = threading.RLock()
+    _lock = RLock()
 
 
 os.register_at_fork(after_in_child=_reset_in_child)

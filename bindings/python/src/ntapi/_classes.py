@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from _thread import RLock
 
 from ._handles import Handle
 from ._library import lib
+from ._native import RLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

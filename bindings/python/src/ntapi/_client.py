@@ -12,6 +12,7 @@ from ._ending import SessionEnd
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
+from ._native import is_cooperative
 from ._numbers import Status
 
 TYPE_CHECKING = False
@@ -120,8 +121,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._rate_limiter: Optional[RateLimiter] = None
         self._calls_build_request = False
         self._find_overridden()
-        if self._is_background:
-            # Those ways do not say when the response has been dealt with.
+        if self._is_background or is_cooperative():
+            # Those ways do not say when the response has been dealt with, and wait in C, where no
+            # other greenlet runs.
             self._may_be_short = False
         if self._overridden:
             from ._hooks import install

@@ -5,7 +5,6 @@ once and last.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
@@ -21,6 +20,7 @@ from ._handles import Handle
 from ._library import lib
 from ._logging import log_verdict
 from ._mailbox import Mailbox
+from ._native import allocate_lock, get_ident
 from ._numbers import Handler
 from ._report import call_reporting, report, run_on_this_loop
 from ._response import Response
@@ -96,7 +96,7 @@ class Delivery:
         """Whether it is owed, or was."""
         self._undecided: Optional[ApiError] = None
         """What a decision handler raised, when that ended the request."""
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def uses(self, mailbox: Mailbox) -> bool:
         """Whether one of its handlers may have to run there."""
@@ -224,7 +224,7 @@ class Delivery:
                 next_place.post(self._run_first)
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
-        self.outcome.runner = threading.get_ident()
+        self.outcome.runner = get_ident()
         try:
             call_reporting(function, *arguments)
         finally:
@@ -239,7 +239,7 @@ class Delivery:
 
     def _decide(self, decision: Decision) -> None:
         function = self._handlers[Handler.DECISION][1]
-        self.outcome.runner = threading.get_ident()
+        self.outcome.runner = get_ident()
         try:
             answer = function(decision)
             if is_async(function):
@@ -269,7 +269,7 @@ class Delivery:
     def _finish(self, response: Response) -> None:
         outcome = self.outcome
         try:
-            outcome.runner = threading.get_ident()
+            outcome.runner = get_ident()
             outcome.response = response
             if self.client._is_background:
                 # Not before: of many that were taken at once, those whose turn never came were not

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
-
 from ._library import lib
+from ._native import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,9 +76,9 @@ class SessionEnd:
         pending = tuple(self._pending)
         if not pending:
             return []
-        from ._background import background_mailbox
+        from ._background import worker_mailboxes
 
-        mailboxes = (own, background_mailbox())
+        mailboxes = (own, *worker_mailboxes())
         return [
             delivery.outcome
             for delivery in pending

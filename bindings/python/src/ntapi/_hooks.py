@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import threading
 import weakref
 
 from . import _registry, _same_thread
@@ -24,6 +23,7 @@ from ._handles import Handle
 from ._headers import Headers
 from ._library import lib
 from ._logging import log_line
+from ._native import get_ident
 from ._numbers import Status
 from ._report import call_reporting
 from ._signatures import DestroyFunction
@@ -101,7 +101,7 @@ def _call_build_request(token: int, pointer: int) -> None:
         return
     request = HTTPRequest(pointer)
     try:
-        configure = _configuring.get(threading.get_ident())
+        configure = _configuring.get(get_ident())
         if configure is not None:
             configure(request)
         if "build_request" in client._overridden:
@@ -176,7 +176,7 @@ def configuring(
         pointer = client._handle.pointer
         assert pointer is not None
         install(client, pointer, client._overridden | {"build_request"})
-    thread = threading.get_ident()
+    thread = get_ident()
     before = _configuring.get(thread)
     _configuring[thread] = configure
     try:

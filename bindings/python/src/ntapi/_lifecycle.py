@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import atexit
 import sys
-
-# With the package, and not when it is first needed: up to Python 3.12 the thread that imports it is
-# the main thread for it.
-import threading
 import time
 
 from . import _handles, _registry
 from ._library import lib
 from ._logging import use_standard_error
+from ._native import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +38,7 @@ def drain(timeout: Optional[float] = None) -> int:
 
 
 def _is_running_here(owed: Owed) -> bool:
-    return owed.outcome.runner == threading.get_ident()
+    return owed.outcome.runner == get_ident()
 
 
 def _is_attended(mailbox: Mailbox) -> bool:

@@ -6,15 +6,16 @@ program configures logging. The level of the logger says what is logged.
 
 from __future__ import annotations
 
-import sys
-from _thread import LockType, allocate_lock
+from sys import modules
 
 from ._library import lib
+from ._native import allocate_lock
 from ._signatures import DestroyFunction, LogFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import logging
+    from _thread import LockType
     from typing import Optional
 
     from ._errors import ApiError
@@ -25,8 +26,8 @@ _DEBUG, _INFO, _WARNING, _ERROR = 10, 20, 30, 40
 """The numbers that logging documents."""
 _LEVELS = {1: _DEBUG, 2: _INFO, 4: _WARNING, 8: _ERROR}
 _logger: Optional[logging.Logger] = None
-_wanted = 12
-"""The flags that C has been told: warnings and errors, as at its beginning."""
+_followed = _WARNING
+"""The level that C has been told of: at its beginning it logs warnings and errors."""
 _installed: dict[int, LockType] = {}
 """The sink that C has, with a lock that is held until its last call has returned."""
 
@@ -37,7 +38,7 @@ def find_logger() -> Optional[logging.Logger]:
     """
     global _logger
     if _logger is None:
-        module = sys.modules.get("logging")
+        module = modules.get("logging")
         # Another thread may be in the middle of the import.
         if module is None or not hasattr(module, "getLogger"):
             return None
@@ -53,18 +54,21 @@ def follow_levels() -> None:
     """Has C log what the logger's level asks for, where no log flags say otherwise. Called for each
     request, so that a level may be set at any time.
     """
-    global _wanted
-    logger = _logger or find_logger()
+    global _followed
+    logger = _logger
     if logger is None:
-        return
-    # Mostly the first two are asked for and denied; the answers are cached by logging.
-    if not logger.isEnabledFor(_INFO):
-        wanted = 12 if logger.isEnabledFor(_WARNING) else 8 if logger.isEnabledFor(_ERROR) else 0
-    else:
-        wanted = 15 if logger.isEnabledFor(_DEBUG) else 14
-    if wanted != _wanted:
-        _wanted = wanted
-        lib.ntapi_log_set_flags(wanted)
+        if "logging" not in modules:
+            return
+        logger = find_logger()
+        if logger is None:
+            return
+    # The effective level, as a name without dots has the root above it. What else logging may leave
+    # out, by a filter say, it leaves out of the lines.
+    level = logger.level or logger.root.level
+    if level != _followed:
+        _followed = level
+        flags = sum(flag for flag, least in _LEVELS.items() if level <= least)
+        lib.ntapi_log_set_flags(flags)
 
 
 def log_line(level: int, message: bytes) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import select
 import time
-from _thread import RLock, get_ident
+from select import EPOLLIN
 
 from . import _registry
 from ._checks import check_timeout
 from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
+from ._native import RLock, epoll, get_ident, is_cooperative, wait_with_others
 from ._wake import Waker
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from asyncio import Future
     from collections import deque
     from collections.abc import Iterator
-    from typing import Callable, Optional
+    from typing import Any, Callable, Optional
 
     from ._aliases import Job
     from ._response import Response
@@ -43,7 +43,7 @@ class Mailbox:
         self._set_up(lib.ntapi_mailbox_create(), None)
 
     @classmethod
-    def _of_thread(cls, pointer: int, owner: int) -> Mailbox:
+    def _of_thread(cls, pointer: int, owner: Optional[int]) -> Mailbox:
         """A mailbox that only one thread may drain."""
         mailbox = cls.__new__(cls)
         mailbox._set_up(pointer, owner)
@@ -63,6 +63,10 @@ class Mailbox:
         self._waker = Waker()
         self._taking = 0
         self._woken = False
+        self.sleepers: list[Any] = []
+        """The greenlets that wait here, where threads are greenlets."""
+        self.may_block = False
+        """Whether nobody else runs on the thread that waits here."""
         self._stopping = False
         self._is_orphan = False
         self.is_abandoned = False
@@ -77,9 +81,9 @@ class Mailbox:
         """What `enter` does, for the mailbox's own thread."""
         self.leave = self._draining.release
         """Ends what `enter` began."""
-        self._epoll = select.epoll()
-        self._epoll.register(self.event_fd, select.EPOLLIN)
-        self._epoll.register(self._waker.fileno(), select.EPOLLIN)
+        self._epoll = epoll()
+        self._epoll.register(self.event_fd, EPOLLIN)
+        self._epoll.register(self._waker.fileno(), EPOLLIN)
 
     @property
     def event_fd(self) -> int:
@@ -175,7 +179,11 @@ class Mailbox:
                 if remaining is not None and remaining <= 0:
                     return is_over()
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
-                self._epoll.poll(None if remaining is None else min(remaining, _LONGEST), 1)
+                seconds = None if remaining is None else min(remaining, _LONGEST)
+                if self.may_block or not is_cooperative():
+                    self._epoll.poll(seconds, 1)
+                else:
+                    wait_with_others(self, seconds)
             return True
         finally:
             self.leave()
@@ -191,7 +199,7 @@ class Mailbox:
                 other._owner = None
                 other._is_orphan = True
                 self._adopted.append(other)
-                self._epoll.register(other.fileno(), select.EPOLLIN)
+                self._epoll.register(other.fileno(), EPOLLIN)
 
         self.post(take_over)
 
@@ -244,6 +252,8 @@ class Mailbox:
     def _take(self) -> bool:
         """Fetches what C holds, a whole batch per call; whether there was anything."""
         self._clear_wake()
+        for sleeper in self.sleepers:
+            sleeper.set()
         found = False
         while True:
             room, events = new_batch()

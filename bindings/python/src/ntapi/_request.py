@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from _thread import get_ident
-
 from . import _registry
 from ._checks import check_timeout
 from ._delivery import Outcome, state_of
@@ -12,6 +10,7 @@ from ._handles import Handle
 from ._headers import Headers, header_text
 from ._library import lib, take_text
 from ._loops import is_loop_mailbox_here
+from ._native import get_ident
 from ._numbers import Handler, Status
 from ._threads import current_mailbox
 

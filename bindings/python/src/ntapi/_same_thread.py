@@ -4,7 +4,7 @@ raised.
 
 from __future__ import annotations
 
-from _thread import get_ident
+from ._native import get_ident
 
 kept: dict[int, BaseException] = {}
 """By thread; most of the time empty, which is quicker to see than to be told by `raise_kept`."""

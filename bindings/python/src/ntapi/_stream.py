@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 
 from . import _registry
-from ._background import background_mailbox
+from ._background import stream_mailbox
 from ._building import build
 from ._handles import is_over
 from ._headers import Headers
@@ -114,7 +114,7 @@ class Stream(_BaseStream[Element], Iterator[Element]):
     def __init__(
         self, client: BaseClient, command: str, args: tuple[Args, ...], data_format: int
     ) -> None:
-        super().__init__(client, command, args, data_format, background_mailbox())
+        super().__init__(client, command, args, data_format, stream_mailbox())
 
     @property
     def status(self) -> int:

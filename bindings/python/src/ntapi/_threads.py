@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from _thread import RLock, _local, get_ident
-from threading import main_thread
 
 from ._library import lib
 from ._mailbox import Mailbox
+from ._native import RLock, get_ident, local, main_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class Mailboxes:
         self.reset()
 
     def reset(self) -> None:
-        self.local = _local()
+        self.local = local()
         """Its `owner` is the thread's, if it has one: see `current_owner`."""
         self.lock = RLock()
         self.main: Optional[Mailbox] = None
@@ -54,16 +53,9 @@ class Mailboxes:
 mailboxes = Mailboxes()
 
 
-def _main_thread() -> int:
-    """The identifier of the main thread."""
-    identifier = main_thread().ident
-    assert identifier is not None
-    return identifier
-
-
 def is_main_thread() -> bool:
     """Whether the caller is the main thread, on which signals are handled."""
-    return get_ident() == _main_thread()
+    return get_ident() == main_ident()
 
 
 def main_mailbox() -> Mailbox:
@@ -72,7 +64,7 @@ def main_mailbox() -> Mailbox:
     if mailbox is None:
         with mailboxes.lock:
             if mailboxes.main is None:
-                mailboxes.main = Mailbox._of_thread(lib.ntapi_mailbox_main(), _main_thread())
+                mailboxes.main = Mailbox._of_thread(lib.ntapi_mailbox_main(), main_ident())
             mailbox = mailboxes.main
     return mailbox
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+
+from ._native import allocate_lock
 
 __all__ = [
     "AUTHENTICATION",

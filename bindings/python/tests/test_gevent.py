@@ -1,0 +1,114 @@
+"""gevent, whose monkey.patch_all() makes greenlets of Python's threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from conftest import run_python
+
+PATCH = "from gevent import monkey; monkey.patch_all()"
+
+
+def check(code: str, *arguments: str) -> None:
+    result = run_python(code, *arguments)
+    assert result.returncode == 0, result.stderr
+    assert (result.stdout, result.stderr) == ("fine\n", "")
+
+
+@pytest.mark.parametrize("order", [f"{PATCH}\nimport ntapi", f"import ntapi\n{PATCH}"])
+def test_requests_are_answered_and_handlers_run(servers: dict[str, str], order: str) -> None:
+    code = f"""
+{order}
+import sys, threading, _thread
+url = sys.argv[1]
+seen = []
+with ntapi.Client(url) as client:
+    assert client.send("ok").status == 200
+    assert client.perform("status/500").error.http_status == 500
+    names = lambda _: seen.append(monkey.get_original("_thread", "get_ident")())
+    for place in ntapi.MAIN, ntapi.CURRENT, ntapi.BACKGROUND:
+        request = client.begin("ok", ntapi.response_thread(place), names)
+        assert request.wait(60)
+    main = monkey.get_original("_thread", "get_ident")()
+    assert seen[0] == seen[1] == main != seen[2], seen
+    with client.stream("ok", ntapi.url("size", 100000)) as chunks:
+        assert b"".join(chunks) == client.send("ok", ntapi.url("size", 100000)).data
+    client.authenticator = ntapi.Authenticator(lambda _: "new", token="old", statuses=[418])
+    assert client.perform("status/418").status == 418
+    assert client.authenticator.token == "new"
+    client.begin("ok", ntapi.response_thread(lambda job: threading.Thread(target=job).start()))
+    assert client.drain(60) == 0
+print("fine")
+"""
+    check(code, servers["fault"])
+
+
+def test_who_waits_lets_the_others_run(servers: dict[str, str]) -> None:
+    """The server answers when all are there: one request at a time would wait for ever."""
+    code = f"""
+{PATCH}
+import gevent, sys, uuid
+import ntapi
+name = uuid.uuid4().hex
+count = 40
+with ntapi.Client(sys.argv[1]) as client:
+    client.set_default("maximumConnectionsPerHost", count)
+    args = [ntapi.url("name", name), ntapi.url("together", count), ntapi.timeout(60, "total")]
+    greenlets = [gevent.spawn(client.perform, "token/use", args) for _ in range(count)]
+    gevent.joinall(greenlets, timeout=90)
+    assert [greenlet.value.status for greenlet in greenlets] == [401] * count
+print("fine")
+"""
+    check(code, servers["fault"])
+
+
+def test_a_server_of_the_same_program_answers() -> None:
+    """It is a greenlet of the same thread, as in the tests of programs that use gevent."""
+    code = f"""
+{PATCH}
+import gevent, random, sys
+from gevent.pywsgi import WSGIServer
+import ntapi
+
+def application(environ, start_response):
+    gevent.sleep(random.random() / 100)
+    start_response("200 OK", [("Content-Type", "application/json")])
+    return [b'{{"path": "%s"}}' % environ["PATH_INFO"].encode()]
+
+server = WSGIServer(("127.0.0.1", 0), application, log=None)
+server.start()
+wrong = []
+with ntapi.Client(f"http://127.0.0.1:{{server.server_port}}") as client:
+    def work(number):
+        for step in range(20):
+            path = f"{{number}}/{{step}}"
+            if client.send(path, ntapi.timeout(60)).json["path"] != f"/{{path}}":
+                wrong.append(path)
+    gevent.joinall([gevent.spawn(work, number) for number in range(20)], timeout=100,
+                   raise_error=True)
+    try:
+        with gevent.Timeout(0.0):
+            client.send("late")
+    except gevent.Timeout:
+        pass
+    else:
+        raise AssertionError
+    assert client.drain(60) == 0
+assert not wrong
+print("fine")
+"""
+    check(code)
+
+
+def test_gevents_own_thread_pool(servers: dict[str, str]) -> None:
+    code = f"""
+{PATCH}
+import gevent, sys
+import ntapi
+with ntapi.Client(sys.argv[1]) as client:
+    pool = gevent.get_hub().threadpool
+    results = [pool.spawn(client.send, "ok") for _ in range(20)]
+    assert [result.get(timeout=60).status for result in results] == [200] * 20
+print("fine")
+"""
+    check(code, servers["fault"])
