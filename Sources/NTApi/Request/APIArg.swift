@@ -127,7 +127,9 @@ extension APIArg {
         APIArg(.urlDefault(name: name, key: key ?? name))
     }
 
-    /// Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or `..`.
+    /// Fills `{name}` in the command, percent-encoded: a value never adds a segment or a query.
+    ///
+    /// A value that makes a segment `.` or `..` is an error: servers read these as steps, however they are encoded.
     ///
     /// Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
     public static func path(_ name: String, _ value: (any APIArgValue)?) -> APIArg {

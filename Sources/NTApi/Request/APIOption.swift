@@ -8,7 +8,7 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 
     /// Do not parse the body as JSON. That of an HTTP error is parsed all the same, for the service's own words.
     public static let rawData = APIOption("raw_data")
-    /// Statuses from 300 up are no errors.
+    /// Statuses from 300 up are no errors; a redirect that was refused or one too many, and `not cached`, still are.
     public static let ignoreHTTPErrors = APIOption("ignore_http_errors")
     /// Do not verify the server's certificate.
     public static let allowInvalidCertificate = APIOption("allow_invalid_certificate")

@@ -205,7 +205,9 @@ class Request:
 
     @property
     def curl_command(self) -> Optional[str]:
-        """The request as a curl command line that can be pasted into a shell, secrets redacted."""
+        """The request as a curl command line that sends the same when it is pasted into a shell,
+        secrets redacted.
+        """
         text = lib.ntapi_request_curl_command(self._pointer)
         return None if text is None else text.decode("utf-8", "replace")
 

@@ -84,8 +84,10 @@ def url_default(name: str, key: Optional[str] = None) -> Arg:
 
 
 def path(name: str, value: Optional[Scalar]) -> Arg:
-    """Fills `{name}` in the command, percent-encoded: a value never adds a segment, a query or
-    `..`. Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay.
+    """Fills `{name}` in the command, percent-encoded: a value never adds a segment or a query.
+
+    Fills `{name*}` with a path of many segments, `docs/a.md`, too: its slashes stay. A value that
+    makes a segment `.` or `..` is an error: servers read these as steps, however they are encoded.
     """
     return pair_of("path", name, value)
 
