@@ -138,7 +138,19 @@ enum URLText {
             bytes[colon...].starts(with: "://".utf8)
         else { return nil }
         let outside = Array("\"'<>`\\".utf8)
-        return bytes[colon...].firstIndex { $0 <= 0x20 || $0 == 0x7F || outside.contains($0) } ?? bytes.count
+        let redacted = Array(Secrets.redacted.utf8)
+        var index = colon
+        while index < bytes.count {
+            // What was redacted before belongs to the URL: it is not redacted a second time.
+            if bytes[index...].starts(with: redacted) {
+                index += redacted.count
+            } else if bytes[index] <= 0x20 || bytes[index] == 0x7F || outside.contains(bytes[index]) {
+                break
+            } else {
+                index += 1
+            }
+        }
+        return index
     }
 
     private static func isOfScheme(_ byte: UInt8) -> Bool {
