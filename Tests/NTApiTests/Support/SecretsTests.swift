@@ -130,6 +130,13 @@ import Testing
         #expect(!Secrets.redactURL(url).containsSubstring("s3cr3t"))
     }
 
+    /// A line is redacted as a whole, though the URL in it was before.
+    @Test func whatWasRedactedStaysAsItIs() {
+        let line = "GET http://<redacted>@h/find?appid=<redacted>&q=London#token=<redacted> 200"
+        #expect(Secrets.redactURLs(in: line) == line)
+        #expect(Secrets.redactURLs(in: "<http://h/?token=x>") == "<http://h/?token=<redacted>>")
+    }
+
     /// A text of quotes alone takes no more than its length allows.
     @Test func aTextOfQuotesTakesNoTime() {
         let text = "{\"a\":\"" + String(repeating: "\\\"", count: 200_000) + "\n"

@@ -15,13 +15,14 @@ def test_levels(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, "ntapi")
     fault.log_flags = ntapi.LogFlags.ALL
     assert fault.log_flags is ntapi.LogFlags.ALL or fault.log_flags == 15
-    fault.send("ok", ntapi.bearer("sesame"), ntapi.url("q", "x"))
+    fault.send("ok", ntapi.bearer("sesame"), ntapi.url("appid", "sesame"), ntapi.url("q", "x"))
     fault.perform("reset/before")
     assert fault.drain(PATIENCE) == 0
     levels = {record.levelno for record in caplog.records}
     assert {logging.DEBUG, logging.INFO, logging.ERROR} <= levels
     assert {record.name for record in caplog.records} == {"ntapi"}
-    assert "q=x" in caplog.text
+    assert "/ok?appid=<redacted>&q=x" in caplog.text
+    assert "<redacted><redacted>" not in caplog.text
     assert "sesame" not in caplog.text
 
 
