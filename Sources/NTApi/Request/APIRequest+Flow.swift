@@ -246,6 +246,7 @@ extension APIRequest: ExchangeObserver {
         if isRevalidation { return finish(ResponseContent(shared.withLock { $0.journey }, now), deliveries) }
         var content = content(of: result, refusal: refusal)
         if let reason { content.error?.message += "; \(reason)" }
+        if result.isCut, content.error == nil { content.error = .cut(content.status) }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
@@ -350,6 +351,16 @@ extension APIRequest: ExchangeObserver {
         let deliveries = DeliveryBatch()
         body(deliveries)
         deliveries.flush(to: runtime.workers)
+    }
+}
+
+extension APIError {
+    /// The answer stands after all.
+    fileprivate static func cut(_ status: Int) -> APIError {
+        APIError(
+            domain: .network, code: .responseTooLarge,
+            message: "only the first \(ExchangeResult.maximumUnwantedBody) bytes of the body were received, because an "
+                + "answer with status \(status) is usually followed by another request", httpStatus: status)
     }
 }
 
