@@ -590,7 +590,8 @@ typedef enum ntapi_cache_policy {
     NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE = 1,   /* the server is asked; what it answers is stored */
     NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD = 2, /* what is stored, however old; else the server is asked */
     NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD = 3, /* the same; else NTAPI_CODE_NOT_CACHED, with the status 504 */
-    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4      /* the server is asked whether what is stored still holds */
+    NTAPI_CACHE_POLICY_RELOAD_REVALIDATING = 4,     /* the server is asked whether what is stored still holds */
+    NTAPI_CACHE_POLICY_NO_STORE = 5                 /* the cache is neither read nor written */
 } ntapi_cache_policy;
 
 /* Names of the built-in options; any other name is the user's own, which hooks can read. */
@@ -652,7 +653,7 @@ char *ntapi_args_description(const ntapi_args *args);
  * digest_auth (user, password), bearer, timeout (seconds, clock: "idle", "connect", "queue", "attempt", "total"),
  * method, retry (true, false or an object as ntapi_retry_policy_json has it), idempotency_key (nothing, or a text),
  * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
- * "reload_revalidating"), option (name, or name and value), response_thread, upload_progress_thread,
+ * "reload_revalidating", "no_store"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
  *  @param text the JSON, copied.

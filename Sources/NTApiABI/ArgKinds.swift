@@ -214,6 +214,7 @@ public func ntapi_args_cache_policy(_ args: OpaquePointer!, _ policy: ntapi_cach
         case NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD: .cachePolicy(.returnCachedElseLoad)
         case NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD: .cachePolicy(.returnCachedDontLoad)
         case NTAPI_CACHE_POLICY_RELOAD_REVALIDATING: .cachePolicy(.reloadRevalidating)
+        case NTAPI_CACHE_POLICY_NO_STORE: .cachePolicy(.noStore)
         default: nil
         }
     }

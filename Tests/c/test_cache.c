@@ -56,6 +56,18 @@ static void fresh_is_not_asked_for_again(void **state) {
     ntapi_client_free(client);
 }
 
+static void no_store_neither_reads_nor_writes(void **state) {
+    (void)state;
+    char page[256];
+    new_page(page, "h-Cache-Control=max-age=100");
+    ntapi_client *client = session(NULL);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_NO_STORE), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_NO_STORE), NTAPI_SOURCE_NETWORK);
+    assert_int_equal(source(client, page, NTAPI_CACHE_POLICY_PROTOCOL), NTAPI_SOURCE_CACHE);
+    ntapi_client_free(client);
+}
+
 static void nothing_to_answer_with_is_an_error(void **state) {
     (void)state;
     char page[256];
@@ -210,9 +222,13 @@ static void the_program_says_what_is_stored(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_is_not_asked_for_again),    cmocka_unit_test(nothing_to_answer_with_is_an_error),
-        cmocka_unit_test(a_cache_is_shared_and_emptied),   cmocka_unit_test(on_disk_it_outlives_its_memory),
-        cmocka_unit_test(save_says_when_it_failed),        cmocka_unit_test(what_cannot_be_a_cache),
+        cmocka_unit_test(fresh_is_not_asked_for_again),
+        cmocka_unit_test(nothing_to_answer_with_is_an_error),
+        cmocka_unit_test(no_store_neither_reads_nor_writes),
+        cmocka_unit_test(a_cache_is_shared_and_emptied),
+        cmocka_unit_test(on_disk_it_outlives_its_memory),
+        cmocka_unit_test(save_says_when_it_failed),
+        cmocka_unit_test(what_cannot_be_a_cache),
         cmocka_unit_test(the_program_says_what_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

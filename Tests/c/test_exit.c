@@ -8,6 +8,8 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { COUNT = 12, CODE = 37 };
@@ -35,6 +37,32 @@ static void *drain_and_exit(void *client) {
     exit(ntapi_client_drain(client, PATIENCE / 2) == 0 ? CODE : 1);
 }
 
+/** A body's callback that does not come back. */
+static ptrdiff_t never_read(void *user_data, void *buffer, size_t size) {
+    (void)buffer, (void)size;
+    unsigned char begun = 255;
+    if (write((int)(intptr_t)user_data, &begun, 1) != 1)
+        _exit(99);
+    while (true)
+        pause();
+}
+
+/** Begins a request whose body is being read when the process ends. */
+static void begin_blocked(const char *url) {
+    int pipes[2];
+    if (pipe(pipes) != 0)
+        _exit(99);
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_thread(args, NTAPI_HANDLER_ALL, NTAPI_THREAD_BACKGROUND);
+    ntapi_args_stream(args, never_read, NULL, -1, NULL, (void *)(intptr_t)pipes[1], NULL);
+    ntapi_request_free(ntapi_client_begin(client, "echo", args, report, (void *)(uintptr_t)COUNT, NULL));
+    ntapi_args_free(args);
+    unsigned char begun;
+    if (read(pipes[0], &begun, 1) != 1)
+        _exit(99);
+}
+
 /** Begins the requests of a child: held ones on every thread, and one that waits before another attempt, so that all
  * are in flight when the process ends. */
 static ntapi_client *begin_all(const char *url) {
@@ -57,6 +85,10 @@ static int child(const char *how, const char *url) {
     ntapi_log_set_sink(NULL, NULL, NULL);
     if (strcmp(how, "unused") == 0)
         return CODE;
+    if (strcmp(how, "blocked") == 0) {
+        begin_blocked(url);
+        return CODE;
+    }
     ntapi_client *client = begin_all(url);
     if (strcmp(how, "freed") == 0)
         ntapi_client_free(client);
@@ -163,6 +195,24 @@ static void exit_elsewhere_never_calls_twice(void **state) {
     check_none_twice("_exit");
 }
 
+/* Two seconds are promised. A machine that is busy may take longer now and then, but not each time. */
+static void a_body_that_blocks_holds_up_nobody(void **state) {
+    (void)state;
+    double seconds = 0;
+    for (int round = 0; round < 5; round++) {
+        int calls[COUNT + 1];
+        struct timespec begun, ended;
+        clock_gettime(CLOCK_MONOTONIC, &begun);
+        run("blocked", calls);
+        clock_gettime(CLOCK_MONOTONIC, &ended);
+        assert_int_equal(calls[COUNT], 1);
+        seconds = (double)(ended.tv_sec - begun.tv_sec) + (double)(ended.tv_nsec - begun.tv_nsec) / 1e9;
+        if (seconds < 3)
+            return;
+    }
+    fail_msg("the process took %.1f s to end", seconds);
+}
+
 int main(int argc, char **argv) {
     if (argc == 3)
         return child(argv[1], argv[2]);
@@ -173,6 +223,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_main_threads_end_calls_every_handler),
         cmocka_unit_test(a_process_without_its_main_thread_can_be_told_to_end),
         cmocka_unit_test(exit_elsewhere_never_calls_twice),
+        cmocka_unit_test(a_body_that_blocks_holds_up_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,12 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     struct Grant: Sendable, Equatable {
         var token: String
         var generation: UInt64
+        /// Whose it is: the first of the tokens that refreshes have replaced. The program says when it is another's.
+        var owner = ""
+
+        static func == (left: Grant, right: Grant) -> Bool {
+            left.token == right.token && left.generation == right.generation
+        }
     }
 
     /// A refresh to be asked for. Its answer names it.
@@ -72,6 +78,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     private var token: String?
     private var generation: UInt64 = 0
+    private var owner: String?
     private var expiresAt = MonotonicTime.distantFuture
     private var refreshesAt = MonotonicTime.distantFuture
     /// Whether a server has refused the token.
@@ -192,6 +199,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     /// The program has a token, or wants none to be used any more.
     mutating func set(_ token: String?, lifetime: Double?, _ now: MonotonicTime) -> Release {
+        owner = nil
         if let token { return replace(token, lifetime: lifetime, now) }
         self.token = nil
         generation += 1
@@ -214,7 +222,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     private func usable(_ now: MonotonicTime) -> Grant? {
         guard let token, !isRejected, now < expiresAt else { return nil }
-        return Grant(token: token, generation: generation)
+        return Grant(token: token, generation: generation, owner: owner ?? token)
     }
 
     private mutating func forgetFailure(_ now: MonotonicTime) {
@@ -236,6 +244,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     private mutating func replace(_ token: String, lifetime: Double?, _ now: MonotonicTime) -> Release {
         self.token = token
+        owner = owner ?? token
         generation += 1
         isRejected = false
         failure = nil
@@ -248,7 +257,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
             let ahead = min(lifetime * Self.margin.part, Self.margin.seconds)
             refreshesAt = now.advanced(bySeconds: lifetime - ahead)
         }
-        let grant = Grant(token: token, generation: generation)
+        let grant = Grant(token: token, generation: generation, owner: owner ?? token)
         return release { _ in .send(grant) }
     }
 

@@ -255,6 +255,7 @@ extension APIRequest: ExchangeObserver {
         var content = content(of: result, refusal: refusal)
         guard isOfThisProcess else { return }
         if let reason { content.error?.message += "; \(reason)" }
+        if result.isCut, content.error == nil { content.error = .cut(content.status) }
         finishDownload(&content)
         if content.error == nil { completeProgress(result.metrics) }
         finish(content, deliveries)
@@ -362,6 +363,16 @@ extension APIRequest: ExchangeObserver {
         let deliveries = DeliveryBatch()
         body(deliveries)
         if isOfThisProcess { deliveries.flush(to: runtime.workers) }
+    }
+}
+
+extension APIError {
+    /// The answer stands after all.
+    fileprivate static func cut(_ status: Int) -> APIError {
+        APIError(
+            domain: .network, code: .responseTooLarge,
+            message: "only the first \(ExchangeResult.maximumUnwantedBody) bytes of the body were received, because an "
+                + "answer with status \(status) is usually followed by another request", httpStatus: status)
     }
 }
 

@@ -69,7 +69,7 @@ final class CacheExchange: Sendable {
         {
             return .standIn(stored)
         }
-        guard result.error == nil, let head = result.head else { return .none }
+        guard result.error == nil, !result.isCut, let head = result.head else { return .none }
         switch request.role {
         case .none: return .none
         case .invalidates: return (200..<400).contains(head.status) ? .remove(invalidated(head)) : .none

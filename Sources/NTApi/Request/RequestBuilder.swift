@@ -68,6 +68,9 @@ struct RequestBuilder {
         var request = HTTPRequest(
             method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
             settings: transfer, hasSecretBody: applied.secrets.isInBody)
+        if let directive = transfer.cachePolicy.cacheControl, ["GET", "HEAD"].contains(request.method) {
+            request.headers.setIfAbsent("Cache-Control", directive)
+        }
         if let digest = applied.digest { request.digest = digest }
         if applied.makesIdempotencyKey, !request.isIdempotent {
             request.headers.set(IdempotencyKey.header, IdempotencyKey.make())

@@ -102,6 +102,9 @@ extension APIRequest {
             return true
         }
         http.headers.set(settings.header, value, isSecret: true)
+        if http.settings.context?.cache != nil {
+            http.token = CarriedToken(settings.header, value, owner: grant.owner)
+        }
         shared.withLock { $0.journey.credentials?.generation = grant.generation }
         return beginExchange(http)
     }

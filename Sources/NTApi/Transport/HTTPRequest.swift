@@ -40,6 +40,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         @exclusivity(unchecked) var settings: TransferSettings
         @exclusivity(unchecked) var hasSecretBody: Bool
         @exclusivity(unchecked) var digest: UserCredential?
+        @exclusivity(unchecked) var token: CarriedToken?
 
         init(
             _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
@@ -54,7 +55,11 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
             self.digest = digest
         }
 
-        func copy() -> Storage { Storage(method, url, headers, body, settings, hasSecretBody, digest) }
+        func copy() -> Storage {
+            let copy = Storage(method, url, headers, body, settings, hasSecretBody, digest)
+            copy.token = token
+            return copy
+        }
     }
 
     private var storage: Storage
@@ -98,6 +103,12 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { changed.digest = newValue }
     }
 
+    /// What an authenticator has put into the headers; they may have been changed since.
+    var token: CarriedToken? {
+        get { storage.token }
+        set { changed.token = newValue }
+    }
+
     init(
         method: String, url: String, headers: HTTPHeaders = HTTPHeaders(), body: Body = .none,
         settings: TransferSettings = TransferSettings(), hasSecretBody: Bool = false
@@ -127,4 +138,21 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     /// Whether it may be sent a second time: it is idempotent, or has a key by which the server tells that it has it already.
     var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
+}
+
+/// The token of an authenticator in the headers of a request, and whose it is.
+final class CarriedToken: Sendable {
+    private let header: String
+    private let value: String
+    /// The same for all tokens that refreshes have put in the place of one.
+    let owner: String
+
+    init(_ header: String, _ value: String, owner: String) {
+        self.header = header.lowercasedASCII()
+        self.value = value
+        self.owner = owner
+    }
+
+    /// - Parameter name: of a header, in lower case.
+    func isThat(_ name: String, _ value: String) -> Bool { name == header && value == self.value }
 }

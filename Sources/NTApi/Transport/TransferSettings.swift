@@ -133,4 +133,15 @@ public enum CachePolicy: String, Sendable, CaseIterable {
     case returnCachedElseLoad = "return_cached_else_load"
     case returnCachedDontLoad = "return_cached_dont_load"
     case reloadRevalidating = "reload_revalidating"
+    /// The cache is neither read nor written.
+    case noStore = "no_store"
+
+    /// What tells the caches on the way the same.
+    var cacheControl: String? {
+        switch self {
+        case .reloadIgnoringCache: "no-cache"
+        case .reloadRevalidating: "max-age=0"
+        case .protocol, .returnCachedElseLoad, .returnCachedDontLoad, .noStore: nil
+        }
+    }
 }

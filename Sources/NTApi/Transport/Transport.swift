@@ -129,6 +129,11 @@ struct ExchangeResult: Sendable {
     var metrics = ExchangeMetrics()
     /// Whether there was a connection, so that the server may have got something of the request.
     var wasConnected = false
+    /// Whether the body is only its beginning: it was not what was asked for, and more of it than anybody would look at.
+    var isCut = false
+
+    /// In bytes: of the body of a redirect, or of an answer that is likely to be followed by another, no more is received.
+    static let maximumUnwantedBody = 1 << 20
 }
 
 /// Why a connection did not come about, where somebody could say how it might.

@@ -200,6 +200,103 @@ import Testing
         while rule.callCount < 2 { await Task.yield() }
     }
 
+    @Test func noStoreNeitherReadsNorWrites() async throws {
+        let client = try session(time.cache())
+        let page = CachedPage([("h-Cache-Control", "max-age=100")])
+        #expect(await page.get(client, [.cachePolicy(.noStore)]).source == .network)
+        #expect(await page.get(client).source == .network)
+        #expect(await page.get(client, [.cachePolicy(.noStore)]).source == .network)
+        #expect(await page.get(client).source == .cache)
+    }
+
+    @Test(arguments: [
+        "0", "-1", "", "soon", "Thu, 18 Aug 2050 2:01:18 GMT", "Thu, 18 Aug 50 02:01:18 GMT",
+        "Thu, 18 Aug 2050 02:01:18 AEST", "Thu, 18 Aug 2050 02:01:18 UTC", "18 Aug 2050 02:01:18 GMT",
+        "Thu, 18 AUG 2050 02:01:18 GMT", "Thu,  18 Aug 2050 02:01:18 GMT", "Foo, 18 Aug 2050 02:01:18 GMT",
+        "Thu, 18-Aug-2050 02:01:18 GMT", "Thu, 18 Aug 2050 02.01.18 GMT",
+    ]) func anExpiresThatIsNoDateIsInThePast(_ text: String) async throws {
+        let client = try session(time.cache())
+        let page = CachedPage([("h-Expires", text), ("etag", "x")])
+        _ = await page.get(client)
+        #expect(await page.get(client).source == .validatedCache)
+    }
+
+    @Test func anExpiresInAnyFormOfADateIsOne() async throws {
+        let client = try session(time.cache())
+        for text in [
+            "Thu, 18 Aug 2050 02:01:18 GMT", "Thursday, 18-Aug-50 02:01:18 GMT", "Thu Aug 18 02:01:18 2050",
+            "Mon Aug  8 02:01:18 2050",
+        ] {
+            let page = CachedPage([("h-Expires", text), ("etag", "x")])
+            _ = await page.get(client)
+            #expect(await page.get(client).source == .cache, "\(text)")
+        }
+    }
+
+    @Test func cacheControlInAnyCaseAndOnManyLines() async throws {
+        let client = try session(time.cache())
+        let stored = CachedPage([("h-cache-control", "PUBLIC"), ("h-CACHE-CONTROL", "Max-Age=100")])
+        let never = CachedPage([("h-Cache-Control", "max-age=100"), ("h-Cache-control", "x, NO-STORE")])
+        for _ in 0..<2 {
+            _ = await stored.get(client)
+            _ = await never.get(client)
+        }
+        #expect(await stored.get(client).source == .cache)
+        #expect(await never.get(client).json?["count"]?.int == 3)
+        let asked = await stored.get(client, [.header("cache-control", "x"), .addHeader("Cache-Control", "No-Cache")])
+        #expect(asked.source == .network)
+    }
+
+    @Test func variantsThatMeanTheSameAreTheSame() async throws {
+        let client = try session(time.cache())
+        for (name, same, other) in [
+            ("Accept-Language", ["de-CH, en;q=0.5", "de-ch,EN ; q=0.5", "de-CH ,, en;q=0.5"], "en, de-CH;q=0.5"),
+            ("Accept", ["text/html, */*;q=0.1", "text/html,*/* ;q=0.1", "text/html , */*; q=0.1"], "text/HTML2"),
+            ("X-Own", ["a, b", "a,b", "a ,b"], "A, b"),
+        ] {
+            let page = CachedPage([("h-Cache-Control", "max-age=100"), ("h-Vary", name)])
+            var sources: [ResponseSource] = []
+            for value in same + [other] { sources.append(await page.get(client, [.header(name, value)]).source) }
+            #expect(sources == [.network, .cache, .cache, .network], "\(name)")
+        }
+        let page = CachedPage([("h-Cache-Control", "max-age=100"), ("h-Vary", "x-quoted")])
+        #expect(await page.get(client, [.header("X-Quoted", "\"a,b\"")]).source == .network)
+        #expect(await page.get(client, [.header("X-Quoted", "\"a, b\"")]).source == .network)
+    }
+
+    @Test func aRefreshedTokenIsTheSameUsers() async throws {
+        let client = try session(time.cache())
+        for vary in ["Accept", "Authorization"] {
+            let page = CachedPage([("h-Cache-Control", "max-age=100"), ("h-Vary", vary)])
+            let named = APIArg.url("name", page.token)
+            let issue: @Sendable () async throws -> Authenticator.Token = {
+                let args: [APIArg] = [named, .option(.bypassAuthentication)]
+                return .init(try await client.send("token/issue", args: args).json?["token"]?.string ?? "")
+            }
+            let authenticator = Authenticator { _ in try await issue() }
+            client.authenticator = authenticator
+            #expect(await page.get(client, [named]).source == .network)
+            _ = await client.response("token/expire", args: [named, .option(.bypassAuthentication)])
+            #expect(await client.response("token/use", args: [named]).metrics.retries == 1)
+            #expect(await page.get(client, [named]).source == .cache)
+            // Whatever the program sets itself may be another's.
+            authenticator.setToken(try await issue())
+            #expect(await page.get(client, [named]).source == .network)
+        }
+    }
+
+    @Test func aBodyThatIsCutIsNotStored() async throws {
+        let client = try session(time.cache())
+        let page = CachedPage([
+            ("h-Cache-Control", "max-age=100"), ("statuses", "301"), ("size", "3000000"),
+            ("h-Location", "\(try TestServers.url("fault"))/ok"),
+        ])
+        for count in 1...2 {
+            #expect(await page.get(client).status == 200)
+            #expect(await page.count(client) == count)
+        }
+    }
+
     @Test func staleIfError() async throws {
         let client = try session(time.cache())
         for status in ["503", "0"] {

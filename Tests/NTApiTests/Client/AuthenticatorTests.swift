@@ -59,6 +59,18 @@ import Testing
         #expect(api.client.authenticator?.token == "\(api.name)-1")
     }
 
+    /// The body of an answer that is followed by another is not what was asked for.
+    @Test func aRejectionWithABodyWithoutEndIsCut() async throws {
+        let api = try Api()
+        api.client.authenticator = Authenticator(token: .init("old")) { _ in .init("new") }
+        let args: [APIArg] = [
+            .url("status", 401), .url("token", api.name), .option(.maximumResponseSize, "20000000"),
+        ]
+        let response = await api.client.response("flood", args: args)
+        #expect(response.error == nil && response.metrics.retries == 1)
+        #expect(response.json?["header"]?["authorization"]?.string == "Bearer new")
+    }
+
     @Test func withoutATokenOneIsAskedForFirst() async throws {
         let api = try Api()
         let asked = Log<String?>()

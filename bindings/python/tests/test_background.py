@@ -273,7 +273,7 @@ client.begin("slow/256M.bin", ntapi.download({str(sessions.files / "f")!r}), end
 def test_what_was_still_queued_begins_again(
     sessions: Sessions, servers: dict[str, str], fault: ntapi.Client, end: str
 ) -> None:
-    """Of uploads that wait for a connection the server has seen nothing, however the process ends."""
+    """Of uploads that wait for a connection the server has seen nothing."""
     body = sessions.files / "body"
     body.write_text("hello")
     name = f"queued-{end}-{os.getpid()}"

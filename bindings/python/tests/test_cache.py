@@ -43,6 +43,33 @@ def fresh(**parameters: str) -> Page:
     return Page(h_Cache_Control="max-age=100", **parameters)
 
 
+def test_no_store_neither_reads_nor_writes(servers: dict[str, str]) -> None:
+    with session(servers["fault"]) as client:
+        page = fresh()
+        policies: list[Any] = [CachePolicy.NO_STORE, "protocol", "no_store", "protocol"]
+        found = [page.get(client, ntapi.cache_policy(policy)).source for policy in policies]
+        assert found == [Source.NETWORK] * 3 + [Source.CACHE]
+
+
+def test_what_is_stored_outlives_a_refresh(servers: dict[str, str]) -> None:
+    """A refreshed token is the same user's; one that the program sets may be another's."""
+    with session(servers["fault"]) as client:
+        page = fresh()
+        name = ntapi.url("name", page.token)
+        bypass = ntapi.option("bypass_authentication")
+
+        def issue() -> str:
+            return str(client.send("token/issue", name, bypass).json["token"])
+
+        client.authenticator = ntapi.Authenticator(lambda _: issue())
+        assert page.get(client, name).source is Source.NETWORK
+        client.send("token/expire", name, bypass)
+        assert client.send("token/use", name).json["header"]["authorization"].endswith("-2")
+        assert page.get(client, name).source is Source.CACHE
+        client.authenticator.set_token(issue())
+        assert page.get(client, name).source is Source.NETWORK
+
+
 def test_fresh_is_not_asked_for_again(servers: dict[str, str]) -> None:
     with session(servers["fault"]) as client:
         page = fresh(etag="x")

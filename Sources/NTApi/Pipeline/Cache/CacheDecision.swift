@@ -13,7 +13,7 @@ enum CacheDecision: Sendable, Equatable {
     /// - Parameter stored: what was selected for the request.
     static func decide(_ request: CacheRequest, _ stored: CachedResponse?, now: Double) -> CacheDecision {
         switch request.policy {
-        case .reloadIgnoringCache: return .load
+        case .reloadIgnoringCache, .noStore: return .load
         case .returnCachedElseLoad: return stored == nil ? .load : .use
         case .returnCachedDontLoad: return stored == nil ? .fail : .use
         case .reloadRevalidating: return stored?.hasValidator == true ? .validate : .load

@@ -45,8 +45,8 @@ struct CacheFreshness: Sendable, Equatable {
     ) -> (Int64, Bool) {
         if let maxAge = control.maxAge { return (maxAge, true) }
         guard let text = head.headers.all("Expires").first else { return (0, false) }
-        // What is no date, above all "0", lies in the past (5.3).
-        guard let expires = HTTPDate.seconds(text, now: now) else { return (0, true) }
+        // What is no date, above all "0", lies in the past (5.3), and so does what is nearly one.
+        guard HTTPDate.isExact(text), let expires = HTTPDate.seconds(text, now: now) else { return (0, true) }
         return (whole(Double(expires) - date), true)
     }
 

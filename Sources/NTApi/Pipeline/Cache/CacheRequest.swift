@@ -29,7 +29,8 @@ struct CacheRequest: Sendable {
         default: return .invalidates
         }
         // Whoever sets conditions deals with the answer, and who takes any certificate must not answer for others.
-        guard http.body.isNone, !control.noStore, !http.settings.allowsInvalidCertificate,
+        guard http.body.isNone, !control.noStore, http.settings.cachePolicy != .noStore,
+            !http.settings.allowsInvalidCertificate,
             http.settings.trust == .verified, http.headers.allSatisfy({ !isOwn($0.name) })
         else { return .none }
         return .usual
@@ -82,9 +83,7 @@ extension CacheRequest {
     private func value(of name: String) -> Value {
         let lines = http.headers.all(name)
         guard lines.isEmpty else {
-            // The bytes count, but for white space.
-            return .known(
-                SHA256.hex(lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")))
+            return .known(SHA256.hex(normalized(lines, name)))
         }
         switch name {
         case "accept-encoding": return .known(http.settings.decompresses ? "all" : nil)
@@ -93,10 +92,35 @@ extension CacheRequest {
         }
     }
 
+    /// The lines of a header as one that means the same (RFC 9111, 4.1): white space around the elements of a list does not
+    /// count, nor do empty elements, nor case where the header's own words have none.
+    private func normalized(_ lines: [String], _ name: String) -> String {
+        if lines.count == 1, let token = http.token, token.isThat(name, lines[0]) { return token.owner }
+        let line = lines.joined(separator: ",")
+        // Commas in quoted text divide nothing.
+        guard !line.utf8.contains(UInt8(ascii: "\"")) else {
+            return lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")
+        }
+        let elements = line.split(separator: ",").map { element in
+            element.split { $0 == " " || $0 == "\t" }.joined(separator: " ").split(separator: ";")
+                .map { String($0.trimmed) }.joined(separator: ";")
+        }
+        let text = elements.filter { !$0.isEmpty }.joined(separator: ",")
+        return Self.hasNoCase.contains(name) ? text.lowercasedASCII() : text
+    }
+
+    private static let hasNoCase: Set<String> = ["accept-charset", "accept-encoding", "accept-language"]
+
     /// A digest of all that is secret in the head: who asks. What was said to one is not said to another.
+    ///
+    /// A token that an authenticator has refreshed is the same user's as the one before.
     private var credential: String? {
         var secrets = http.headers.filter { $0.isSecret && !$0.name.equalsIgnoringASCIICase("proxy-authorization") }
-            .map { "\($0.name.lowercasedASCII()): \($0.value)" }
+            .map { field in
+                let name = field.name.lowercasedASCII()
+                let token = http.token.flatMap { $0.isThat(name, field.value) ? $0.owner : nil }
+                return "\(name): \(token ?? field.value)"
+            }
         if let digest = http.digest { secrets.append("\(digest.user):\(digest.password)") }
         return secrets.isEmpty ? nil : SHA256.hex(secrets.sorted().joined(separator: "\n"))
     }

@@ -21,6 +21,22 @@ enum HTTPDate {
         }
     }
 
+    /// Whether a text is written as RFC 9110 wants it, to the letter: `seconds` also reads what is nearly so.
+    static func isExact(_ text: String) -> Bool {
+        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map { Array($0) }
+        guard let weekday = words.first.map({ String(decoding: $0, as: UTF8.self) }) else { return false }
+        switch words.map(\.count) {
+        case [4, 2, 3, 4, 8, 3]: return weekdays.contains { "\($0.prefix(3))," == weekday }
+        case [3, 3, 2, 8, 4], [3, 3, 0, 1, 8, 4]: return weekdays.contains { $0.prefix(3) == weekday }
+        case let lengths where lengths.dropFirst() == [9, 8, 3]: return weekdays.contains { "\($0)," == weekday }
+        default: return false
+        }
+    }
+
+    private static let weekdays = [
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    ]
+
     /// Writes a date in the form that is to be sent: `Sun, 06 Nov 1994 08:49:37 GMT`; nil outside of the years 0 to 9999.
     static func text(_ seconds: Double) -> String? {
         guard let whole = Int64(exactly: seconds.rounded(.down)), let civil = CivilTime(secondsSince1970: whole) else {

@@ -6,9 +6,10 @@ extension CurlTransfer {
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
         var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
         result.wasConnected = wasConnected
+        result.isCut = isCut
         if let reason {
             result.error = reason
-        } else if code != CURLE_OK, !endsWithHead, !isAnsweredEarly(code) {
+        } else if code != CURLE_OK, !endsWithHead, !isCut, !isAnsweredEarly(code) {
             result.error = failure ?? curlFailure(code).error
             result.question = question(code)
         } else if result.head == nil {

@@ -52,6 +52,9 @@ final class CurlTransfer {
     @exclusivity(unchecked) private var rareFailure = Apart<APIError>(wrappedValue: nil)
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
     @exclusivity(unchecked) var endsWithHead = false
+    /// Whether another request is likely to follow this answer, and whether its body was cut short for that.
+    @exclusivity(unchecked) private var isUnwanted = false
+    @exclusivity(unchecked) var isCut = false
     /// Whether the server said of the connection before that it did nothing with the request.
     @exclusivity(unchecked) var refusal = StreamRefusal()
     @exclusivity(unchecked) var assembler = HeaderAssembler()
@@ -243,7 +246,8 @@ final class CurlTransfer {
         if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
         // No more is what a redirect says in its body.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        progress.reportsReceived = !isFollowed && !isChallenge
+        isUnwanted = isFollowed || isChallenge
+        progress.reportsReceived = !isUnwanted
         if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
         endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
         return !endsWithHead
@@ -255,6 +259,10 @@ final class CurlTransfer {
         let count = decodedBytes + Int64(bytes.count)
         if let limit = exchange.request.settings.maximumResponseSize, count > limit {
             return stopped(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
+        }
+        if isUnwanted, count > ExchangeResult.maximumUnwantedBody {
+            isCut = true
+            return .stopped
         }
         switch route {
         case .memory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from fault.exchange import Exchange
+from fault.exchange import Exchange, status_line
 from fault.registry import scenario
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -63,6 +63,22 @@ async def no_read(exchange: Exchange) -> None:
     """Stops reading after the request's head: a large upload stalls."""
     exchange.link.reader._transport.pause_reading()  # type: ignore[attr-defined]
     await asyncio.Event().wait()
+
+
+@scenario("flood")
+async def flood(exchange: Exchange) -> None:
+    """?status=302 (to ?url=) with a body without end, as fast as the client reads; the requests after ?fails=1 get /echo."""
+    token = exchange.text("token")
+    if token and exchange.state.hit(token, exchange.request.method) > exchange.number("fails", 1):
+        exchange.state.hits.pop(token)
+        return await exchange.echo()
+    lines = [status_line(exchange.number("status", 302)), "Transfer-Encoding: chunked"]
+    if url := exchange.text("url"):
+        lines.append(f"Location: {url}")
+    await exchange.send("\r\n".join(lines) + "\r\n\r\n")
+    block = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    while True:
+        await exchange.send(block)
 
 
 @scenario("endless")

@@ -147,6 +147,8 @@ class CachePolicy(enum.Enum):
     """What is stored, however old; else the error "not cached", with the status 504."""
     RELOAD_REVALIDATING = 4
     """The server is asked whether what is stored still holds."""
+    NO_STORE = 5
+    """The cache is neither read nor written."""
 
 
 class Storage(enum.Enum):
