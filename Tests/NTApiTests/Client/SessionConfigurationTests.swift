@@ -209,7 +209,7 @@ import Testing
         let settings = try #require(client.request("x").httpRequest?.settings)
         #expect(settings.cachePolicy == .reloadIgnoringCache)
         #expect(settings.session?.credential == UserCredential(user: "ann", password: "p:w"))
-        #expect(settings.context?.connections == nil)
+        #expect(settings.context?.connections?.identity == ConnectionIdentity())
         let own = client.request("x", args: [.cachePolicy(.protocol)]).httpRequest?.settings
         #expect(own?.cachePolicy == .protocol)
     }

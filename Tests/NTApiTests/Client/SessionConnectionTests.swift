@@ -287,19 +287,22 @@ import Testing
         #expect(await open.falls(to: 0) && server.connectionCount == 1)
     }
 
-    /// Clients that identify themselves in the same way share their connections.
+    /// Clients without a configuration that identify themselves in the same way share their connections.
     @Test func equalIdentitiesShareConnections() throws {
         let pin = try TestServers.url("pin")
-        let clients = try (0..<3).map { number in
-            try session("fault_tls") {
-                $0.pinnedPublicKeys = [pin]
-                $0.userAgent = "client/\(number)"
-                if number == 2 { $0.tlsMinimumVersion = .tls13 }
-            }
+        let clients = (0..<3).map { number in
+            let client = APIClient(baseURL: "https://localhost")
+            client.defaults["pinnedPublicKeys"] = JSON(pin)
+            client.defaults["userAgent"] = JSON("client/\(number)")
+            if number == 2 { client.defaults["tlsMinimumVersion"] = "1.3" }
+            return client
         }
         let own = clients.map { $0.settings.transfer.context?.connections }
         #expect(own[0] != nil && own[0] === own[1] && own[2] != nil && own[0] !== own[2])
-        #expect(try session("fault_tls") { _ in }.settings.transfer.context?.connections == nil)
+        #expect(APIClient(baseURL: "https://localhost").settings.transfer.context?.connections == nil)
+        let sessions = try (0..<2).map { _ in try session("fault_tls") { $0.pinnedPublicKeys = [pin] } }
+        let ofSessions = sessions.map { $0.settings.transfer.context?.connections }
+        #expect(ofSessions[0] != nil && ofSessions[0] !== ofSessions[1])
     }
 }
 

@@ -68,8 +68,12 @@ final class TestEngine: Sendable {
     let workers = WorkerPool()
     let engine: CurlEngine
 
-    init(threads: Int = 1, connectionAge: Double = HostConnections.maximumAge) {
-        engine = CurlEngine(workers: workers, threads: threads, connectionAge: connectionAge)
+    init(
+        threads: Int = 1, connectionAge: Double = HostConnections.maximumAge,
+        ownIdleTime: Double = ConnectionPools.idleTime
+    ) {
+        engine = CurlEngine(
+            workers: workers, threads: threads, connectionAge: connectionAge, ownIdleTime: ownIdleTime)
     }
 
     deinit {

@@ -49,7 +49,7 @@ Target = tuple[str, str, str]
 
 
 def outcome(response: ntapi.Response, body: bytes) -> Outcome:
-    code = None if response.error is None else response.error.code.name
+    code = None if response.error is None else str(response.error.code)
     return (response.status, code, len(body), hashlib.sha256(body).hexdigest())
 
 
@@ -80,7 +80,7 @@ class Relation:
         quiet = ntapi.LogFlags.NONE
         if kind == 0:
             client = ntapi.Client(self.servers[host], log_flags=quiet)
-            client.defaults["caFile"] = self.servers["ca"]
+            client.set_default("caFile", self.servers["ca"])
             return client
         configuration = ntapi.SessionConfiguration.ephemeral(**settings)
         return ntapi.Client(self.servers[host], configuration=configuration, log_flags=quiet)
@@ -152,7 +152,7 @@ class Relation:
                 for chunk in chunks:
                     body.extend(chunk)
         except ntapi.ApiError as error:
-            return (error.http_status or 0, error.code.name, 0, "")
+            return (error.http_status or 0, str(error.code), 0, "")
         return (status or 0, None, len(body), hashlib.sha256(body).hexdigest())
 
     # Threads.

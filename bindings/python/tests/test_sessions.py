@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Optional
 from uuid import uuid4
@@ -184,30 +184,36 @@ def test_sessions_share_no_connection(sessions: Sessions) -> None:
             assert [way(client) for client in (first, second, other)] == seen
 
 
-def descriptors() -> int:
+def test_a_closed_session_closes_its_connections(servers: dict[str, str]) -> None:
+    code = """
+import os, sys, ntapi
+def descriptors():
     return len(os.listdir("/proc/self/fd"))
-
-
-def test_a_closed_session_closes_its_connections(sessions: Sessions) -> None:
-    def use(client: ntapi.Client) -> list[ntapi.Response]:
-        background = ntapi.response_thread(ntapi.BACKGROUND)
-        begun = [client.begin("late", [background, ntapi.url("ms", 20)]) for _ in range(5)]
-        responses = [client.send("ok")]
-        assert all(request.wait() for request in begun)
-        return responses + [request.response for request in begun if request.response]
-
-    with sessions.client("fault") as client:
-        use(client)
-    client.drain()
-    before = descriptors()
-    for end in ("close", "finish_and_invalidate", "invalidate_and_cancel"):
-        client = sessions.client("fault")
-        kept = use(client)
-        assert descriptors() > before + 4
-        getattr(client, end)()
-        assert client.drain() == 0
-        assert descriptors() == before
-        assert len(kept) == 6
+def use(client):
+    args = [ntapi.response_thread(ntapi.BACKGROUND), ntapi.url("ms", 20)]
+    begun = [client.begin("late", args) for _ in range(5)]
+    kept = [client.send("ok")]
+    assert all(request.wait() for request in begun)
+    return kept + [request.response for request in begun]
+def session():
+    configuration = ntapi.SessionConfiguration.ephemeral(proxy="")
+    return ntapi.Client(sys.argv[1], configuration=configuration)
+with session() as client:
+    use(client)
+client.drain()
+before = descriptors()
+for end in ("close", "finish_and_invalidate", "invalidate_and_cancel"):
+    client = session()
+    kept = use(client)
+    assert descriptors() > before + 4
+    getattr(client, end)()
+    assert client.drain() == 0
+    assert descriptors() == before, (descriptors(), before)
+    assert len(kept) == 6
+"""
+    command = [sys.executable, "-c", code, servers["fault"]]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_cache_policy(sessions: Sessions) -> None:

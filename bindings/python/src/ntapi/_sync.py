@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _registry
 from ._client import BaseClient
+from ._library import lib
 from ._numbers import DataFormat
 from ._thread_call import perform
 from ._threads import current_mailbox, main_mailbox
@@ -249,6 +250,9 @@ class Client(BaseClient):
         mine = self._running_here()
         with _registry.observing(current_mailbox()):
             current_mailbox().run_until(lambda: len(self._pending) <= mine, timeout)
+        if not self._pending:
+            # A client that was closed closes its connections after its last handler.
+            lib.ntapi_client_drain(self._handle.pointer, 1.0)
         self._save()
         return max(0, len(self._pending) - mine)
 
