@@ -348,7 +348,7 @@ def test_interim_answers_come_before_the_answer(
     events: list[tuple[int, int, str]] = []
     with Informed(servers["fault"], log_flags=flags) as client:
         client.send("early-hints")
-        client.begin("early-hints", on=ntapi.BACKGROUND)
+        client.begin("early-hints", ntapi.response_thread(ntapi.BACKGROUND))
         assert client.drain(PATIENCE) == 0
     link = "</style.css>; rel=preload"
     assert events == [(1, 103, link), (1, 200, ""), (2, 103, link), (2, 200, "")]
