@@ -4,13 +4,10 @@
 #define NTAPI_CCURL_SHIM_H
 
 #include <curl/curl.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #ifdef __linux__
 #include <sys/epoll.h>
@@ -184,77 +181,6 @@ static inline const curl_version_info_data *ntapi_version(void) {
 /* The result in a message, which lies in an anonymous union. */
 static inline CURLcode ntapi_message_result(const CURLMsg *message) {
     return message->data.result;
-}
-
-/* ---- Public suffixes ---- */
-
-/* A listening socket on the loopback that never blocks, and its port; -1 when there is none to be had. */
-static inline int ntapi_listen_on_loopback(int *port) {
-    struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (listener < 0)
-        return -1;
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1) ||
-        getsockname(listener, (struct sockaddr *)&address, &size) || fcntl(listener, F_SETFD, FD_CLOEXEC) ||
-        fcntl(listener, F_SETFL, O_NONBLOCK)) {
-        close(listener);
-        return -1;
-    }
-    *port = ntohs(address.sin_port);
-    return listener;
-}
-
-/* Whether a host below a domain may set a cookie for it: 1, 0, or -1 when that cannot be found out. libcurl asks its
- * list of public suffixes about the cookies of servers alone, so it gets the answer of one, over the loopback. No name
- * is looked up. */
-static inline int ntapi_accepts_cookie_domain(const char *domain) {
-    char url[300], name[300], answer[400];
-    int port = 0, peer = -1, running = 1, verdict = -1;
-    int listener = strlen(domain) > 253 ? -1 : ntapi_listen_on_loopback(&port);
-    if (listener < 0)
-        return -1;
-    snprintf(url, sizeof url, "http://ntapi.%s:%d/", domain, port);
-    snprintf(name, sizeof name, "ntapi.%s:%d:127.0.0.1", domain, port);
-    int length = snprintf(answer, sizeof answer,
-                          "HTTP/1.1 204 No Content\r\nConnection: close\r\nSet-Cookie: a=b; Domain=%s\r\n\r\n", domain);
-    CURLM *multi = curl_multi_init();
-    CURL *easy = curl_easy_init();
-    struct curl_slist *names = curl_slist_append(NULL, name);
-    struct curl_slist *cookies = NULL;
-    if (multi && easy && names) {
-        curl_easy_setopt(easy, CURLOPT_URL, url);
-        curl_easy_setopt(easy, CURLOPT_RESOLVE, names);
-        curl_easy_setopt(easy, CURLOPT_PROXY, "");
-        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-        curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 2000L);
-        curl_easy_setopt(easy, CURLOPT_COOKIEFILE, "");
-        curl_multi_add_handle(multi, easy);
-        while (running && !curl_multi_perform(multi, &running) && running) {
-            struct curl_waitfd more = {listener, CURL_WAIT_POLLIN, 0};
-            if (peer < 0 && (peer = accept(listener, NULL, NULL)) >= 0 &&
-                send(peer, answer, (size_t)length, MSG_NOSIGNAL) != length)
-                break;
-            if (curl_multi_wait(multi, &more, peer < 0 ? 1 : 0, 100, NULL))
-                break;
-        }
-        long status = 0;
-        curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
-        if (status == 204 && !curl_easy_getinfo(easy, CURLINFO_COOKIELIST, &cookies))
-            verdict = cookies != NULL;
-        curl_multi_remove_handle(multi, easy);
-    }
-    curl_slist_free_all(cookies);
-    curl_easy_cleanup(easy);
-    curl_multi_cleanup(multi);
-    curl_slist_free_all(names);
-    if (peer >= 0)
-        close(peer);
-    close(listener);
-    return verdict;
 }
 
 #endif

@@ -13,6 +13,14 @@ enum Site {
         }
     }
 
+    /// Whether a cookie may be set for a domain: no public suffix, as far as there is a list of them. A host with one name, in
+    /// a network of one's own, may have cookies of its own.
+    static func mayHaveCookies(_ domain: String, includingSubdomains: Bool) -> Bool {
+        if isAddress(domain) || domain.utf8.contains(UInt8(ascii: ":")) || domain == "localhost" { return true }
+        if !includingSubdomains, !domain.utf8.contains(UInt8(ascii: ".")) { return true }
+        return ntapi_system_may_set_cookies("x.\(domain)", domain) != 0
+    }
+
     /// The labels that both end with; nil when they have none, or are addresses.
     private static func sharedDomain(_ one: String, _ other: String) -> String? {
         guard !isAddress(one), !isAddress(other) else { return nil }

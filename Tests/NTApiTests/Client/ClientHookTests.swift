@@ -94,7 +94,7 @@ import Testing
         let client = try TestClient.of("fault")
         client.logFlags = .debug
         client.authenticator = Authenticator { _ in .init("hush") }
-        for try await _ in client.events("lines", args: [.url("count", 1)]) {}
+        for try await _ in client.events("events", args: [.url("total", 1)]) {}
         let sent = client.lines.all.map(\.message).filter { $0.containsSubstring(" sends ") }
         #expect(sent.contains { $0.containsSubstring("Accept: text/event-stream") })
         #expect(sent.contains { $0.containsSubstring("Authorization: <redacted>") })

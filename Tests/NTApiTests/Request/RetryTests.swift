@@ -51,7 +51,7 @@ import Testing
         #expect(try await api.seen().count == 4)
         let lines = api.client.lines.all.map(\.message)
         #expect(lines.count == 3)
-        #expect(lines.first?.hasASCIIPrefix("#1 HTTP 503 Service Unavailable; attempt 2 of 4 in ") == true)
+        #expect(lines.first?.hasASCIIPrefix("#\(api.client.number).1 HTTP 503 Service Unavailable; attempt 2 of 4 in ") == true)
     }
 
     @Test func aSecondTimeAndNoMore() async throws {

@@ -56,7 +56,7 @@ import Testing
         let poller = try #require(SystemPoller())
         let pools = try #require(ConnectionPools(poller: poller, limit: nil))
         #expect(pools.count == 1)
-        for number in 1...9 { #expect(pools.pool(number) === pools.pool(number)) }
+        for number in 1...9 { #expect(pools.pool(number, orFirst: true) === pools.pool(number, orFirst: true)) }
         #expect(pools.count == 10)
         let now = MonotonicTime.now()
         pools.closeUnneeded(transfers: 9 * PoolCounts.capacity, now)
@@ -67,10 +67,10 @@ import Testing
         #expect(others * PoolCounts.capacity == 2 * CurlMulti.idleConnections)
         // The rest is for those that may come soon.
         pools.closeUnneeded(transfers: 0, now.advanced(bySeconds: 100))
-        #expect(pools.count > 1 && pools.pool(0) !== pools.pool(1))
+        #expect(pools.count > 1 && pools.pool(0, orFirst: true) !== pools.pool(1, orFirst: true))
         pools.closeUnneeded(transfers: 0, now.advanced(bySeconds: 120))
         #expect(pools.count == 1)
-        #expect(pools.pool(2) !== pools.pool(0) && pools.count == 2)
+        #expect(pools.pool(2, orFirst: true) !== pools.pool(0, orFirst: true) && pools.count == 2)
         pools.close()
     }
 

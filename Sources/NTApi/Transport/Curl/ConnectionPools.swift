@@ -14,8 +14,9 @@ final class ConnectionPools {
     /// The pool of each socket, by the socket's number; the first has those that are not in it. Empty when all are the first's.
     @exclusivity(unchecked) private var owners: [UInt16] = []
     private let poller: SystemPoller
+    private let limit: Int?
     /// Whether exchanges may be spread.
-    let maySpread: Bool
+    var maySpread: Bool { limit == nil }
 
     /// Nil when libcurl cannot be set up.
     ///
@@ -24,13 +25,14 @@ final class ConnectionPools {
         guard let first = CurlMulti(poller: poller, number: 0) else { return nil }
         self.first = first
         self.poller = poller
-        maySpread = limit == nil
+        self.limit = limit
         first.pools = self
         if let limit { first.limitConnections(to: limit) }
     }
 
     /// libcurl before 8.5 sends a request that may share an HTTP/2 connection over one of HTTP/1.1 to the same server that is in
-    /// use, and mixes up the answers (curl pull request 12373). So those that want HTTP/1.1 stay out of the first pool there.
+    /// use, and mixes up the answers (curl pull request 12373). So those that want HTTP/1.1 stay out of the first pool there. Where
+    /// there is a limit for all connections, idle ones count in each pool by itself.
     static let mixesVersions = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
 
     /// How many there are.
@@ -45,13 +47,16 @@ final class ConnectionPools {
         return earliest
     }
 
-    /// The pool of this number; the first when the system has no descriptors for one more.
-    func pool(_ number: Int) -> CurlMulti {
+    /// The pool of this number.
+    ///
+    /// - Parameter orFirst: whether the first will do when the system has no descriptors for one more.
+    func pool(_ number: Int, orFirst: Bool) -> CurlMulti? {
         guard number > 0 else { return first }
         while others.count < number { others.append(nil) }
         if let pool = others[number - 1] { return pool }
-        guard let pool = CurlMulti(poller: poller, number: number) else { return first }
+        guard let pool = CurlMulti(poller: poller, number: number) else { return orFirst ? first : nil }
         pool.pools = self
+        if let limit { pool.limitConnections(to: limit) }
         others[number - 1] = pool
         return pool
     }

@@ -62,17 +62,6 @@ final class CookieEngine: @unchecked Sendable {
     /// Those that are valid.
     func cookies(_ now: Double) -> [Cookie] { Self.cookies(SharedMutex.cookies.withLock { lines }, now) }
 
-    /// Whether the domain of a cookie is no public suffix. Asked of libcurl, without the lock: it takes a moment.
-    ///
-    /// A host-only cookie of a host with one name, in a network of one's own, may always be set.
-    func mayBeSet(for cookie: Cookie) -> Bool {
-        let domain = cookie.domain
-        let isAddress = domain.utf8.contains(UInt8(ascii: ":")) || domain.utf8.last?.isASCIIDigit == true
-        let isName = !domain.utf8.contains(UInt8(ascii: ".")) && !cookie.includesSubdomains
-        if isAddress || isName || domain == "localhost" { return true }
-        return ntapi_accepts_cookie_domain(domain) != 0
-    }
-
     /// - Returns: false when libcurl does not accept the cookie.
     func set(_ cookie: Cookie) -> Bool {
         SharedMutex.cookies.withLock {

@@ -108,10 +108,10 @@ final class CurlTransfer {
     /// Gives the handle to libcurl, in a pool with room.
     func enter(_ pools: ConnectionPools) -> CURLMcode {
         guard let handle, let ticket else { return CURLM_BAD_EASY_HANDLE }
-        let isApart = ConnectionPools.mixesVersions && pools.maySpread && origin.isSecure && !sharesConnections
+        let isApart = ConnectionPools.mixesVersions && origin.isSecure && !sharesConnections
         poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection, skipsFirst: isApart)
-        let pool = pools.pool(poolNumber)
-        let code = pool.add(handle.easy)
+        let pool = pools.pool(poolNumber, orFirst: !isApart)
+        let code = pool?.add(handle.easy) ?? CURLM_OUT_OF_MEMORY
         if code == CURLM_OK { self.pool = pool } else { ticket.leavePool(poolNumber) }
         return code
     }
