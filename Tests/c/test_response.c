@@ -247,18 +247,12 @@ static void header_bytes_are_those_received(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_bytes_are_those_received),
-        cmocka_unit_test(a_good_response_has_everything),
-        cmocka_unit_test(headers_keep_repeats_and_order),
-        cmocka_unit_test(its_url_may_be_shown_without_secrets),
-        cmocka_unit_test(json_comes_as_a_pickle_too),
-        cmocka_unit_test(text_before_the_json_is_kept_apart),
-        cmocka_unit_test(bytes_may_be_anything),
-        cmocka_unit_test(an_empty_body_is_not_null),
-        cmocka_unit_test(redirects_change_the_url),
-        cmocka_unit_test(metrics_make_sense),
-        cmocka_unit_test(bodies_are_decompressed),
-        cmocka_unit_test(a_retained_response_outlives_everything),
+        cmocka_unit_test(header_bytes_are_those_received), cmocka_unit_test(a_good_response_has_everything),
+        cmocka_unit_test(headers_keep_repeats_and_order),  cmocka_unit_test(its_url_may_be_shown_without_secrets),
+        cmocka_unit_test(json_comes_as_a_pickle_too),      cmocka_unit_test(text_before_the_json_is_kept_apart),
+        cmocka_unit_test(bytes_may_be_anything),           cmocka_unit_test(an_empty_body_is_not_null),
+        cmocka_unit_test(redirects_change_the_url),        cmocka_unit_test(metrics_make_sense),
+        cmocka_unit_test(bodies_are_decompressed),         cmocka_unit_test(a_retained_response_outlives_everything),
         cmocka_unit_test(links_lead_to_other_pages),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);
