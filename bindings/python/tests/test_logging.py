@@ -57,7 +57,7 @@ client.perform('reset/before')
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""
     assert result.stderr.count("\n") == 1
-    assert result.stderr.startswith("ERROR:ntapi:#3 network")
+    assert result.stderr.startswith("ERROR:ntapi:#1.3 network")
 
 
 def test_the_level_of_the_logger_suffices(
