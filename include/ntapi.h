@@ -1419,8 +1419,9 @@ ntapi_status ntapi_cookie_storage_save(ntapi_cookie_storage *storage, ntapi_erro
  * A session has a private HTTP cache after RFC 9111: responses to GET that their headers allow to be kept answer later
  * requests, as long as they are fresh or the server confirms them. An ephemeral session has its cache in memory, a
  * default session on disk, too, where it shares it with the other sessions and processes of the program. A background
- * session and a client without a configuration have none. Downloads, streams, and requests with conditions or a Range
- * of their own pass it by.
+ * session and a client without a configuration have none. Downloads and streams pass it by. A condition (If-None-Match,
+ * If-Modified-Since) or a Range of the caller's is answered with 304, 206 or 416 by a fresh response; where the cache
+ * cannot judge it, it goes to the server, whose answer is not stored.
  */
 
 /** Where a response is kept. */

@@ -68,6 +68,62 @@ static void no_store_neither_reads_nor_writes(void **state) {
     ntapi_client_free(client);
 }
 
+/** A page, asked for with up to two headers. */
+static ntapi_response *get_with(ntapi_client *client, const char *page, const char *const headers[static 4]) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_IGNORE_HTTP_ERRORS));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    for (int index = 0; index < 4 && headers[index]; index += 2) {
+        check_ok(ntapi_args_header(args, headers[index], headers[index + 1]));
+    }
+    return perform(client, page, args);
+}
+
+static void conditions_and_ranges_are_answered(void **state) {
+    (void)state;
+    const struct {
+        const char *headers[4];
+        ntapi_source source;
+        int status, first, count;
+    } cases[] = {
+        {{"If-None-Match", "W/\"x1\""}, NTAPI_SOURCE_CACHE, 304, 0, 0},
+        {{"If-None-Match", "\"x2\""}, NTAPI_SOURCE_CACHE, 200, 0, -1},
+        {{"Range", "bytes=2-5"}, NTAPI_SOURCE_CACHE, 206, 2, 4},
+        {{"Range", "bytes=2-5", "If-Range", "\"x1\""}, NTAPI_SOURCE_CACHE, 206, 2, 4},
+        {{"Range", "bytes=2-5", "If-Range", "\"x2\""}, NTAPI_SOURCE_CACHE, 200, 0, -1},
+        {{"Range", "bytes=100000-"}, NTAPI_SOURCE_CACHE, 416, 0, 0},
+        {{"Range", "bytes=0-1,4-5"}, NTAPI_SOURCE_NETWORK, 200, 0, -2},
+        {{"If-Match", "\"x1\""}, NTAPI_SOURCE_NETWORK, 200, 0, -2},
+    };
+    char page[256], range[64];
+    new_page(page, "h-Cache-Control=max-age=100&etag=x");
+    ntapi_client *client = session(NULL);
+    ntapi_response *whole = get(client, page, NTAPI_CACHE_POLICY_PROTOCOL);
+    size_t size = 0, count = 0;
+    const char *all = ntapi_response_data(whole, &size);
+    for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+        ntapi_response *response = get_with(client, page, cases[index].headers);
+        assert_null(ntapi_response_error(response));
+        assert_int_equal(ntapi_response_status(response), cases[index].status);
+        assert_int_equal(ntapi_response_get_source(response), cases[index].source);
+        assert_int_equal((int)ntapi_response_metric(response, NTAPI_METRIC_FROM_CACHE),
+                         cases[index].source == NTAPI_SOURCE_CACHE);
+        const char *data = ntapi_response_data(response, &count);
+        if (cases[index].count != -2) { /* the server's tells another number of requests */
+            assert_int_equal(count, cases[index].count < 0 ? size : (size_t)cases[index].count);
+            if (count > 0)
+                assert_memory_equal(data, all + cases[index].first, count);
+        }
+        if (cases[index].status == 206) {
+            snprintf(range, sizeof range, "bytes 2-5/%zu", size);
+            assert_string_equal(ntapi_response_header(response, "Content-Range"), range);
+        }
+        ntapi_response_free(response);
+    }
+    ntapi_response_free(whole);
+    ntapi_client_free(client);
+}
+
 static void nothing_to_answer_with_is_an_error(void **state) {
     (void)state;
     char page[256];
@@ -222,13 +278,10 @@ static void the_program_says_what_is_stored(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_is_not_asked_for_again),
-        cmocka_unit_test(nothing_to_answer_with_is_an_error),
-        cmocka_unit_test(no_store_neither_reads_nor_writes),
-        cmocka_unit_test(a_cache_is_shared_and_emptied),
-        cmocka_unit_test(on_disk_it_outlives_its_memory),
-        cmocka_unit_test(save_says_when_it_failed),
-        cmocka_unit_test(what_cannot_be_a_cache),
+        cmocka_unit_test(fresh_is_not_asked_for_again),       cmocka_unit_test(conditions_and_ranges_are_answered),
+        cmocka_unit_test(nothing_to_answer_with_is_an_error), cmocka_unit_test(no_store_neither_reads_nor_writes),
+        cmocka_unit_test(a_cache_is_shared_and_emptied),      cmocka_unit_test(on_disk_it_outlives_its_memory),
+        cmocka_unit_test(save_says_when_it_failed),           cmocka_unit_test(what_cannot_be_a_cache),
         cmocka_unit_test(the_program_says_what_is_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

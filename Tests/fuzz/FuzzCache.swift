@@ -50,6 +50,9 @@ private func check(_ response: HTTPHeaders, _ headers: HTTPHeaders) {
     var http = HTTPRequest(method: "GET", url: "http://h/")
     http.headers = headers
     let request = CacheRequest(http)
+    if case .part(let part) = headers["Range"].flatMap(ByteRange.init)?.place(in: 10) {
+        precondition(!part.isEmpty && part.upperBound <= 10)
+    }
     for status in [200, 206, 301, 304, 404, 503] {
         let head = ResponseHead(status: status, headers: response, httpVersion: 1.1)
         let storage = CacheStorage.of(head, request, now: now)
@@ -75,6 +78,12 @@ private func check(_ stored: CachedResponse, _ request: CacheRequest, _ control:
         if !freshness.isFresh, control.mustRevalidate { precondition(decision != .use) }
         if decision == .useWhileRevalidating { precondition(control.staleWhileRevalidate ?? 0 > 0) }
         if request.control.onlyIfCached { precondition(decision != .load && decision != .validate) }
+        if let answer = request.condition?.answer(from: stored) {
+            precondition(stored.head.status == 200)
+            precondition(answer.head(from: stored.head, of: 0).headers.allSatisfy { !$0.isNamed("set-cookie") })
+        } else if request.condition != nil {
+            precondition(decision == .load || decision == .fail)
+        }
         _ = CacheDecision.standsIn(stored, for: request, now: now + later)
     }
     let asked = stored.condition(request.http)

@@ -74,12 +74,9 @@ extension ResumeData {
         guard let modified = head.headers["Last-Modified"] else {
             return .failure(.init("the server gives neither ETag nor Last-Modified"))
         }
-        // The file may have changed twice within the second that the date names; a second later it no longer can
-        // (RFC 9110, 8.8.2.2).
-        guard let seconds = HTTPDate.seconds(modified),
-            let date = head.headers["Date"].flatMap({ HTTPDate.seconds($0) }),
-            date > seconds
-        else { return .failure(.init("Last-Modified is no strong validator: not a second before Date")) }
+        guard head.hasStrongDate else {
+            return .failure(.init("Last-Modified is no strong validator: not a second before Date"))
+        }
         return .success(.lastModified(modified))
     }
 
@@ -89,6 +86,15 @@ extension ResumeData {
 }
 
 extension ResponseHead {
+    /// Whether Last-Modified tells one version from all others: the file may have changed twice within the second that the
+    /// date names; a second later it no longer can (RFC 9110, 8.8.2.2).
+    var hasStrongDate: Bool {
+        guard let modified = headers["Last-Modified"].flatMap({ HTTPDate.seconds($0) }),
+            let date = headers["Date"].flatMap({ HTTPDate.seconds($0) })
+        else { return false }
+        return date > modified
+    }
+
     /// Whether the bytes on the wire are those of the file.
     var hasIdentityEncoding: Bool {
         headers.all("Content-Encoding").allSatisfy { $0.isEmpty || $0.equalsIgnoringASCIICase("identity") }

@@ -6,11 +6,11 @@ extension APIRequest {
         let (isElsewhere, waits) = shared.withLock { shared in
             (shared.handlers.wantsData || shared.download != nil, shared.transport != nil)
         }
-        let isUsual = asked.role == .usual && !isElsewhere
-        guard isUsual || asked.mayLoad else { return answer(http, notCached) }
+        let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
+        guard mayBeAnswered || asked.mayLoad else { return answer(http, notCached) }
         guard asked.role != .none, let parts = try? URLParts(http.url) else { return send(http, nil) }
         let key = CacheKey(parts, partition: use.partition)
-        guard isUsual, asked.policy != .reloadIgnoringCache else {
+        guard mayBeAnswered, asked.policy != .reloadIgnoringCache else {
             return send(http, CacheExchange(asked, use, key, isElsewhere: isElsewhere))
         }
         if let stored = asked.select(use.cache.variants(key)) { return answer(asked, use, key, stored) }
@@ -145,11 +145,6 @@ extension APIRequest {
     }
 }
 
-extension CacheRequest {
-    /// Whether the server may be asked at all.
-    fileprivate var mayLoad: Bool { policy != .returnCachedDontLoad && !control.onlyIfCached }
-}
-
 extension CachedResponse {
     fileprivate func result(_ request: CacheRequest, _ source: ResponseSource, now: Double) -> ExchangeResult {
         var result = ExchangeResult()
@@ -164,11 +159,29 @@ extension ExchangeResult {
         _ response: CachedResponse, _ request: CacheRequest, _ source: ResponseSource, now: Double
     ) {
         let age = CacheFreshness(response, CacheControl(response.head.headers), now: now).age
-        head = response.answer(age: age)
-        body = request.isHead ? .empty : response.body
+        let answer = request.condition?.answer(from: response) ?? .whole
+        head = answer.head(from: response.answer(age: age), of: response.body.count)
         error = nil
         question = nil
+        switch answer {
+        case .whole: body = request.isHead ? .empty : response.body
+        case .part(let part): takePart(part, of: response.body)
+        case .notModified, .unsatisfied: body = .empty
+        }
         metrics.source = source
         metrics.bytesDecoded = Int64(body.count)
+    }
+
+    private mutating func takePart(_ part: Range<Int>, of whole: Bytes) {
+        guard part.count < whole.count else {
+            body = whole
+            return
+        }
+        body = Bytes()
+        let source = UnsafeRawBufferPointer(rebasing: whole.buffer[part])
+        guard body.reserve(part.count), body.append(source) else {
+            error = EasyOptions.outOfMemory
+            return
+        }
     }
 }

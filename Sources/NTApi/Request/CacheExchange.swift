@@ -12,7 +12,7 @@ final class CacheExchange: Sendable {
         case standIn(CachedResponse)
         /// What is stored is of no more use, and the answer tells nothing else: the server is asked once more.
         case loadAgain
-        /// A HEAD has told more of what is stored.
+        /// The server has told more of what is stored: in answer to a HEAD, or to a condition of the caller's.
         case update(CachedResponse)
         /// What is stored for these URLs may not hold any longer.
         case remove([CacheKey])
@@ -65,7 +65,7 @@ final class CacheExchange: Sendable {
         let now = use.cache.now
         let hasFailed = result.error.map { [.network, .noInternet, .timeout].contains($0.code) }
         if hasFailed ?? result.head.map({ CacheStatus.isServerError($0.status) }) ?? false,
-            let stored, CacheDecision.standsIn(stored, for: request, now: now)
+            request.role == .usual, let stored, CacheDecision.standsIn(stored, for: request, now: now)
         {
             return .standIn(stored)
         }
@@ -73,6 +73,10 @@ final class CacheExchange: Sendable {
         switch request.role {
         case .none: return .none
         case .invalidates: return (200..<400).contains(head.status) ? .remove(invalidated(head)) : .none
+        case .conditional:
+            guard head.status == 304, let stored, stored.isMeant(by: head) else { return .none }
+            let updated = stored.updated(by: head, requestTime: requestTime, responseTime: now)
+            return updated.map { .update($0) } ?? .none
         case .usual: break
         }
         if isConditional, let stored, head.status == 304 {

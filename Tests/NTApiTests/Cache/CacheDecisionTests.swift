@@ -103,6 +103,32 @@ import Testing
         #expect(!standsIn("max-age=10, stale-if-error=5", request(policy: .reloadRevalidating), age: 11))
     }
 
+    @Test func conditionsOfTheCallersAreJudgedWhereFresh() {
+        func request(_ control: String? = nil, policy: CachePolicy = .protocol, _ tag: String = "\"1\"") -> CacheRequest
+        {
+            self.request(control, policy: policy, [("If-None-Match", tag)])
+        }
+        let fresh = stored("max-age=10")
+        #expect(decide(request(), fresh, age: 9) == .use && decide(request(nil, "\"2\""), fresh, age: 9) == .use)
+        #expect(decide(request(), nil) == .load)
+        // The cache has no condition of its own beside the caller's.
+        #expect(decide(request(), fresh, age: 10) == .load)
+        #expect(decide(request(), stored("max-age=10, stale-while-revalidate=5"), age: 12) == .load)
+        #expect(decide(request("no-cache"), fresh) == .load && decide(request(), stored("no-cache")) == .load)
+        #expect(decide(request(policy: .reloadIgnoringCache), fresh) == .load)
+        #expect(decide(request(policy: .reloadRevalidating), fresh) == .load)
+        #expect(decide(request(policy: .returnCachedElseLoad), fresh, age: 20) == .use)
+        #expect(decide(request(policy: .returnCachedDontLoad), fresh, age: 20) == .use)
+        #expect(decide(request("only-if-cached"), fresh, age: 9) == .use)
+        #expect(decide(request("only-if-cached"), fresh, age: 10) == .fail)
+        #expect(decide(request("max-stale"), fresh, age: 20) == .use)
+        // Only the server can tell.
+        let encoded = stored("max-age=10", [("Content-Encoding", "gzip")])
+        let range = [("Range", "bytes=0-1")]
+        #expect(decide(self.request(range), encoded) == .load)
+        #expect(decide(self.request(policy: .returnCachedDontLoad, range), encoded) == .fail)
+    }
+
     @Test func rolesOfRequests() {
         #expect(request().role == .usual && request(method: "HEAD").role == .usual)
         #expect(request(method: "OPTIONS").role == .none && request("no-store").role == .none)
@@ -110,16 +136,28 @@ import Testing
             #expect(request(method: method).role == .invalidates)
         }
         for name in [
-            "Range", "if-none-match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Host",
+            "Range", "if-none-match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "Host",
         ] {
             #expect(request([(name, "x")]).role == .none)
         }
+        let tag = ("If-None-Match", "\"1\"")
+        for headers in [[tag], [("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")], [("range", "bytes=0-1")]] {
+            #expect(request(headers).condition != nil && request(headers).mayBeAnswered)
+        }
+        for headers in [[tag, ("If-Match", "*")], [tag, ("Host", "h")], [tag, ("Range", "x")]] {
+            #expect(request(headers).role == .none)
+        }
+        #expect(request(nil, method: "POST", [tag]).role == .invalidates && request("no-store", [tag]).role == .none)
         var http = HTTPRequest(method: "GET", url: "https://h/")
         http.settings.allowsInvalidCertificate = true
         #expect(CacheRequest(http).role == .none)
     }
 
     private func request(_ headers: [(String, String)]) -> CacheRequest { request(nil, method: "GET", headers) }
+
+    private func request(_ control: String, _ headers: [(String, String)]) -> CacheRequest {
+        request(control, method: "GET", headers)
+    }
 
     private func storage(
         _ headers: [(String, String)], status: Int = 200, _ request: CacheRequest? = nil

@@ -200,6 +200,44 @@ import Testing
         guard case .none = try outcome([], status: 500) else { return #expect(Bool(false)) }
     }
 
+    @Test func theCallersConditionMayFreshenWhatIsStored() throws {
+        func outcome(
+            _ stored: [(String, String)], _ answer: [(String, String)], status: Int = 304
+        ) throws -> CacheExchange.Outcome {
+            let caching = try exchange(http("GET", [("If-None-Match", "\"1\"")]), stored: self.stored(stored))
+            return caching.outcome(of: ExchangeResult(head: head(status, [("X", "new")] + answer)))
+        }
+        let changed = [("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")]
+        for (stored, answer) in [
+            ([("ETag", "\"1\"")], [("ETag", "\"1\"")]), ([("ETag", "\"1\"")], [("ETag", "W/\"1\"")]),
+            ([("ETag", "W/\"1\"")], [("ETag", "W/\"1\"")]), (changed, changed),
+        ] {
+            guard case .update(let response) = try outcome(stored, answer) else {
+                Issue.record("\(stored) \(answer)")
+                continue
+            }
+            #expect(response.head.headers["X"] == "new" && response.head.status == 200)
+        }
+        for (stored, answer) in [
+            ([("ETag", "\"1\"")], [("ETag", "\"2\"")]), ([("ETag", "W/\"1\"")], [("ETag", "\"1\"")]),
+            (changed, [("Last-Modified", "Sun, 06 Nov 1994 08:49:38 GMT")]), ([("ETag", "\"1\"")], []), ([], []),
+            (changed, [("ETag", "\"1\"")]), ([("ETag", "\"1\"")], changed),
+        ] {
+            guard case .none = try outcome(stored, answer) else {
+                Issue.record("\(stored) \(answer)")
+                continue
+            }
+        }
+        // No other answer is stored, or replaced by what is.
+        let lasting = [("ETag", "\"1\""), ("Cache-Control", "max-age=10, stale-if-error=10")]
+        for status in [200, 206, 412, 416, 500, 503] {
+            guard case .none = try outcome(lasting, lasting, status: status) else {
+                Issue.record("\(status)")
+                continue
+            }
+        }
+    }
+
     @Test func staleStandsInWhenItMay() throws {
         let old = try stored([("Cache-Control", "max-age=10, stale-if-error=100")])
         time.advance(50)

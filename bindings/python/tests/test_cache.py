@@ -104,6 +104,36 @@ def test_a_file_of_nginx_is_confirmed(servers: dict[str, str]) -> None:
         assert compressed[0].headers["Content-Encoding"] == "gzip"
 
 
+def test_conditions_and_ranges_of_the_caller(servers: dict[str, str]) -> None:
+    """A fresh response answers them; what the cache cannot judge goes to the server."""
+    with session(servers["fault"]) as client:
+        page = fresh(etag="x")
+        whole = page.get(client)
+
+        def get(**headers: str) -> ntapi.Response:
+            args = [ntapi.header(name.replace("_", "-"), headers[name]) for name in headers]
+            options = ntapi.option("ignore_http_errors"), ntapi.option("raw_data")
+            return page.get(client, *args, *options)
+
+        same = get(If_None_Match='W/"x1"')
+        assert (same.status, same.data, same.source) == (304, b"", Source.CACHE)
+        assert same.metrics.from_cache
+        assert same.headers["ETag"] == '"x1"'
+        other = get(If_None_Match='"x2"', If_Modified_Since="Sun, 06 Nov 1994 08:49:37 GMT")
+        assert (other.status, other.data, other.source) == (200, whole.data, Source.CACHE)
+        part = get(Range="bytes=2-5", If_Range='"x1"')
+        assert (part.status, part.data, part.source) == (206, whole.data[2:6], Source.CACHE)
+        assert part.headers["Content-Range"] == f"bytes 2-5/{len(whole.data)}"
+        assert part.metrics.from_cache
+        beyond = get(Range="bytes=100000-")
+        assert (beyond.status, beyond.source) == (416, Source.CACHE)
+        assert beyond.headers["Content-Range"] == f"bytes */{len(whole.data)}"
+        assert page.count(client) == 1
+        assert get(Range="bytes=0-1,4-5").source is Source.NETWORK
+        assert get(If_Match='"x1"').source is Source.NETWORK
+        assert page.get(client).data == whole.data
+
+
 def test_nothing_to_answer_with(servers: dict[str, str]) -> None:
     with session(servers["fault"], cache_policy=CachePolicy.RETURN_CACHED_DONT_LOAD) as client:
         page = fresh()

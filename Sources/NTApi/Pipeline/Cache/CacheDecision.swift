@@ -12,6 +12,15 @@ enum CacheDecision: Sendable, Equatable {
 
     /// - Parameter stored: what was selected for the request.
     static func decide(_ request: CacheRequest, _ stored: CachedResponse?, now: Double) -> CacheDecision {
+        let decision = decideByPolicy(request, stored, now: now)
+        guard let condition = request.condition else { return decision }
+        // The cache adds no condition of its own: the server could not answer both.
+        if decision == .use, let stored, condition.answer(from: stored) != nil { return .use }
+        return request.mayLoad ? .load : .fail
+    }
+
+    private static func decideByPolicy(_ request: CacheRequest, _ stored: CachedResponse?, now: Double) -> CacheDecision
+    {
         switch request.policy {
         case .reloadIgnoringCache, .noStore: return .load
         case .returnCachedElseLoad: return stored == nil ? .load : .use

@@ -1,12 +1,14 @@
 /// What a request has to do with a cache, by what it says itself.
 struct CacheRequest: Sendable {
-    enum Role: Sendable {
+    enum Role: Sendable, Equatable {
         /// It passes by the cache.
         case none
         /// It may change what is stored (RFC 9111, 4.4).
         case invalidates
         /// It may be answered from the cache, and its answer may be stored.
         case usual
+        /// It may be answered from the cache. The server's answer is the caller's alone, and is not stored.
+        case conditional(CacheCondition)
     }
 
     let http: HTTPRequest
@@ -22,24 +24,46 @@ struct CacheRequest: Sendable {
     var policy: CachePolicy { http.settings.cachePolicy }
     var isHead: Bool { http.method == "HEAD" }
 
+    /// Whether the server may be asked at all.
+    var mayLoad: Bool { policy != .returnCachedDontLoad && !control.onlyIfCached }
+
+    /// Whether a stored response may be the answer.
+    var mayBeAnswered: Bool {
+        switch role {
+        case .usual, .conditional: true
+        case .none, .invalidates: false
+        }
+    }
+
+    /// The caller's own, where the cache may judge it.
+    var condition: CacheCondition? {
+        guard case .conditional(let condition) = role else { return nil }
+        return condition
+    }
+
     private static func role(of http: HTTPRequest, _ control: CacheControl) -> Role {
         switch http.method {
         case "GET", "HEAD": break
         case "OPTIONS", "TRACE": return .none
         default: return .invalidates
         }
-        // Whoever sets conditions deals with the answer, and who takes any certificate must not answer for others.
+        // Who takes any certificate must not answer for others.
         guard http.body.isNone, !control.noStore, http.settings.cachePolicy != .noStore,
-            !http.settings.allowsInvalidCertificate,
-            http.settings.trust == .verified, http.headers.allSatisfy({ !isOwn($0.name) })
+            !http.settings.allowsInvalidCertificate, http.settings.trust == .verified
         else { return .none }
-        return .usual
+        var isConditional = false
+        for field in http.headers {
+            let name = field.name.lowercasedASCII()
+            if passesBy(name) { return .none }
+            isConditional = isConditional || CacheCondition.names.contains(name)
+        }
+        guard isConditional else { return .usual }
+        return CacheCondition(http).map { .conditional($0) } ?? .none
     }
 
-    /// Headers whose meaning a cache does not share; with a Host of its own the URL does not say who answers.
-    private static func isOwn(_ name: String) -> Bool {
-        ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range", "range", "host"].contains(
-            name.lowercasedASCII())
+    /// Conditions that are the origin's to judge; with a Host of its own the URL does not say who answers.
+    private static func passesBy(_ name: String) -> Bool {
+        ["if-match", "if-unmodified-since", "host"].contains(name)
     }
 }
 

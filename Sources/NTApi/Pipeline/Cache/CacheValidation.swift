@@ -63,12 +63,23 @@ extension CachedResponse {
         return updated
     }
 
+    /// Whether a 304 to a condition that is not the cache's own is about this response (RFC 9111, 4.3.4).
+    func isMeant(by news: ResponseHead) -> Bool {
+        guard let new = news.headers["ETag"] else {
+            guard let date = news.headers["Last-Modified"] else { return false }
+            return date == head.headers["Last-Modified"]
+        }
+        guard let old = head.headers["ETag"] else { return false }
+        return new == old || new.hasASCIIPrefix("W/") && Self.opaque(new) == Self.opaque(old)
+    }
+
     /// What tells of the stored body, and so is not changed (RFC 9111, 3.2).
     private static let ofBody: Set<String> = [
         "content-length", "content-encoding", "content-range", "content-type", "set-cookie",
     ]
 
-    private static func opaque(_ tag: String) -> Substring { tag.hasASCIIPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+    /// An entity tag without the sign of weakness.
+    static func opaque(_ tag: String) -> Substring { tag.hasASCIIPrefix("W/") ? tag.dropFirst(2) : tag[...] }
 }
 
 extension HTTPHeaders {

@@ -1,0 +1,157 @@
+/// A condition or range of the caller's own that a cache may judge (RFC 9110, 13 and 14; RFC 9111, 4.3.2).
+struct CacheCondition: Sendable, Equatable {
+    /// If-None-Match.
+    private var tags: EntityTags?
+    /// If-Modified-Since, which counts only without If-None-Match. Seconds since 1970.
+    private var date: Int64?
+    private var range: ByteRange?
+    /// If-Range, which counts only with a range.
+    private var ifRange: String?
+
+    /// The headers that it is made of, in lower case.
+    static let names: Set<String> = ["if-none-match", "if-modified-since", "if-range", "range"]
+
+    /// - Returns: nil when it is the server's to judge: several ranges, and what is not as RFC 9110 wants it.
+    init?(_ http: HTTPRequest) {
+        if let text = http.headers["If-None-Match"] {
+            guard let tags = EntityTags(text) else { return nil }
+            self.tags = tags
+        } else if let text = http.headers["If-Modified-Since"] {
+            guard HTTPDate.isExact(text), let date = HTTPDate.seconds(text) else { return nil }
+            self.date = date
+        }
+        guard let text = http.headers["Range"] else { return }
+        // A range means nothing in a HEAD (14.2), and yet some servers answer it with 206.
+        guard http.method == "GET", let range = ByteRange(text) else { return nil }
+        self.range = range
+        ifRange = http.headers["If-Range"]
+    }
+
+    /// What a stored response that may be used has for it.
+    ///
+    /// - Returns: nil when only the server can tell.
+    func answer(from stored: CachedResponse) -> CachedAnswer? {
+        let head = stored.head
+        guard head.status == 200 else { return nil }
+        if let tags {
+            if tags.match(head.headers["ETag"]) { return .notModified }
+        } else if let date, let changed = Self.lastChange(of: stored), changed <= Double(date) {
+            return .notModified
+        }
+        guard let range, Self.holds(ifRange, head) else { return .whole }
+        // The body was decoded, and a range is one of the encoded bytes.
+        guard head.hasIdentityEncoding else { return nil }
+        switch range.place(in: stored.body.count) {
+        case .part(let part): return .part(part)
+        case .unsatisfied: return .unsatisfied
+        case .whole: return .whole
+        }
+    }
+
+    /// The date of a response without Last-Modified is that of the response (RFC 9111, 4.3.2); nil when it is no date.
+    private static func lastChange(of stored: CachedResponse) -> Double? {
+        guard let text = stored.head.headers["Last-Modified"] ?? stored.head.headers["Date"] else {
+            return stored.responseTime
+        }
+        return HTTPDate.seconds(text).map(Double.init)
+    }
+
+    /// Whether the part may be sent (RFC 9110, 13.1.5): what the caller has is of the same version, byte for byte.
+    private static func holds(_ ifRange: String?, _ head: ResponseHead) -> Bool {
+        guard let ifRange else { return true }
+        if ResumeData.isStrong(etag: ifRange) { return ifRange == head.headers["ETag"] }
+        return ifRange == head.headers["Last-Modified"] && head.hasStrongDate
+    }
+}
+
+/// What If-None-Match names (RFC 9110, 13.1.2).
+enum EntityTags: Sendable, Equatable {
+    /// Whatever there is.
+    case any
+    /// In quotes, without the sign of weakness: it does not count here.
+    case list([String])
+
+    /// - Returns: nil when it is neither a star nor a list of tags.
+    init?(_ text: String) {
+        var rest = Substring(text).trimmed.utf8
+        guard !rest.elementsEqual("*".utf8) else {
+            self = .any
+            return
+        }
+        let quote = UInt8(ascii: "\"")
+        var tags: [String] = []
+        while true {
+            // Empty elements of a list do not count.
+            rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
+            guard !rest.isEmpty else { break }
+            if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
+            // A comma may stand within the quotes.
+            guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote), let tag = String(rest[...end])
+            else { return nil }
+            tags.append(tag)
+            rest = rest[end...].dropFirst().drop { $0 == 0x20 || $0 == 0x09 }
+            guard rest.isEmpty || rest.first == UInt8(ascii: ",") else { return nil }
+        }
+        guard !tags.isEmpty else { return nil }
+        self = .list(tags)
+    }
+
+    /// - Parameter tag: of the stored response, if it has one.
+    func match(_ tag: String?) -> Bool {
+        switch self {
+        case .any: true
+        case .list(let tags): tag.map { tag in tags.contains { $0 == CachedResponse.opaque(tag) } } ?? false
+        }
+    }
+}
+
+/// What a stored response has for a condition or range of the caller's.
+enum CachedAnswer: Sendable, Equatable {
+    /// All of it: 200.
+    case whole
+    /// The caller has it already: 304.
+    case notModified
+    /// 206.
+    case part(Range<Int>)
+    /// It has no such part: 416.
+    case unsatisfied
+
+    /// - Parameters:
+    ///   - whole: the head of the stored response, with its age.
+    ///   - count: of the stored body's bytes.
+    func head(from whole: ResponseHead, of count: Int) -> ResponseHead {
+        var head = whole
+        switch self {
+        case .whole: break
+        case .notModified:
+            head.status = 304
+            head.headers = whole.headers.only(Self.ofNotModified)
+            // The tag says more than the date (RFC 9110, 15.4.5).
+            if head.headers["ETag"] == nil, let date = whole.headers["Last-Modified"] {
+                head.headers.set("Last-Modified", date)
+            }
+        case .part(let part):
+            head.status = 206
+            head.headers.set("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
+            head.headers.set("Content-Length", String(part.count))
+        case .unsatisfied:
+            head.status = 416
+            head.headers = whole.headers.only(["age", "date"])
+            head.headers.set("Content-Range", "bytes */\(count)")
+        }
+        return head
+    }
+
+    private static let ofNotModified: Set<String> = [
+        "age", "cache-control", "content-location", "date", "etag", "expires", "vary",
+    ]
+}
+
+extension HTTPHeaders {
+    /// - Parameter names: in lower case.
+    fileprivate func only(_ names: Set<String>) -> HTTPHeaders {
+        var kept = HTTPHeaders()
+        for field in self where names.contains(field.name.lowercasedASCII()) { kept.add(field.name, field.value) }
+        return kept
+    }
+}
