@@ -21,7 +21,7 @@ SHELL := /bin/bash
 
 # Packages are installed when something is missing, by root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
-TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl
+TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
 PYTHON ?= python3
 VENV := .venv

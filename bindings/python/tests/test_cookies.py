@@ -335,7 +335,6 @@ class Proxy:
         ("__Host-a=1; Path=/; Secure", False),
         ("__Host-a=1; Path=/", False),
         ("__Secure-a=1; Path=/; Secure", False),
-        ("__secure-a=1; Path=/", False),
         ("a=1; Path=/; Secure", False),
         ("a=1; Path=/", True),
     ],
