@@ -93,7 +93,7 @@ static void a_response_comes_after_a_look_up(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
-    assert_int_equal(perform_watching(client, "ok", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
+    assert_int_equal(perform_watching(client, "late", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     ntapi_request *request = watch.request;
     check_ok(wait_watching(request, PATIENCE, -1, &watch));
     assert_int_equal(watch.summary.status, 200);
