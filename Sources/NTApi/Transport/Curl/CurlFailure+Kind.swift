@@ -18,6 +18,8 @@ extension CurlFailure {
         // libcurl 7.88 says so of malformed chunks, too.
         case CURLE_RECV_ERROR where text.containsSubstring("proxy") || text.containsSubstring("CONNECT"): .proxy
         case CURLE_RECV_ERROR where text.containsSubstring("chunk"): .notHTTP
+        // On one idle connection after another the server has closed it in answer to the request.
+        case CURLE_SEND_ERROR where text.containsSubstring("Connection died"): .noAnswer
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_HTTP2_STREAM: .reset
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLcode(rawValue: 100): .notHTTP
         case CURLE_OUT_OF_MEMORY: .notHTTP
