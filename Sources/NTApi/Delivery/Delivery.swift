@@ -36,9 +36,9 @@ enum Delivery {
     /// Runs code of the program's that is no callback of a request.
     ///
     /// The code may fork. The child then comes back here with a copy of this thread and without the others. A thread of the
-    /// library's has nothing to go on with: it ends, and with it the child, whose only thread it is. On a thread of the
-    /// program's, whoever calls this has to ask whether the process is still the same, and return without touching anything: a
-    /// lock may be held for ever, and what comes over the sockets is the parent's.
+    /// library has nothing to go on with: it ends, and with it the child, whose only thread it is. On a thread of the program,
+    /// the caller asks whether the process is still the same. If it is not, the caller returns and touches nothing: a lock may
+    /// be held for ever, and what comes over the sockets is the parent's.
     static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
         try call(on: ofThisThread, code)
     }
