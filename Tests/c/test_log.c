@@ -180,22 +180,55 @@ static void destroy_runs_when_a_sink_is_replaced(void **state) {
     assert_int_equal(second.destroys, 2);
 }
 
-static void standard_error_is_the_sink_until_one_is_set(void **state) {
-    (void)state;
-    ntapi_log_set_sink(NULL, NULL, NULL);
+/* What an action writes to standard error, in text. */
+static void capture(void (*action)(void), char *text, size_t size) {
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
-    perform_logged(NTAPI_LOG_INFO);
+    action();
     dup2(saved, STDERR_FILENO);
     close(saved);
     rewind(file);
-    char text[4096] = "";
-    size_t length = fread(text, 1, sizeof text - 1, file);
+    text[fread(text, 1, size - 1, file)] = '\0';
     fclose(file);
-    assert_true(length > 0);
+}
+
+static void perform_logged_at_info(void) {
+    perform_logged(NTAPI_LOG_INFO);
+}
+
+static void standard_error_is_the_sink_until_one_is_set(void **state) {
+    (void)state;
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    char text[4096];
+    capture(perform_logged_at_info, text, sizeof text);
     assert_non_null(strstr(text, "/status/200"));
     assert_null(strstr(text, "hidden"));
+}
+
+/* A POST over HTTP/2 lets libcurl say what it does with the connection, and so do the requests that share it. */
+static void post_then_get_over_http2(void) {
+    ntapi_client *client = client_of("nginx_tls");
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    check_ok(ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_LOG_FLAGS, 0));
+    for (int i = 0; i < 2; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_bearer(args, "hidden"));
+        if (i == 0)
+            check_ok(ntapi_args_form(args, "a", "1"));
+        ntapi_response *response = perform(client, "ping", args);
+        assert_string_equal(ntapi_response_header(response, "X-Protocol"), "HTTP/2.0");
+        ntapi_response_free(response);
+    }
+    ntapi_client_free(client);
+}
+
+static void libcurl_writes_nothing_to_standard_error(void **state) {
+    (void)state;
+    char text[4096];
+    capture(post_then_get_over_http2, text, sizeof text);
+    assert_string_equal(text, "");
 }
 
 int main(void) {
@@ -209,6 +242,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_warned_about, install, remove_sink),
         cmocka_unit_test_setup_teardown(destroy_runs_when_a_sink_is_replaced, install, remove_sink),
         cmocka_unit_test_setup_teardown(standard_error_is_the_sink_until_one_is_set, install, remove_sink),
+        cmocka_unit_test(libcurl_writes_nothing_to_standard_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
