@@ -210,6 +210,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_defaults_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_log_set_sink": (None, (LogFunction, c_void_p, DestroyFunction)),
     "ntapi_log_set_flags": (None, (c_int,)),
+    "ntapi_log_use_syslog": (c_int, (c_char_p,)),
     "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
     "ntapi_configuration_free": (None, (c_void_p,)),
     "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
@@ -236,6 +237,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_drain": (c_size_t, (c_void_p, c_double)),
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
+    "ntapi_client_log_flags": (c_int, (c_void_p,)),
     "ntapi_client_set_hooks": (c_int, (c_void_p, c_void_p)),
     "ntapi_hooks_free": (None, (c_void_p,)),
     "ntapi_response_request_metrics": (c_void_p, (c_void_p,)),
@@ -270,6 +272,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_wait": (c_int, (c_void_p, c_double)),
     "ntapi_request_response": (c_void_p, (c_void_p,)),
     "ntapi_request_get_state": (c_int, (c_void_p,)),
+    "ntapi_request_exit_timeout": (c_double, (c_void_p,)),
     "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
@@ -437,5 +440,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_error_failure"
+LATEST = "ntapi_log_use_syslog"
 """The function that was added last."""
