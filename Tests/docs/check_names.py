@@ -36,7 +36,7 @@ OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
 
 def swift_names() -> set[str]:
     """The names that the Swift library declares."""
-    names = set()
+    names: set[str] = set()
     for path in (ROOT / "Sources" / "NTApi").rglob("*.swift"):
         for match in SWIFT_NAME.finditer(path.read_text(encoding="utf-8")):
             names.update(name for name in match.groups() if name)

@@ -88,16 +88,16 @@ def test_an_exception_ends_a_block_at_once(servers: dict[str, str], end: str) ->
         client.begin("hold", (), lambda response: errors.append(response.error))
         raise KeyError("the program's")
 
+    def block() -> None:
+        with ntapi.Client(servers["fault"]) as client:
+            begin(client)
+
     async def loop() -> None:
         async with ntapi.AsyncClient(servers["fault"]) as client:
             begin(client)
 
     with pytest.raises(KeyError, match="the program's"):
-        if end == "loop":
-            asyncio.run(loop())
-        else:
-            with ntapi.Client(servers["fault"]) as client:
-                begin(client)
+        block() if end == "block" else asyncio.run(loop())
     assert [error.code for error in errors] == [ntapi.codes.CANCELLED]
 
 
