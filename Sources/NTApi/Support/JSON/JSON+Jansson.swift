@@ -1,6 +1,6 @@
 import CJansson
 
-// Trees of jansson, for programs that use jansson themselves. They are built and read on request, and nowhere else.
+// Trees of jansson: a program of C gives them or wants them, and jansson's loader makes them of text.
 extension JSON {
     /// The value as a `json_t *` of its own; the caller ends it with `json_decref`.
     package func jansson() -> OpaquePointer {
@@ -28,10 +28,10 @@ extension JSON {
         return OpaquePointer(root)
     }
 
-    /// Copies a `json_t *` of the host program; one that nests deeper than 2,048 levels, or contains itself, becomes null.
+    /// Copies a `json_t *`, which must not change meanwhile and is not kept.
     ///
-    /// The tree must not change meanwhile. It is not kept.
-    package init(jansson root: UnsafeRawPointer) {
+    /// - Returns: nil when it nests deeper than 2,048 levels, or contains itself.
+    package init?(jansson root: UnsafeRawPointer) {
         var open: [JanssonCopy] = []
         var finished = Self.scalar(Tree(mutating: root.assumingMemoryBound(to: json_t.self)), opening: &open)
         while var container = open.popLast() {
@@ -39,15 +39,13 @@ extension JSON {
             if let child = container.next() {
                 open.append(container)
                 finished = Self.scalar(child, opening: &open)
-                if open.count > JSONDepth.limit {
-                    self = .null
-                    return
-                }
+                if open.count > JSONDepth.limit { return nil }
             } else {
                 finished = container.value
             }
         }
-        self = finished ?? .null
+        guard let finished else { return nil }
+        self = finished
     }
 
     fileprivate typealias Tree = UnsafeMutablePointer<json_t>
@@ -68,7 +66,7 @@ extension JSON {
     }
 
     /// Lends bytes with an address even where there are none: jansson takes NULL for a mistake.
-    private static func withChars<Result>(
+    static func withChars<Result>(
         _ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
         guard let start = bytes.baseAddress else { return body("", 0) }
@@ -131,11 +129,11 @@ private struct JanssonCopy {
     var value: JSON { isObject ? JSON(.object(JSONObject(members))) : JSON(elements) }
 }
 
-/// Seeds jansson's hash tables, once in the process, before the first object.
+/// Seeds jansson's hash tables, once in the process, before the first object is made.
 ///
 /// Left alone, jansson seeds with the first object, and a thread that comes second spins until the first has read
 /// the system's random numbers. A seed that the host program chose stays.
-private enum JSONHashSeed {
+enum JSONHashSeed {
     private static let planted: Void = json_object_seed(0)
 
     static func plant() { _ = planted }
