@@ -32,20 +32,27 @@ extension JSON {
     ///
     /// - Returns: nil when it nests deeper than 2,048 levels, or contains itself.
     package init?(jansson root: UnsafeRawPointer) {
-        var open: [JanssonCopy] = []
-        var finished = Self.scalar(Tree(mutating: root.assumingMemoryBound(to: json_t.self)), opening: &open)
-        while var container = open.popLast() {
-            if let finished { container.take(finished) }
-            if let child = container.next() {
-                open.append(container)
-                finished = Self.scalar(child, opening: &open)
-                if open.count > JSONDepth.limit { return nil }
-            } else {
-                finished = container.value
-            }
+        let root = Tree(mutating: root.assumingMemoryBound(to: json_t.self))
+        if let scalar = Self.scalar(root) {
+            self = scalar
+            return
         }
-        guard let finished else { return nil }
-        self = finished
+        var open = [JanssonCopy(root)]
+        while true {
+            let innermost = open.count - 1
+            if let container = open[innermost].takeScalars() {
+                guard open.count < JSONDepth.limit else { return nil }
+                open.append(JanssonCopy(container))
+                continue
+            }
+            let value = open[innermost].value
+            open.removeLast()
+            if innermost == 0 {
+                self = value
+                return
+            }
+            open[innermost - 1].take(value)
+        }
     }
 
     fileprivate typealias Tree = UnsafeMutablePointer<json_t>
@@ -73,8 +80,8 @@ extension JSON {
         return body(start.assumingMemoryBound(to: CChar.self), bytes.count)
     }
 
-    /// The value of a scalar; nil for a container, which is opened.
-    private static func scalar(_ tree: Tree, opening open: inout [JanssonCopy]) -> JSON? {
+    /// The value of a scalar; nil for a container.
+    fileprivate static func scalar(_ tree: Tree) -> JSON? {
         switch tree.pointee.type {
         case JSON_TRUE: return JSON(true)
         case JSON_FALSE: return JSON(false)
@@ -83,9 +90,7 @@ extension JSON {
         case JSON_STRING:
             let bytes = UnsafeRawBufferPointer(start: json_string_value(tree), count: json_string_length(tree))
             return JSON(.string(Bytes.copy(bytes) ?? .empty))
-        case JSON_ARRAY, JSON_OBJECT:
-            open.append(JanssonCopy(tree))
-            return nil
+        case JSON_ARRAY, JSON_OBJECT: return nil
         default: return .null
         }
     }
@@ -105,9 +110,23 @@ private struct JanssonCopy {
         self.tree = tree
         isObject = tree.pointee.type == JSON_OBJECT
         iterator = json_object_iter(tree)
+        if isObject {
+            members.reserveCapacity(json_object_size(tree))
+        } else {
+            elements.reserveCapacity(json_array_size(tree))
+        }
     }
 
-    mutating func next() -> JSON.Tree? {
+    /// Takes what follows, up to an array or object, which is returned and taken once it is copied; nil at the end.
+    mutating func takeScalars() -> JSON.Tree? {
+        while let child = next() {
+            guard let scalar = JSON.scalar(child) else { return child }
+            take(scalar)
+        }
+        return nil
+    }
+
+    private mutating func next() -> JSON.Tree? {
         guard isObject else {
             defer { index += 1 }
             // NULL behind the end.
