@@ -6,9 +6,8 @@
 //     mkdir -p build/fuzz/json
 //     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
 //         -module-name FuzzJSON -enable-upcoming-feature InternalImportsByDefault \
-//         -I Sources/CJansson -I Sources/CScan -I Sources/CNTApiSystem Sources/NTApi/Support/JSON/{,Decoding/}*.swift \
-//         Sources/NTApi/Support/{APIError,ASCII,Bytes,ErrorCode,Fork,LargeBuffers,Lock}.swift \
-//         Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
+//         -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem \
+//         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzJSON.swift -lcurl -o build/fuzz/FuzzJSON
 //     build/fuzz/FuzzJSON -max_total_time=30 -max_len=4096 build/fuzz/json
 
 import CJansson
