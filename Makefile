@@ -7,6 +7,7 @@
 #   make format           rewrites the formats
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, against the library built here
+#   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
 #   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
 #   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
@@ -17,7 +18,7 @@
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
-.PHONY: demo test test-debian13 check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
+.PHONY: demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
 # Packages are installed when something is missing, by root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
@@ -93,6 +94,11 @@ REQUESTS ?= 3000
 
 test-tsan test-asan: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize $(if $(filter %tsan,$@),thread,address) --requests $(REQUESTS)
+
+test-options: setup
+	cmake -B build-options -G Ninja -DCMAKE_BUILD_TYPE=Release -DNTAPI_TESTS=ON -DNTAPI_LOGGING=OFF --log-level=WARNING
+	cmake --build build-options
+	$(WITH_SERVERS) ctest --test-dir build-options --output-on-failure -R 'c\.(log|client|request|args)$$'
 
 stress: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize thread --only stress --requests 100000

@@ -6,6 +6,7 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    .define("NTAPI_NO_LOGGING", .when(traits: ["NoLogging"])),
 ]
 
 let package = Package(
@@ -16,6 +17,7 @@ let package = Package(
         // What CMakeLists.txt links into libntapi.so.
         .library(name: "NTApiABI", type: .static, targets: ["NTApiABI"]),
     ],
+    traits: [.trait(name: "NoLogging", description: "Leaves the log lines out: the library writes none.")],
     targets: [
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),

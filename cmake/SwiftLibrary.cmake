@@ -38,6 +38,9 @@ set(link_options
     -z
     -Xlinker
     nodelete)
+if(NOT NTAPI_LOGGING)
+  list(APPEND swift_options --traits NoLogging)
+endif()
 if(NTAPI_SANITIZE)
   list(APPEND swift_options --sanitize=${NTAPI_SANITIZE})
   # The runtime's symbols stay undefined here: the executable brings them.

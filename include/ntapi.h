@@ -1033,7 +1033,8 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
  * -------------------------------------------------------------------------------------------------------- */
 /*
  * A default is a named value, set globally, for a class or for one client; look-up goes client, class, parent classes,
- * global. The names below have a meaning; any other name is yours.
+ * global. The names below have a meaning, in snake case, too: request_timeout. Any other name is yours; one that is
+ * nearly one of these fails every request, which names the one that was probably meant.
  */
 #define NTAPI_DEFAULT_BASE_URL "baseUrl"                                       /* string */
 #define NTAPI_DEFAULT_LOG_FLAGS "logFlags"                                     /* integer: NTAPI_LOG_... with | */
@@ -1042,6 +1043,7 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_QUEUE_TIMEOUT "queueTimeout"                             /* seconds; none */
 #define NTAPI_DEFAULT_ATTEMPT_TIMEOUT "attemptTimeout"                         /* seconds; none */
 #define NTAPI_DEFAULT_RESOURCE_TIMEOUT "resourceTimeout"                       /* seconds, total clock; 7 days */
+#define NTAPI_DEFAULT_EXIT_TIMEOUT "exitTimeout"                               /* seconds when the process exits; 2 */
 #define NTAPI_DEFAULT_USER_AGENT "userAgent"                                   /* string; "ntapi/VERSION" */
 #define NTAPI_DEFAULT_MAXIMUM_RESPONSE_SIZE "maximumResponseSize"              /* bytes; none */
 #define NTAPI_DEFAULT_MAXIMUM_REDIRECTS "maximumRedirects"                     /* count; 20 */
@@ -1192,6 +1194,13 @@ typedef void (*ntapi_log_fn)(void *user_data, ntapi_log level, const char *messa
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_log_set_sink(ntapi_log_fn sink, void *user_data, ntapi_destroy_fn destroy);
+
+/** Sends log lines to the system's log, syslog(3), which systemd's journal reads, too. Replaces the sink.
+ *  @param name what the lines begin with, copied; NULL is the program's name.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when name is not UTF-8.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_log_use_syslog(const char *name);
 
 /** Sets what is logged where neither a client nor the default logFlags says; at first warnings and errors.
  *  @param flags NTAPI_LOG_... with |; for requests made from now on.
@@ -1734,6 +1743,13 @@ ntapi_status ntapi_client_set_args(ntapi_client *client, const ntapi_args *args)
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
+
+/** What the client logs: its own flags, the default logFlags, or those of ntapi_log_set_flags.
+ *  @param client the client.
+ *  @returns NTAPI_LOG_... with |; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_client_log_flags(const ntapi_client *client);
 
 /** Sets the client's hooks.
  *  @param client the client.
@@ -2498,6 +2514,14 @@ ntapi_response *ntapi_request_response(const ntapi_request *request);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
+
+/** How long a request may go on when the process exits: the default exitTimeout; for a language whose interpreter ends
+ *  before the process does.
+ *  @param request the request.
+ *  @returns seconds; 0 when it is suspended or read as a stream, and for a wrong handle.
+ *  @threads any; from callbacks: yes. Asks the providers of defaults.
+ *  @since 0.1 */
+double ntapi_request_exit_timeout(const ntapi_request *request);
 
 /** Whether a request runs: resumed, its handler not yet called.
  *  @param request the request.

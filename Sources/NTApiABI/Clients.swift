@@ -76,6 +76,11 @@ public func ntapi_client_set_log_flags(_ client: OpaquePointer!, _ flags: CInt) 
     with(client) { $0.logFlags = LogFlags(rawValue: Int(flags)).intersection(.all) }
 }
 
+@_cdecl("ntapi_client_log_flags") @implementation
+public func ntapi_client_log_flags(_ client: OpaquePointer!) -> CInt {
+    Handles.get(client, ClientBox.self).map { CInt(truncatingIfNeeded: $0.client.logFlags.rawValue) } ?? 0
+}
+
 @_cdecl("ntapi_client_set_hooks") @implementation
 public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
     attach(client, hooks, HooksBox.self) { $0.setHooks($1) }

@@ -20,6 +20,14 @@ extension LogLevel {
 @_cdecl("ntapi_log_set_flags") @implementation
 public func ntapi_log_set_flags(_ flags: CInt) { APILog.flags = LogFlags(rawValue: Int(flags)) }
 
+@_cdecl("ntapi_log_use_syslog") @implementation
+public func ntapi_log_use_syslog(_ name: UnsafePointer<CChar>!) -> ntapi_status {
+    let text = String(c: name)
+    guard name == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    APILog.useSyslog(name: text)
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_log_set_sink") @implementation
 public func ntapi_log_set_sink(
     _ sink: ntapi_log_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!

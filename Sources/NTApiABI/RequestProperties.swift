@@ -1,6 +1,9 @@
 public import CNTApi
 import NTApi
 
+@_cdecl("ntapi_request_exit_timeout") @implementation
+public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double { get(request)?.exitTimeout ?? 0 }
+
 @_cdecl("ntapi_request_get_state") @implementation
 public func ntapi_request_get_state(_ request: OpaquePointer!) -> ntapi_request_state {
     switch get(request)?.state {

@@ -247,6 +247,37 @@ static void setting_and_getting_at_once_never_tears(void **state) {
     ntapi_class_free(class);
 }
 
+static void names_are_spelled_in_both_ways(void **state) {
+    (void)state;
+    char text[128];
+    ntapi_class *class = ntapi_class_create("Spelled", NULL);
+    ntapi_defaults *defaults = ntapi_class_defaults(class);
+    check_ok(ntapi_defaults_set_number(defaults, "request_timeout", 7));
+    assert_string_equal(look_up(defaults, NTAPI_DEFAULT_REQUEST_TIMEOUT, text), "7");
+    check_ok(ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_REQUEST_TIMEOUT, 8));
+    assert_string_equal(look_up(defaults, "request_timeout", text), "8");
+    check_ok(ntapi_defaults_set_string(defaults, "my_own", "x")); /* stays as it is */
+    assert_string_equal(look_up(defaults, "myOwn", text), "(none)");
+    ntapi_class_free(class);
+}
+
+static void a_name_that_is_nearly_a_built_in_one_is_refused(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), "requestTimout", 7));
+    ntapi_response *response = ntapi_client_perform(client, "ok", NULL);
+    const ntapi_error *error = ntapi_response_error(response);
+    assert_ptr_equal(ntapi_error_code(error), NTAPI_CODE_INVALID_REQUEST);
+    assert_string_equal(ntapi_error_message(error),
+                        "there is no default \"requestTimout\": did you mean \"requestTimeout\"?");
+    ntapi_response_free(response);
+    check_ok(ntapi_defaults_set(ntapi_client_defaults(client), "requestTimout", NULL));
+    response = ntapi_client_perform(client, "ok", NULL);
+    assert_int_equal(ntapi_response_status(response), 200);
+    ntapi_response_free(response);
+    ntapi_client_free(client);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(look_up_goes_client_class_parents_global),
@@ -258,6 +289,8 @@ int main(void) {
         cmocka_unit_test(ca_file_and_proxy_take_effect),
         cmocka_unit_test(an_arg_takes_its_value_from_a_default),
         cmocka_unit_test(setting_and_getting_at_once_never_tears),
+        cmocka_unit_test(names_are_spelled_in_both_ways),
+        cmocka_unit_test(a_name_that_is_nearly_a_built_in_one_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

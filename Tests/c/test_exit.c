@@ -2,6 +2,7 @@
  * Process exit with requests in flight. Each case runs this program again as a child, which begins requests and ends in
  * its own way; its handlers write the request's number to its output. The exit code must be the child's own, no handler
  * may run twice, nothing may hang or crash, and where exit handlers run, every request's handler has run by the end.
+ * Most children give their requests no time to finish.
  */
 #include "child.h"
 #include "support.h"
@@ -19,6 +20,12 @@ static void report(void *user_data, const ntapi_response *response) {
     unsigned char number = (unsigned char)(uintptr_t)user_data;
     if (write(STDOUT_FILENO, &number, 1) != 1)
         _exit(99);
+}
+
+/** Reports the answers alone. */
+static void report_answer(void *user_data, const ntapi_response *response) {
+    if (ntapi_response_status(response) == 200)
+        report(user_data, response);
 }
 
 static void exit_in_handler(void *user_data, const ntapi_response *response) {
@@ -80,11 +87,33 @@ static ntapi_client *begin_all(const char *url) {
     return client;
 }
 
+/** Begins a request on each thread that is answered after the process has begun to end, and what cannot finish. */
+static void begin_slow(const char *url) {
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_defaults_set_number(ntapi_client_defaults(client), NTAPI_DEFAULT_EXIT_TIMEOUT, PATIENCE);
+    for (uintptr_t i = 0; i < 3; i++) {
+        ntapi_args *args = ntapi_args_create();
+        ntapi_args_url_int(args, "ms", 200);
+        ntapi_args_thread(args, NTAPI_HANDLER_ALL, (ntapi_thread)i);
+        ntapi_request_free(ntapi_client_begin(client, "late", args, report_answer, (void *)i, NULL));
+        ntapi_args_free(args);
+    }
+    ntapi_request *held = ntapi_client_begin(client, "hold", NULL, report, (void *)3, NULL);
+    ntapi_request_suspend(held);
+    ntapi_request_free(held);
+    ntapi_client_free(client);
+}
+
 static int child(const char *how, const char *url) {
     alarm((unsigned)PATIENCE);
     ntapi_log_set_sink(NULL, NULL, NULL);
     if (strcmp(how, "unused") == 0)
         return CODE;
+    if (strcmp(how, "slow") == 0) {
+        begin_slow(url);
+        return CODE;
+    }
+    ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_EXIT_TIMEOUT, 0);
     if (strcmp(how, "blocked") == 0) {
         begin_blocked(url);
         return CODE;
@@ -156,6 +185,28 @@ static void returning_from_main_calls_every_handler(void **state) {
     check_all_once("closed", 1);
 }
 
+static void what_was_begun_finishes(void **state) {
+    (void)state;
+    int calls[COUNT + 1];
+    run("slow", calls);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(calls[i], 1);
+}
+
+static void a_request_has_two_seconds_unless_told_otherwise(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    ntapi_request *request = ntapi_client_begin(client, "hold", NULL, NULL, NULL, NULL);
+    assert_true(ntapi_request_exit_timeout(request) == 2);
+    check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), "exit_timeout", 0.5));
+    assert_true(ntapi_request_exit_timeout(request) == 0.5);
+    check_ok(ntapi_request_suspend(request));
+    assert_true(ntapi_request_exit_timeout(request) == 0);
+    ntapi_request_cancel(request);
+    ntapi_request_free(request);
+    ntapi_client_free(client);
+}
+
 static void exit_on_another_thread_calls_every_handler(void **state) {
     (void)state;
     check_all_once("thread", 1);
@@ -219,6 +270,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_unused_library_exits),
         cmocka_unit_test(returning_from_main_calls_every_handler),
+        cmocka_unit_test(what_was_begun_finishes),
+        cmocka_unit_test(a_request_has_two_seconds_unless_told_otherwise),
         cmocka_unit_test(exit_on_another_thread_calls_every_handler),
         cmocka_unit_test(the_main_threads_end_calls_every_handler),
         cmocka_unit_test(a_process_without_its_main_thread_can_be_told_to_end),

@@ -1,6 +1,8 @@
 /* Section 15 of the header: log flags, the process's sink, what is logged at which level, and what never is. */
 #include "support.h"
 
+#include <stdarg.h>
+#include <syslog.h>
 #include <unistd.h>
 
 /** Gathers log lines. */
@@ -108,6 +110,18 @@ static void the_default_rules_until_flags_are_set(void **state) {
     ntapi_client_free(client);
 }
 
+static void a_client_says_what_it_logs(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    assert_int_equal(ntapi_client_log_flags(client), NTAPI_LOG_WARN | NTAPI_LOG_ERROR);
+    check_ok(ntapi_defaults_set_number(ntapi_defaults_global(), NTAPI_DEFAULT_LOG_FLAGS, NTAPI_LOG_INFO));
+    assert_int_equal(ntapi_client_log_flags(client), NTAPI_LOG_INFO);
+    check_ok(ntapi_client_set_log_flags(client, 0));
+    assert_int_equal(ntapi_client_log_flags(client), 0);
+    check_ok(ntapi_defaults_set(ntapi_defaults_global(), NTAPI_DEFAULT_LOG_FLAGS, NULL));
+    ntapi_client_free(client);
+}
+
 static void the_flags_of_the_process_rule_until_a_default_does(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -180,35 +194,117 @@ static void destroy_runs_when_a_sink_is_replaced(void **state) {
     assert_int_equal(second.destroys, 2);
 }
 
-static void standard_error_is_the_sink_until_one_is_set(void **state) {
-    (void)state;
-    ntapi_log_set_sink(NULL, NULL, NULL);
+/* What an action writes to standard error, in text. */
+static void capture(void (*action)(void), char *text, size_t size) {
     FILE *file = tmpfile();
     int saved = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
-    perform_logged(NTAPI_LOG_INFO);
+    action();
     dup2(saved, STDERR_FILENO);
     close(saved);
     rewind(file);
-    char text[4096] = "";
-    size_t length = fread(text, 1, sizeof text - 1, file);
+    text[fread(text, 1, size - 1, file)] = '\0';
     fclose(file);
-    assert_true(length > 0);
+}
+
+static void perform_logged_at_info(void) {
+    perform_logged(NTAPI_LOG_INFO);
+}
+
+static void standard_error_is_the_sink_until_one_is_set(void **state) {
+    (void)state;
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    char text[4096];
+    capture(perform_logged_at_info, text, sizeof text);
     assert_non_null(strstr(text, "/status/200"));
     assert_null(strstr(text, "hidden"));
 }
 
+/* A POST over HTTP/2 lets libcurl say what it does with the connection, and so do the requests that share it. */
+static void post_then_get_over_http2(void) {
+    ntapi_client *client = client_of("nginx_tls");
+    ntapi_defaults *defaults = ntapi_client_defaults(client);
+    check_ok(ntapi_defaults_set_string(defaults, NTAPI_DEFAULT_CA_FILE, server("ca")));
+    check_ok(ntapi_defaults_set_number(defaults, NTAPI_DEFAULT_LOG_FLAGS, 0));
+    for (int i = 0; i < 2; i++) {
+        ntapi_args *args = ntapi_args_create();
+        check_ok(ntapi_args_bearer(args, "hidden"));
+        if (i == 0)
+            check_ok(ntapi_args_form(args, "a", "1"));
+        ntapi_response *response = perform(client, "ping", args);
+        assert_string_equal(ntapi_response_header(response, "X-Protocol"), "HTTP/2.0");
+        ntapi_response_free(response);
+    }
+    ntapi_client_free(client);
+}
+
+static void libcurl_writes_nothing_to_standard_error(void **state) {
+    (void)state;
+    char text[4096];
+    capture(post_then_get_over_http2, text, sizeof text);
+    assert_string_equal(text, "");
+}
+
+/* The C library's own is not called: the program's comes first. */
+static struct {
+    int priority;
+    char text[1024];
+} system_log;
+
+void vsyslog(int priority, const char *format, va_list arguments) {
+    system_log.priority = priority;
+    vsnprintf(system_log.text, sizeof system_log.text, format, arguments);
+}
+
+static void the_systems_log_is_a_sink(void **state) {
+    (void)state;
+    check_invalid(ntapi_log_use_syslog("\xff"));
+    check_ok(ntapi_log_use_syslog("weather"));
+    perform_logged(NTAPI_LOG_INFO);
+    assert_int_equal(system_log.priority, LOG_INFO);
+    assert_non_null(strstr(system_log.text, "/status/200"));
+    assert_null(strstr(system_log.text, "hidden"));
+    ntapi_log_set_sink(NULL, NULL, NULL);
+}
+
+/* What a library that was built without log lines does. */
+static void nothing_is_ever_logged(void **state) {
+    (void)state;
+    ntapi_log_set_flags(NTAPI_LOG_ALL);
+    perform_logged(NTAPI_LOG_ALL);
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_ALL));
+    assert_int_equal(ntapi_client_log_flags(client), 0);
+    ntapi_client_free(client);
+    assert_string_equal(sink.text, "");
+}
+
+#ifdef NTAPI_NO_LOGGING
+static const bool has_lines = false;
+#else
+static const bool has_lines = true;
+#endif
+
 int main(void) {
+    const struct CMUnitTest tests_without_lines[] = {
+        cmocka_unit_test_setup_teardown(nothing_is_ever_logged, install, remove_sink),
+        cmocka_unit_test(libcurl_writes_nothing_to_standard_error),
+    };
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(info_is_one_line_at_start_and_one_at_end, install, remove_sink),
         cmocka_unit_test_setup_teardown(debug_shows_headers_but_no_secrets, install, remove_sink),
         cmocka_unit_test_setup_teardown(flags_of_nothing_log_nothing, install, remove_sink),
         cmocka_unit_test_setup_teardown(the_default_rules_until_flags_are_set, install, remove_sink),
+        cmocka_unit_test(a_client_says_what_it_logs),
         cmocka_unit_test_setup_teardown(the_flags_of_the_process_rule_until_a_default_does, install, remove_sink),
         cmocka_unit_test_setup_teardown(a_program_logs_about_a_request, install, remove_sink),
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_warned_about, install, remove_sink),
         cmocka_unit_test_setup_teardown(destroy_runs_when_a_sink_is_replaced, install, remove_sink),
         cmocka_unit_test_setup_teardown(standard_error_is_the_sink_until_one_is_set, install, remove_sink),
+        cmocka_unit_test(the_systems_log_is_a_sink),
+        cmocka_unit_test(libcurl_writes_nothing_to_standard_error),
     };
+    if (!has_lines)
+        return cmocka_run_group_tests(tests_without_lines, NULL, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <time.h>
+#include <unistd.h>
 
 /** Whether the mailbox's descriptor is readable within some milliseconds (-1: PATIENCE). */
 static bool readable(const ntapi_mailbox *mailbox, int milliseconds) {
@@ -511,6 +512,36 @@ static void executor_needs_a_submit(void **state) {
     ntapi_job_run(NULL);
 }
 
+/** Says by a byte in a pipe that a line came. */
+static void tell(void *user_data, ntapi_log level, const char *message) {
+    char seen = level == NTAPI_LOG_WARN && strstr(message, "does not run its mailbox") != NULL ? 'y' : 'n';
+    assert_int_equal(write(*(int *)user_data, &seen, 1), 1);
+}
+
+static void a_handler_that_nobody_runs_is_told_of_once(void **state) {
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    ntapi_log_set_sink(tell, &ends[1], NULL);
+    ntapi_client *client = client_of("fault");
+    witness seen;
+    witness_init(&seen);
+    begin(client, "ok", NULL, &seen);
+    char told;
+    struct pollfd fd = {.fd = ends[0], .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, (int)(PATIENCE * 1000)), 1);
+    assert_int_equal(read(ends[0], &told, 1), 1);
+    assert_int_equal(told, 'y');
+    assert_int_equal(seen.responses, 0);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    ntapi_log_set_sink(NULL, NULL, NULL);
+    witness_check_once(&seen);
+    witness_free(&seen);
+    ntapi_client_free(client);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(main_is_the_default_thread),
@@ -531,6 +562,7 @@ int main(void) {
         cmocka_unit_test(executor_decides_where_and_when),
         cmocka_unit_test(job_may_run_inside_submit),
         cmocka_unit_test(executor_needs_a_submit),
+        cmocka_unit_test(a_handler_that_nobody_runs_is_told_of_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
-"""Checks that what the documentation names is there: its links, and the functions of the C headers.
+"""Checks that what the documentation names is there: its links, the functions of the C headers, and in the tables of
+docs/coming-from.md what is said of Swift and Python.
 
 python3 Tests/docs/check_names.py
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
@@ -19,6 +21,53 @@ HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
 OF_NO_HEADER = re.compile(r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_")
 """Variables of the tests, the name of a header, that of an example, and prefixes."""
+
+
+TABLES = ROOT / "docs" / "coming-from.md"
+SWIFT_NAME = re.compile(
+    r"\b(?:public|open|package)\b[\w @():.]*?\b(?:func|var|let|class|struct|enum|protocol|actor|typealias)\s+(\w+)"
+    r"|\b(\w+)\s*(?:\w+)?: "
+)
+"""What is declared, and labels of parameters."""
+OF_THE_EXAMPLES = {"Weather", "City", "client", "super"}
+
+
+def swift_names() -> set[str]:
+    """The names that the Swift library declares."""
+    names = set()
+    for path in (ROOT / "Sources" / "NTApi").rglob("*.swift"):
+        for match in SWIFT_NAME.finditer(path.read_text(encoding="utf-8")):
+            names.update(name for name in match.groups() if name)
+    return names
+
+
+def python_names() -> set[str]:
+    """The names that the Python package declares."""
+    names = {"testing"}
+    for path in (ROOT / "bindings" / "python" / "src" / "ntapi").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                names.add(node.name)
+            elif isinstance(node, ast.arg):
+                names.add(node.arg)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+    return names
+
+
+def unknown_in_tables() -> Iterator[str]:
+    """Names of Swift and Python that nothing declares: the second and the fourth column."""
+    columns = {1: ("Swift", swift_names()), 3: ("Python", python_names())}
+    for line in TABLES.read_text(encoding="utf-8").splitlines():
+        cells = line.strip("|").split("|")
+        if len(cells) != 4:
+            continue
+        for column, (language, known) in columns.items():
+            for code in re.findall(r"`([^`]+)`", cells[column]):
+                words = re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", code))
+                for word in words:
+                    if word not in known | OF_THE_EXAMPLES:
+                        yield f"not in {language}: {word}"
 
 
 def anchor(heading: str) -> str:
@@ -56,7 +105,8 @@ def main() -> int:
     found = 0
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        for problem in (*broken_links(page, text), *unknown_names(text, known)):
+        in_tables = unknown_in_tables() if page == TABLES else ()
+        for problem in (*broken_links(page, text), *unknown_names(text, known), *in_tables):
             found += 1
             print(f"{page.relative_to(ROOT)}: {problem}")
     print(f"{len(PAGES)} pages, {found} problems")

@@ -153,7 +153,7 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; ``APILog/flags`` unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { settings.logFlags ?? APILog.flags }
+        get { (settings.logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Named values for a place: the process, a client class, or one client.
 ///
-/// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once.
+/// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once. Built-in names may
+/// be spelled as C and Python do: `request_timeout` is `requestTimeout`.
 public final class Defaults: Sendable {
     /// A dynamic default: asked at each look-up, on the thread that looks up. Nil goes on to the place inherited from.
     public typealias Provider = @Sendable (_ key: String) -> JSON?
@@ -18,6 +19,8 @@ public final class Defaults: Sendable {
 
     private struct Store {
         var entries: [ObjectIdentifier: [String: Entry]] = [:]
+        /// Names that were set, and the built-in ones that were probably meant.
+        var misspellings: [ObjectIdentifier: [String: String]] = [:]
         var version = 0
         var providers = 0
     }
@@ -50,6 +53,7 @@ public final class Defaults: Sendable {
         Self.store.withLock { store in
             guard let entries = store.entries[ObjectIdentifier(other)], !entries.isEmpty else { return }
             store.entries[ObjectIdentifier(self)] = entries
+            store.misspellings[ObjectIdentifier(self)] = store.misspellings[ObjectIdentifier(other)]
             store.providers += entries.values.count(where: \.isProvider)
             store.version &+= 1
             Self.tellVersion(of: store)
@@ -59,6 +63,7 @@ public final class Defaults: Sendable {
     deinit {
         let entries = Self.store.withLock { store in
             let entries = store.entries.removeValue(forKey: ObjectIdentifier(self))
+            store.misspellings[ObjectIdentifier(self)] = nil
             store.providers -= entries?.values.count(where: \.isProvider) ?? 0
             Self.tellVersion(of: store)
             return entries
@@ -68,8 +73,8 @@ public final class Defaults: Sendable {
 
     /// The value of a default, looked up here and in what this place inherits from. Setting nil removes it here.
     public subscript(key: String) -> JSON? {
-        get { lookUp(key) }
-        set { set(newValue.map(Entry.value), for: key) }
+        get { lookUp(DefaultName.canonical(key)) }
+        set { set(newValue.map(Entry.value), for: DefaultName.canonical(key)) }
     }
 
     /// The value that was set in this very place. No provider is asked, so this may be called where user code must not run.
@@ -80,7 +85,23 @@ public final class Defaults: Sendable {
     }
 
     /// Makes a default dynamic; nil removes it.
-    public func setProvider(_ key: String, _ provider: Provider?) { set(provider.map(Entry.provider), for: key) }
+    public func setProvider(_ key: String, _ provider: Provider?) {
+        set(provider.map(Entry.provider), for: DefaultName.canonical(key))
+    }
+
+    /// What is wrong with a name that was set, here or in what this place inherits from: it is nearly a built-in one, and
+    /// nobody would look it up.
+    var misspelling: APIError? {
+        let found = Self.store.withLock { store -> (key: String, value: String)? in
+            var place: Defaults? = self
+            while !store.misspellings.isEmpty, let here = place {
+                if let found = store.misspellings[ObjectIdentifier(here)]?.min(by: { $0.key < $1.key }) { return found }
+                place = here.parent
+            }
+            return nil
+        }
+        return found.map { .invalidRequest("there is no default \(quoted($0.key)): did you mean \(quoted($0.value))?") }
+    }
 
     /// Grows with each change anywhere: what was read under one number need not be read again while it stays. Nil while
     /// there is a provider, whose answers may change at any time.
@@ -99,12 +120,16 @@ public final class Defaults: Sendable {
     }
 
     private func set(_ entry: Entry?, for key: String) {
+        let meant = entry == nil ? nil : DefaultName.nearest(to: key)
         // What is replaced may run the user's code as it goes, so it must outlive the lock.
         let replaced = Self.store.withLock { store in
             store.version &+= 1
             let old = store.entries[ObjectIdentifier(self)]?[key]
             store.providers += (entry?.isProvider == true ? 1 : 0) - (old?.isProvider == true ? 1 : 0)
             store.entries[ObjectIdentifier(self), default: [:]][key] = entry
+            if meant != nil || !store.misspellings.isEmpty {
+                store.misspellings[ObjectIdentifier(self), default: [:]][key] = meant
+            }
             Self.tellVersion(of: store)
             return old
         }

@@ -3,6 +3,8 @@ final class ResolvedSettings: Sendable {
     let baseURL: BaseURL?
     /// What the default says; nil without one.
     let logFlags: LogFlags?
+    /// Seconds that a request may go on when the process exits.
+    let exitTimeout: Double
     let transfer: TransferSettings
     /// What every request sends unless its args say otherwise.
     let headers: HTTPHeaders
@@ -36,8 +38,11 @@ final class ResolvedSettings: Sendable {
         var headers = HTTPHeaders()
         var retry: RetryPolicy?
         var rateLimiter: RateLimiter?
+        var exitTimeout = 2.0
         var problem: APIError?
         do throws(APIError) {
+            if let misspelling = defaults.misspelling { throw misspelling }
+            if let seconds = try reader.seconds("exitTimeout", orNone: true) { exitTimeout = seconds }
             retry = try reader.retry()
             rateLimiter = try reader.rateLimiter(previous: previous?.rateLimiter)
             headers = try reader.additionalHeaders()
@@ -57,6 +62,7 @@ final class ResolvedSettings: Sendable {
             problem = error
         }
         self.transfer = TransferSettings(transfer, context)
+        self.exitTimeout = exitTimeout
         self.retry = retry
         self.rateLimiter = rateLimiter
         self.problem = problem

@@ -120,6 +120,12 @@ extension SessionConfiguration {
         set { self["resourceTimeout"] = newValue.map { JSON($0) } }
     }
 
+    /// How long a request that was begun may go on when the process exits; 0 cancels it at once.
+    public var exitTimeout: Double? {
+        get { self["exitTimeout"]?.double }
+        set { self["exitTimeout"] = newValue.map { JSON($0) } }
+    }
+
     /// For name look-up, connection and TLS.
     public var connectTimeout: Double? {
         get { self["connectTimeout"]?.double }

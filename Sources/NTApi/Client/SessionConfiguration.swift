@@ -44,8 +44,8 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
 
     /// A setting, or a default of your own, by name.
     public subscript(name: String) -> JSON? {
-        get { values[name] }
-        set { values[name] = newValue }
+        get { values[DefaultName.canonical(name)] }
+        set { values[DefaultName.canonical(name)] = newValue }
     }
 
     /// A place for defaults with these settings.

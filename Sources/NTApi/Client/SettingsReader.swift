@@ -14,9 +14,12 @@ struct SettingsReader {
         return isOn
     }
 
-    func seconds(_ key: String) throws(APIError) -> Double? {
+    /// - Parameter orNone: whether it may be 0.
+    func seconds(_ key: String, orNone: Bool = false) throws(APIError) -> Double? {
         guard let value = defaults[key] else { return nil }
-        guard let seconds = value.double, seconds > 0 else { throw problem(key, value, "a number of seconds above 0") }
+        guard let seconds = value.double, seconds > 0 || orNone && seconds == 0 else {
+            throw problem(key, value, orNone ? "a number of seconds from 0" : "a number of seconds above 0")
+        }
         return seconds
     }
 

@@ -26,6 +26,9 @@ public final class Mailbox: Sendable {
         var isClosed = false
         var descriptor: Int32 = -1
         var isSignalled = false
+        /// How many have been taken out.
+        var runs = 0
+        var isWatched = false
         /// Wakes the thread where it waits for more than this mailbox.
         var waker: Waker?
     }
@@ -38,6 +41,7 @@ public final class Mailbox: Sendable {
     }
 
     private let owner: Owner
+    private let watch: MailboxWatch
     private let generation = Fork.generation
 
     private let state = Lock(State())
@@ -52,8 +56,9 @@ public final class Mailbox: Sendable {
         Runtime.current.register(self)
     }
 
-    init(owner: Owner) {
+    init(owner: Owner, watch: MailboxWatch = .shared) {
         self.owner = owner
+        self.watch = watch
         reference.set(self)
     }
 
@@ -195,7 +200,31 @@ public final class Mailbox: Sendable {
         }
         guard let wake else { return false }
         wakeThread(wake)
+        if !wake.isWaiting, watch.isOn { beginWatch() }
         return true
+    }
+
+    private func beginWatch() {
+        let runs = state.withLock { state -> Int? in
+            guard !state.isWatched else { return nil }
+            state.isWatched = true
+            return state.runs
+        }
+        if let runs { watch.begin(reference, runs: runs) }
+    }
+
+    /// The end of a watch: what waits here now is watched anew, unless nobody has run anything since.
+    ///
+    /// - Returns: true when that is so.
+    func isUnattended(since runs: Int) -> Bool {
+        guard isOfThisProcess else { return false }
+        let (isUnattended, isWaiting) = state.withLock { state in
+            state.isWatched = false
+            let isWaiting = state.waiting == 0 && !(state.callbacks.isEmpty && state.events.isEmpty)
+            return (isWaiting && state.runs == runs, isWaiting)
+        }
+        if isWaiting, !isUnattended { beginWatch() }
+        return isUnattended
     }
 
     /// Takes the next event, and runs the callbacks that wait.
@@ -205,6 +234,7 @@ public final class Mailbox: Sendable {
         while isOfThisProcess,
             let event = state.withLock({ state -> DeliveryBatch.Event? in
                 defer { unsignalIfEmpty(&state) }
+                state.runs &+= 1
                 return state.events.popFirst()
             })
         {
@@ -244,6 +274,7 @@ public final class Mailbox: Sendable {
 
     private func pop(_ state: inout State) -> Job? {
         defer { unsignalIfEmpty(&state) }
+        state.runs &+= 1
         return state.callbacks.popFirst()
     }
 

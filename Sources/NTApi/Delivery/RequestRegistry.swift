@@ -120,6 +120,20 @@ final class RequestRegistry: Sendable {
         for request in all { request.background?.session.detach() }
     }
 
+    /// Waits for what may finish at the process's end, and cancels the rest: each when its time is over, counted from a moment.
+    func finish(since begun: MonotonicTime) {
+        let own = Set(Delivery.running)
+        while true {
+            let elapsed = MonotonicTime.now().seconds(since: begun)
+            var next: Double?
+            for request in all where !own.contains(ObjectIdentifier(request)) && !request.isRevalidation {
+                let timeout = request.exitTimeout
+                if timeout > elapsed { next = min(next ?? timeout, timeout) } else { request.cancel() }
+            }
+            guard let next, wait(until: begun.advanced(bySeconds: next)) > 0 else { return }
+        }
+    }
+
     /// Waits until no request of a client, or of any, is left, save those whose callback the caller is; runs the calling
     /// thread's mailbox meanwhile.
     ///

@@ -57,14 +57,16 @@ final class Runtime: Sendable {
         }
     }
 
-    /// The process exits: whatever runs is cancelled, and its handlers get a moment to be called: first where they asked to
-    /// be, then, as other threads may never run their mailboxes again, on a worker.
+    /// The process exits: what runs may finish, for as long as its `exitTimeout` says, and then is cancelled. Its handlers get
+    /// a moment to be called: first where they asked to be, then, as other threads may never run their mailboxes again,
+    /// on a worker.
     func exit() {
+        requests.detachBackground()
+        requests.finish(since: .now())
         let begun = MonotonicTime.now()
         func isOver(bySeconds seconds: Double) -> Bool {
             requests.wait(until: begun.advanced(bySeconds: seconds)) == 0
         }
-        requests.detachBackground()
         requests.cancelAll { _ in true }
         if !isOver(bySeconds: 1) {
             let others = mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox]

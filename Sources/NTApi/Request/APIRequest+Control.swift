@@ -50,6 +50,15 @@ extension APIRequest {
         return true
     }
 
+    /// Seconds that it may go on when the process exits: none where it is suspended, or read by somebody who has left.
+    package var exitTimeout: Double {
+        guard isOfThisProcess else { return 0 }
+        let stands = shared.withLock { shared in
+            shared.machine.isSuspended || shared.handlers.announcesHead || shared.handlers.format != .bytes
+        }
+        return stands ? 0 : client.settings.exitTimeout
+    }
+
     /// What it waits for may last as long as before it was suspended.
     private func watchAgain() {
         let (decision, wait) = shared.withLock { ($0.decision, $0.credentialWait) }

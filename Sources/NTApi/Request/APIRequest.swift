@@ -146,7 +146,11 @@ public final class APIRequest: Sendable {
     let responseDestination: Destination
     /// Of all other callbacks; nil is where the response goes.
     private let otherDestinations: OtherDestinations?
-    let logFlags: LogFlags
+    #if NTAPI_NO_LOGGING
+        var logFlags: LogFlags { [] }
+    #else
+        let logFlags: LogFlags
+    #endif
     let runtime: Runtime
     let manualClock: ManualClock?
     let stub: Stub?
@@ -169,7 +173,9 @@ public final class APIRequest: Sendable {
         manualClock = client.clock
         stub = client.stub
         recorder = client.recorder
-        logFlags = client.logFlags
+        #if !NTAPI_NO_LOGGING
+            logFlags = client.logFlags
+        #endif
         responseDestination = Destination(threads.response)
         otherDestinations = threads.others
     }

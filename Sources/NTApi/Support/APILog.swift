@@ -77,9 +77,37 @@ public enum APILog {
         set { processFlags.store(newValue.intersection(.all).rawValue, ordering: .relaxed) }
     }
 
+    /// What a client can log: nothing in a library that was built without its log lines.
+    static var builtFlags: LogFlags {
+        #if NTAPI_NO_LOGGING
+            []
+        #else
+            .all
+        #endif
+    }
+
     /// Writes a line to the process's sink.
     public static func write(_ level: LogLevel, _ message: String) {
+        guard builtFlags.contains(level.flag) else { return }
         if let sink { sink(level, message) } else { writeToStandardError(level, message) }
+    }
+
+    /// Sends lines to the system's log, syslog(3), which systemd's journal reads, too. Replaces the sink.
+    ///
+    /// - Parameter name: what the lines begin with; nil is the program's name.
+    public static func useSyslog(name: String? = nil) {
+        // openlog keeps the pointer, and there is no telling when another one has taken its place.
+        openlog(name.flatMap { strdup($0) }, LOG_PID, LOG_USER)
+        sink = { level, message in
+            let priority =
+                switch level {
+                case .debug: LOG_DEBUG
+                case .info: LOG_INFO
+                case .warn: LOG_WARNING
+                case .error: LOG_ERR
+                }
+            message.withCString { text in withVaList([text]) { vsyslog(priority, "%s", $0) } }
+        }
     }
 
     // One write, so that lines of several threads do not mix.

@@ -159,4 +159,37 @@ private final class Sibling: Base, @unchecked Sendable {}
         client.defaults["raced"] = nil
         Leaf.defaults["raced"] = nil
     }
+
+    @Test func builtInNamesAreSpelledAsEveryLanguageDoes() {
+        let client = APIClient()
+        client.defaults["request_timeout"] = 7
+        #expect(client.defaults["requestTimeout"] == 7)
+        client.defaults["baseURL"] = "http://a"
+        #expect(client.defaults["baseUrl"] == "http://a")
+        client.defaults.setProvider("user_agent") { key in JSON("asked for " + key) }
+        #expect(client.defaults["userAgent"] == "asked for userAgent")
+        var configuration = SessionConfiguration.ephemeral
+        configuration["exit_timeout"] = 1
+        #expect(configuration.exitTimeout == 1)
+        client.defaults["my_own"] = 1
+        #expect(client.defaults["myOwn"] == nil)
+    }
+
+    @Test(arguments: [
+        ("requesttimeout", "requestTimeout"), ("requestTimout", "requestTimeout"), ("log-flags", "logFlags"),
+        ("maximumConnectionPerHost", "maximumConnectionsPerHost"), ("BaseUrl", "baseUrl"), ("user_agents", "userAgent"),
+        ("Proxy", "proxy"),
+    ])
+    func aNameThatIsNearlyBuiltInIsRefused(name: String, meant: String) {
+        let client = APIClient(baseURL: "http://a")
+        client.defaults[name] = 1
+        #expect(client.perform().error?.message == "there is no default \"\(name)\": did you mean \"\(meant)\"?")
+        client.defaults[name] = nil
+        #expect(client.settings.problem == nil)
+    }
+
+    @Test(arguments: ["appid", "users", "unit", "proxies", "retries", "token", "timeout", "cacheFile", "", "é", "urls"])
+    func aNameOfTheProgramsOwnIsLeftAlone(name: String) {
+        #expect(DefaultName.nearest(to: name) == nil)
+    }
 }

@@ -167,4 +167,57 @@ import Testing
         while mailbox.drain() > 0 {}
         #expect(ran.all.sorted() == Array(0..<2000) && !isReadable(mailbox))
     }
+
+    @Test func aMailboxThatNobodyRunsIsToldOfOnce() {
+        let (clock, lines) = (HeldJobs(), Log<String>())
+        let mailbox = Mailbox(owner: .anyone, watch: MailboxWatch(clock: clock) { lines.append($0) })
+        for _ in 0..<3 {
+            post(mailbox) {}
+            mailbox.drain()
+            post(mailbox) {}
+            // The first look finds what came after it was planned, and looks once more.
+            clock.runAll()
+            clock.runAll()
+        }
+        #expect(lines.all.count == 1 && lines.all[0].contains("ntapi_mailbox_run"))
+    }
+
+    @Test func aMailboxThatSomebodyRunsIsNot() {
+        let (clock, lines) = (HeldJobs(), Log<String>())
+        let mailbox = Mailbox(owner: .anyone, watch: MailboxWatch(clock: clock) { lines.append($0) })
+        var looks = 0
+        for _ in 0..<5 {
+            post(mailbox) {}
+            mailbox.drain()
+            post(mailbox) {}
+            looks += clock.runAll()
+            mailbox.drain()
+        }
+        #expect(looks == 5 && lines.all.isEmpty)
+    }
+}
+
+/// A clock whose moments come when the test says so.
+private final class HeldJobs: WaitingClock {
+    private let jobs = Lock<[@Sendable () -> Void]>([])
+    let now = MonotonicTime.now()
+    let calendarSeconds = 0.0
+
+    func schedule(
+        _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
+    ) -> ScheduledJob {
+        jobs.withLock { $0.append(job) }
+        return ScheduledJob {}
+    }
+
+    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
+
+    @discardableResult func runAll() -> Int {
+        let due = jobs.withLock { jobs in
+            defer { jobs = [] }
+            return jobs
+        }
+        for job in due { job() }
+        return due.count
+    }
 }

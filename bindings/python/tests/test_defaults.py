@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -175,3 +178,41 @@ def test_many_threads_never_see_a_torn_value() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_built_in_names_in_either_spelling(servers: dict[str, str]) -> None:
+    """Every name in the header, and one that is nearly built in."""
+    header = Path(__file__).parents[3] / "include/ntapi.h"
+    names = re.findall(r'#define NTAPI_DEFAULT_\w+ "(\w+)"', header.read_text())
+    assert len(names) > 35
+    client = ntapi.Client(servers["fault"])
+    for name in names:
+        snake = re.sub("[A-Z]", lambda letter: "_" + letter[0].lower(), name)
+        client.set_default(snake, 7)
+        assert client.get_default(name) == client.get_default(snake) == 7
+        client.set_default(name, None)
+        assert client.get_default(snake) is None
+    client.set_default("maximum_connections_per_hosts", 7)
+    error = client.perform("ok").error
+    assert error is not None
+    assert error.code is ntapi.codes.INVALID_REQUEST
+    assert 'did you mean "maximumConnectionsPerHost"?' in error.message
+
+
+def test_the_command_may_be_left_out(servers: dict[str, str]) -> None:
+    """Where the base URL is all."""
+    with ntapi.Client(servers["fault"] + "/echo") as client:
+        assert client.send(ntapi.url("q", "x")).json["target"] == "/echo?q=x"
+        assert client.perform([ntapi.url("q", "x")], ntapi.url("r", "y")).status == 200
+        with client.stream(ntapi.url("q", "x")) as chunks:
+            assert b"/echo?q=x" in b"".join(chunks)
+
+
+async def _without_command(url: str) -> object:
+    async with ntapi.AsyncClient(url + "/echo") as client:
+        return (await client.send(ntapi.url("q", "x"))).json["target"]
+
+
+def test_the_command_may_be_left_out_of_a_task(servers: dict[str, str]) -> None:
+    """The same for asyncio."""
+    assert asyncio.run(_without_command(servers["fault"])) == "/echo?q=x"

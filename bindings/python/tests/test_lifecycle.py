@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -31,6 +32,7 @@ def test_exit_calls_every_handler(servers: dict[str, str], place: str) -> None:
     code = """
 import sys, ntapi
 client = ntapi.Client(sys.argv[1])
+client.set_default("exit_timeout", 0)
 for _ in range(5):
     client.begin("hold", ntapi.response_thread(ntapi.Thread[sys.argv[2]]),
                  lambda response: print(response.error.code, flush=True))
@@ -38,6 +40,65 @@ for _ in range(5):
     result = run_python(code, servers["fault"], place)
     assert (result.returncode, result.stderr) == (0, "")
     assert result.stdout.splitlines() == ["request cancelled"] * 5
+
+
+@pytest.mark.parametrize("place", ["MAIN", "BACKGROUND", "CURRENT"])
+@pytest.mark.parametrize("end", ["exit", "block", "loop"])
+def test_what_was_begun_finishes(servers: dict[str, str], end: str, place: str) -> None:
+    """At the end of the process, and of the client's block."""
+    code = """
+import asyncio, sys, ntapi
+end, place = sys.argv[2:]
+
+def begin(client):
+    client.set_default("exit_timeout", 60)
+    args = [ntapi.url("ms", 200), ntapi.response_thread(ntapi.Thread[place])]
+    for _ in range(3):
+        client.begin("late", args, lambda response: print(response.status, flush=True))
+    client.begin("hold", [], lambda response: print(response.error.code, flush=True)).suspend()
+
+async def loop():
+    async with ntapi.AsyncClient(sys.argv[1]) as client:
+        begin(client)
+    print("left", flush=True)
+
+if end == "exit":
+    begin(ntapi.Client(sys.argv[1]))
+elif end == "block":
+    with ntapi.Client(sys.argv[1]) as client:
+        begin(client)
+    print("left", flush=True)
+else:
+    asyncio.run(loop())
+"""
+    result = run_python(code, servers["fault"], end, place)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert sorted(lines[:4]) == ["200", "200", "200", "request cancelled"]
+    assert lines[4:] == ([] if end == "exit" else ["left"])
+
+
+@pytest.mark.parametrize("end", ["block", "loop"])
+def test_an_exception_ends_a_block_at_once(servers: dict[str, str], end: str) -> None:
+    """What was begun is cancelled."""
+    errors: list[Any] = []
+
+    def begin(client: Any) -> None:
+        client.set_default("exit_timeout", 60)
+        client.begin("hold", (), lambda response: errors.append(response.error))
+        raise KeyError("the program's")
+
+    async def loop() -> None:
+        async with ntapi.AsyncClient(servers["fault"]) as client:
+            begin(client)
+
+    with pytest.raises(KeyError, match="the program's"):
+        if end == "loop":
+            asyncio.run(loop())
+        else:
+            with ntapi.Client(servers["fault"]) as client:
+                begin(client)
+    assert [error.code for error in errors] == [ntapi.codes.CANCELLED]
 
 
 @pytest.mark.parametrize("call", ["perform", "begin"])

@@ -26,6 +26,17 @@ def test_levels(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
     assert "sesame" not in caplog.text
 
 
+def test_the_flags_that_hold(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
+    """The logger's level, the default, the client's own."""
+    caplog.set_level(logging.INFO, "ntapi")
+    flags = ntapi.LogFlags
+    assert fault.log_flags == flags.INFO | flags.WARN | flags.ERROR
+    fault.set_default("log_flags", int(flags.DEBUG))
+    assert fault.log_flags == flags.DEBUG
+    fault.log_flags = flags.NONE
+    assert fault.log_flags == flags.NONE
+
+
 def test_flags_as_a_default(servers: dict[str, str], caplog: pytest.LogCaptureFixture) -> None:
     class Quiet(ntapi.Client):
         pass
@@ -33,7 +44,7 @@ def test_flags_as_a_default(servers: dict[str, str], caplog: pytest.LogCaptureFi
     Quiet.set_default("logFlags", int(ntapi.LogFlags.NONE))
     with Quiet(servers["fault"]) as client:
         client.perform("reset/before")
-        assert client.log_flags is None
+        assert client.log_flags == ntapi.LogFlags.NONE
     assert caplog.records == []
 
 

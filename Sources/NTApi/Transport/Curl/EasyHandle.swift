@@ -87,7 +87,6 @@ final class EasyHandle {
 
     /// Makes libcurl say what it does, for the rest of the transfer.
     func listen() {
-        _ = ntapi_easy_set_debug(easy, curlSays, Unmanaged.passUnretained(self).toOpaque())
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
         message = .unique
     }
@@ -95,7 +94,6 @@ final class EasyHandle {
     /// Makes libcurl show the body as it is received, for the rest of the transfer.
     func hearBody() {
         guard !hearsBody else { return }
-        _ = ntapi_easy_set_debug(easy, curlSays, Unmanaged.passUnretained(self).toOpaque())
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
         hearsBody = true
     }

@@ -9,6 +9,7 @@ from . import _registry
 from ._building import build
 from ._checks import check_timeout
 from ._client import BaseClient
+from ._ending import finishing
 from ._enums import LogFlags, Thread
 from ._loop_call import LoopCall, begin
 from ._loops import loop_mailbox, running_mailbox
@@ -18,12 +19,13 @@ from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional, TypeVar
+    from typing import Any, Callable, Optional, TypeVar, Union
 
     from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
+    from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
     from ._retry import RateLimiter
@@ -94,7 +96,7 @@ class AsyncClient(BaseClient):
 
     async def perform(
         self,
-        command: str = "",
+        command: Union[str, Args] = "",
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
@@ -107,6 +109,8 @@ class AsyncClient(BaseClient):
         is raised, which for a download has what it can be gone on with as an attribute,
         `resume_data`, if there is something.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         if (
             upload_progress is None
             and download_progress is None
@@ -175,7 +179,7 @@ class AsyncClient(BaseClient):
 
     async def send(
         self,
-        command: str = "",
+        command: Union[str, Args] = "",
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
@@ -183,6 +187,8 @@ class AsyncClient(BaseClient):
         decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         # Not by way of `perform`: one coroutine costs less than one in another.
         if (
             upload_progress is None
@@ -231,7 +237,7 @@ class AsyncClient(BaseClient):
             )
         return call.result(response).get()
 
-    def stream(self, command: str = "", *args: Args) -> AsyncStream[bytes]:
+    def stream(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
 
             async with client.stream("export") as chunks:
@@ -243,11 +249,13 @@ class AsyncClient(BaseClient):
         `async with` block, or dropping the stream, cancels the request. Of an HTTP error the body
         is not streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import AsyncStream
 
         return AsyncStream(self, command, args, DataFormat.BYTES)
 
-    def lines(self, command: str = "", *args: Args) -> AsyncStream[Any]:
+    def lines(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
         7464), which are read as they arrive.
 
@@ -258,11 +266,13 @@ class AsyncClient(BaseClient):
         As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
         "maximum_response_size", or 16 MiB, with "response too large".
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import AsyncStream
 
         return AsyncStream(self, command, args, DataFormat.JSON_LINES)
 
-    def events(self, command: str = "", *args: Args) -> AsyncStream[ServerSentEvent]:
+    def events(self, command: Union[str, Args] = "", *args: Args) -> AsyncStream[ServerSentEvent]:
         """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
         as it takes.
 
@@ -277,6 +287,8 @@ class AsyncClient(BaseClient):
         What a POST began is not gone on with unless the option "reconnect" says so. To go on from
         an event of an earlier time, send the header Last-Event-ID.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import AsyncStream
 
         return AsyncStream(self, command, args, DataFormat.SERVER_EVENTS)
@@ -287,10 +299,7 @@ class AsyncClient(BaseClient):
         """
         check_timeout(timeout)
         mine = self._running_here()
-        try:
-            await asyncio.wait_for(_until(lambda: len(self._pending) <= mine), timeout)
-        except asyncio.TimeoutError:
-            pass
+        await _until(lambda: len(self._pending) <= mine, timeout)
         self._save()
         return max(0, len(self._pending) - mine)
 
@@ -301,8 +310,11 @@ class AsyncClient(BaseClient):
         handler that runs neither on this loop nor in the background is not waited for.
         """
         self._close()
-        ending = self._ending_by_themselves(running_mailbox())
-        await _until(lambda: all(outcome.is_done for outcome in ending))
+        await self._until_ended(running_mailbox())
+
+    async def _until_ended(self, mailbox: Mailbox, timeout: Optional[float] = None) -> None:
+        ending = self._ending_by_themselves(mailbox)
+        await _until(lambda: all(owed.outcome.is_done for owed in ending), timeout)
 
     async def __aenter__(self) -> Self:
         return self
@@ -313,6 +325,14 @@ class AsyncClient(BaseClient):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
+
+        After an exception it closes at once.
+        """
+        if error is None:
+            mailbox = running_mailbox()
+            for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
+                await self._until_ended(mailbox, seconds)
         await self.close()
 
     def _resolve(self, place: PlaceLike) -> Place:
@@ -326,13 +346,20 @@ class AsyncClient(BaseClient):
         return running_mailbox()
 
 
-async def _until(is_over: Callable[[], bool]) -> None:
+async def _until(is_over: Callable[[], bool], timeout: Optional[float] = None) -> None:
     """Waits for something that the end of a request, on whatever thread, makes true."""
-    observer = _LoopObserver()
-    with _registry.observing(observer):
+
+    async def watch() -> None:
         while not is_over():
             await observer.event.wait()
             observer.event.clear()
+
+    observer = _LoopObserver()
+    with _registry.observing(observer):
+        try:
+            await asyncio.wait_for(watch(), timeout)
+        except asyncio.TimeoutError:
+            pass
 
 
 async def _end(call: LoopCall, error: BaseException) -> None:

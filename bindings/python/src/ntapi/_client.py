@@ -52,7 +52,6 @@ _OWN = frozenset(
         "_invalidations",
         "_pending",
         "_args",
-        "_log_flags",
         "_overridden",
         "_authenticator",
         "_doubles",
@@ -115,7 +114,6 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._pending: set[Owed] = set()
         self._invalidations: list[None] = []
         self._args: tuple[Arg, ...] = ()
-        self._log_flags: Optional[LogFlags] = None
         self._authenticator: Optional[Authenticator] = None
         self._doubles: dict[str, Any] = {}
         self._rate_limiter: Optional[RateLimiter] = None
@@ -203,18 +201,21 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         return Cookies(self, pointer)
 
     @property
-    def log_flags(self) -> Optional[LogFlags]:
-        """What is logged; None while the default "logFlags" rules, and without one warnings and
-        errors.
+    def log_flags(self) -> LogFlags:
+        """What is logged: what was set here, the default "logFlags", or what the level of the
+        logger `ntapi` asks for.
         """
-        return self._log_flags
+        from ._enums import LogFlags
+        from ._logging import follow_levels
+
+        follow_levels()
+        return LogFlags(lib.ntapi_client_log_flags(self._handle.pointer))
 
     @log_flags.setter
     def log_flags(self, flags: LogFlags) -> None:
         from ._enums import LogFlags
 
-        self._log_flags = LogFlags(flags)
-        lib.ntapi_client_set_log_flags(self._handle.pointer, int(flags))
+        lib.ntapi_client_set_log_flags(self._handle.pointer, int(LogFlags(flags)))
 
     @property
     def authenticator(self) -> Optional[Authenticator]:

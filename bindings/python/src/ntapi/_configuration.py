@@ -111,6 +111,11 @@ class SessionConfiguration:
     resource_timeout = Setting[float](
         "resourceTimeout", "Seconds for the whole request: the total clock."
     )
+    exit_timeout = Setting[float](
+        "exitTimeout",
+        "Seconds that a request which was begun may go on when the process exits, or when the "
+        "client's `with` block is left; 0 cancels it at once.",
+    )
     connect_timeout = Setting[float](
         "connectTimeout", "Seconds for name look-up, connection and TLS."
     )

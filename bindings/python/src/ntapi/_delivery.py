@@ -323,6 +323,13 @@ class Delivery:
         return int(lib.ntapi_request_get_state(self.handle.pointer)) == _CANCELLED
 
     @property
+    def exit_timeout(self) -> float:
+        """Seconds that it may go on when the process exits or its client's block is left."""
+        if self.handle is None or self.client._is_background:
+            return 0.0
+        return float(lib.ntapi_request_exit_timeout(self.handle.pointer))
+
+    @property
     def is_suspended(self) -> bool:
         """Whether C calls it suspended."""
         return state_of(self.handle, self.outcome) is RequestState.SUSPENDED

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import time
+
 from ._library import lib
 from ._native import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Callable
+
     from ._handles import Handle
     from ._mailbox import Mailbox
-    from ._protocols import Ending, Owed
+    from ._protocols import Owed
+
+
+def finishing(pending: Callable[[], Iterable[Owed]]) -> Iterator[float]:
+    """Lets begun requests finish, each for as long as its `exitTimeout` says, and cancels what is
+    left then.
+
+    Yields seconds to wait for them, until there is nothing to wait for.
+    """
+    begun = time.monotonic()
+    this_thread = get_ident()
+    while True:
+        elapsed = time.monotonic() - begun
+        timeouts = []
+        for owed in pending():
+            # To wait for the request whose handler calls this would never end.
+            if owed.outcome.runner == this_thread:
+                continue
+            timeout = owed.exit_timeout
+            if timeout > elapsed:
+                timeouts.append(timeout)
+            else:
+                owed.cancel()
+        if not timeouts:
+            return
+        yield max(0.0, begun + min(timeouts) - time.monotonic())
 
 
 class SessionEnd:
@@ -66,7 +96,7 @@ class SessionEnd:
         """Cancels what runs and refuses new requests; a second time does nothing."""
         lib.ntapi_client_close(self._handle.pointer)
 
-    def _ending_by_themselves(self, own: Mailbox) -> list[Ending]:
+    def _ending_by_themselves(self, own: Mailbox) -> list[Owed]:
         """The requests whose handlers run when this thread drains its own mailbox, or in the
         background.
 
@@ -80,7 +110,7 @@ class SessionEnd:
 
         mailboxes = (own, *worker_mailboxes())
         return [
-            delivery.outcome
+            delivery
             for delivery in pending
             if delivery.outcome.runner is None and delivery.runs_in(mailboxes)
         ]

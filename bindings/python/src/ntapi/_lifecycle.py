@@ -7,6 +7,7 @@ import sys
 import time
 
 from . import _handles, _registry
+from ._ending import finishing
 from ._library import lib
 from ._logging import use_standard_error
 from ._native import get_ident
@@ -51,31 +52,44 @@ def _is_attended(mailbox: Mailbox) -> bool:
 
 
 def _at_exit() -> None:
-    """Cancels what is left and lets every handler run, while there still is an interpreter to run
-    them.
+    """Lets what runs finish, cancels what is left and lets every handler run, while there still is
+    an interpreter to run them.
 
     Afterwards no thread of the library has a reason to call into Python, where it would crash.
     """
-    deadline = time.monotonic() + _PATIENCE
     _registry.is_exiting = True
     # Most programs have nothing that runs, and what that needs not even imported.
-    if _registry.pending or f"{__package__}._background" in sys.modules:
+    is_used = bool(_registry.pending) or f"{__package__}._background" in sys.modules
+    if is_used:
+        _adopt_mailboxes()
+        for seconds in finishing(lambda: tuple(_registry.pending.values())):
+            drain(seconds)
+    deadline = time.monotonic() + _PATIENCE
+    if is_used:
         _end_handlers(deadline)
     lib.ntapi_drain(max(0.0, deadline - time.monotonic()))
     use_standard_error(timeout=0.5)
     _handles.is_over.append(True)
 
 
-def _end_handlers(deadline: float) -> None:
+def _adopt_mailboxes() -> None:
+    """Hands what nobody runs to a worker."""
     from . import _background
     from ._threads import main_mailbox
 
     main = main_mailbox()
     for delivery in tuple(_registry.pending.values()):
-        delivery.cancel()
         for mailbox in delivery.place_mailboxes():
             if mailbox is not main and not _is_attended(mailbox):
                 _background.adopt(mailbox)
+
+
+def _end_handlers(deadline: float) -> None:
+    from . import _background
+
+    for delivery in tuple(_registry.pending.values()):
+        delivery.cancel()
+    _adopt_mailboxes()
     drain(deadline - time.monotonic())
     _background.end(max(0.1, deadline - time.monotonic()))
 

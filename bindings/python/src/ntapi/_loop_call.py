@@ -107,6 +107,11 @@ class LoopCall:
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Nobody asked for it."""
 
+    @property
+    def exit_timeout(self) -> float:
+        """None: who waits for it is a task of a loop that the process's end stops."""
+        return 0.0
+
     def cancel(self) -> None:
         lib.ntapi_request_cancel(self._pointer)
 

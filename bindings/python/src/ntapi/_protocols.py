@@ -29,6 +29,10 @@ class Owed(Protocol):
     def outcome(self) -> Ending:
         """How it ends."""
 
+    @property
+    def exit_timeout(self) -> float:
+        """Seconds that it may go on when the process exits or its client's block is left."""
+
     def uses(self, mailbox: Mailbox) -> bool:
         """Whether one of its handlers may have to run there."""
 

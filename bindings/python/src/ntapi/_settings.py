@@ -28,6 +28,7 @@ class Settings(TypedDict, total=False):
     application_name: str
     request_timeout: float
     resource_timeout: float
+    exit_timeout: float
     connect_timeout: float
     queue_timeout: float
     attempt_timeout: float

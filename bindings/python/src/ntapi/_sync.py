@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _registry
 from ._client import BaseClient
+from ._ending import finishing
 from ._library import lib
 from ._numbers import DataFormat
 from ._thread_call import perform
@@ -12,7 +13,7 @@ from ._threads import current_mailbox, main_mailbox
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Optional, TypeVar
+    from typing import Any, Optional, TypeVar, Union
 
     from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler
     from ._authenticator import Authenticator
@@ -77,7 +78,7 @@ class Client(BaseClient):
 
     def perform(
         self,
-        command: str = "",
+        command: Union[str, Args] = "",
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
@@ -92,6 +93,8 @@ class Client(BaseClient):
         wait, the request is cancelled; the exception that a download leaves by has what it can be
         gone on with as an attribute, `resume_data`, if there is something.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         # One after the other and not in a loop: nearly every request goes this way.
         if (
             upload_progress is None
@@ -136,7 +139,7 @@ class Client(BaseClient):
 
     def send(
         self,
-        command: str = "",
+        command: Union[str, Args] = "",
         *args: Args,
         upload_progress: Optional[ProgressHandler] = None,
         download_progress: Optional[ProgressHandler] = None,
@@ -144,6 +147,8 @@ class Client(BaseClient):
         decision_handler: Optional[DecisionHandler] = None,
     ) -> Response:
         """As `perform`, but raises the response's error, an ApiError."""
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         # Not by way of `perform`, for the same reason.
         if (
             upload_progress is None
@@ -190,7 +195,7 @@ class Client(BaseClient):
         )
         return call.result(response).get()
 
-    def stream(self, command: str = "", *args: Args) -> Stream[bytes]:
+    def stream(self, command: Union[str, Args] = "", *args: Args) -> Stream[bytes]:
         """Sends a request whose response is read chunk by chunk, as bytes.
 
             with client.stream("export") as chunks:
@@ -202,11 +207,13 @@ class Client(BaseClient):
         `with` block, or dropping the stream, cancels the request. Of an HTTP error the body is not
         streamed, unless the option "ignore_http_errors" is set: it is raised, an ApiError.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import Stream
 
         return Stream(self, command, args, DataFormat.BYTES)
 
-    def lines(self, command: str = "", *args: Args) -> Stream[Any]:
+    def lines(self, command: Union[str, Args] = "", *args: Args) -> Stream[Any]:
         """Sends a request whose response has a JSON value in each line (JSON Lines, NDJSON, RFC
         7464), which are read as they arrive.
 
@@ -217,11 +224,13 @@ class Client(BaseClient):
         As `stream`. A line that is no JSON ends it with "invalid JSON", one that is longer than
         "maximum_response_size", or 16 MiB, with "response too large".
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import Stream
 
         return Stream(self, command, args, DataFormat.JSON_LINES)
 
-    def events(self, command: str = "", *args: Args) -> Stream[ServerSentEvent]:
+    def events(self, command: Union[str, Args] = "", *args: Args) -> Stream[ServerSentEvent]:
         """The events of a stream of server-sent events (WHATWG HTML, 9.2), over as many connections
         as it takes.
 
@@ -236,6 +245,8 @@ class Client(BaseClient):
         What a POST began is not gone on with unless the option "reconnect" says so. To go on from
         an event of an earlier time, send the header Last-Event-ID.
         """
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
         from ._stream import Stream
 
         return Stream(self, command, args, DataFormat.SERVER_EVENTS)
@@ -274,13 +285,23 @@ class Client(BaseClient):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        """Closes, and lets the handlers run that this thread or the background run."""
-        self.close()
+        """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
+
+        After an exception it closes at once. The handlers that this thread or the background run
+        have run then.
+        """
         mailbox = current_mailbox()
+        if error is None:
+            for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
+                self._wait_for_ending(mailbox, seconds)
+        self.close()
+        self._wait_for_ending(mailbox)
+
+    def _wait_for_ending(self, mailbox: Mailbox, timeout: Optional[float] = None) -> None:
         ending = self._ending_by_themselves(mailbox)
         if ending:
             with _registry.observing(mailbox):
-                mailbox.run_until(lambda: all(outcome.is_done for outcome in ending))
+                mailbox.run_until(lambda: all(owed.outcome.is_done for owed in ending), timeout)
 
     def _usual_place(self, has_handler: bool) -> Place:
         # Without a handler no thread was asked for; the background always gets on.

@@ -70,6 +70,11 @@ class ThreadCall:
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """It has no events."""
 
+    @property
+    def exit_timeout(self) -> float:
+        """None: who waits for it is a daemon thread, which the process's end stops."""
+        return 0.0
+
     def cancel(self) -> None:
         """At the end of the process: only its thread, which is in C, could tell the request."""
         client = self.client
