@@ -252,7 +252,7 @@ ntapi_failure ntapi_error_failure(const ntapi_error *error);
  * quoted: list[0].name, headers["X-Y"]. "" or NULL is the whole document. JSON documents never change.
  * A byte order mark is skipped; \u0000 in a string is kept (see ntapi_json_string_length); integers beyond 64 bits
  * become doubles; the last of duplicate keys wins; nesting beyond 2,048 levels, numbers beyond double, lone surrogates
- * and bytes that are not UTF-8 are errors.
+ * and bytes that are not UTF-8 are errors. Programs that use jansson find the way to its trees in ntapi_jansson.h.
  */
 
 /** The type of a JSON value. */
@@ -270,7 +270,8 @@ typedef enum ntapi_json_type {
 /** Parses JSON text.
  *  @param text the text, copied; any JSON value is allowed at the top.
  *  @param length its bytes.
- *  @param error where to put the error, new, when NULL is returned; may be NULL.
+ *  @param error where to put the error, new, when NULL is returned; may be NULL. Its message has the line, column and
+ * byte, and jansson's words.
  *  @returns the document, new; NULL when it is not JSON.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -656,9 +657,10 @@ char *ntapi_args_description(const ntapi_args *args);
  * "reload_revalidating", "no_store"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
  *  @param args the list.
- *  @param text the JSON, copied.
+ *  @param text the JSON, copied; jansson reads it.
  *  @param length its bytes.
- *  @param error where to put the error, new, which names the arg; may be NULL.
+ *  @param error where to put the error, new, which names the arg, or the line, column and byte of what is no JSON; may
+ * be NULL.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -3181,25 +3183,6 @@ ntapi_json *ntapi_json_encode(const ntapi_field *fields, const void *from, size_
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_decoded_free(ntapi_decoded *decoded);
-
-/* ---- jansson ------------------------------------------------------------------------------------------------ */
-
-struct json_t;
-
-/** The value at a path as a jansson tree of your own; ntapi_jansson.h includes jansson.h for you.
- *  @param json the document.
- *  @param path the path, borrowed for the call.
- *  @returns the tree, new: end it with json_decref. NULL when nothing is there.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-struct json_t *ntapi_json_to_jansson(const ntapi_json *json, const char *path);
-
-/** Makes a JSON document from a jansson tree.
- *  @param tree the tree, copied.
- *  @returns the document, new; NULL for NULL.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_json *ntapi_json_from_jansson(const struct json_t *tree);
 
 /* ---- Clocks for tests
  * -------------------------------------------------------------------------------------------------- */

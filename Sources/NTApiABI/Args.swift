@@ -100,7 +100,7 @@ public func ntapi_args_append_json(
         guard let box = Handles.get(args, ArgsBox.self) else { throw .invalidArgument("args is no list of args") }
         guard let text else { throw .invalidArgument("text is NULL") }
         let bytes = UnsafeRawBufferPointer(start: text, count: max(0, length))
-        box.append(contentsOf: try APIArg.list(parsing: bytes))
+        box.append(contentsOf: try APIArg.list(loading: bytes))
         return NTAPI_STATUS_OK
     } catch let problem {
         error?.pointee = problem.handle

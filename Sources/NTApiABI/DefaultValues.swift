@@ -56,7 +56,7 @@ public func ntapi_client_defaults(_ client: OpaquePointer!) -> OpaquePointer! {
 }
 
 /// Sets a default to what `make` makes of C's value; NULL, `isMissing`, removes it.
-private func set(
+func set(
     _ defaults: OpaquePointer?, _ key: UnsafePointer<CChar>?, isMissing: Bool = false, _ make: () -> JSON?
 ) -> ntapi_status {
     guard let box = Handles.get(defaults, DefaultsBox.self), let key = String(c: key) else {

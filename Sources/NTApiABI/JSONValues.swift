@@ -33,7 +33,7 @@ public func ntapi_json_parse(
         return nil
     }
     do {
-        return Handles.make(JSONBox(try JSON(parsing: UnsafeRawBufferPointer(start: text, count: max(0, length)))))
+        return Handles.make(JSONBox(try JSON(document: UnsafeRawBufferPointer(start: text, count: max(0, length)))))
     } catch let problem {
         error?.pointee = APIError(domain: .json, code: .invalidJSON, message: "\(problem)").handle
         return nil

@@ -13,6 +13,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var json: HandleOwner<JSONBox>?
         var request: HandleOwner<RequestBox>?
         var pickle: JSONPickle?
+        var tree: JanssonTree?
     }
 
     /// Whether a background transfer is kept until whoever took this response as an event has dealt with it.
@@ -59,25 +60,23 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         return summary
     }
 
-    var pickle: JSONPickle? {
-        if let known = SharedMutex.texts.withLock({ lent.pickle }) { return known }
-        guard let made = response.json.flatMap(JSONPickle.init) else { return nil }
-        return SharedMutex.texts.withLock {
-            if let known = lent.pickle { return known }
-            lent.pickle = made
-            return made
-        }
-    }
+    var pickle: JSONPickle? { keep(\.pickle) { response.json.flatMap(JSONPickle.init) } }
+
+    var tree: JanssonTree? { keep(\.tree) { response.json.map(JanssonTree.init) } }
 
     private func lend<Box: AnyObject>(
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
-    ) -> OpaquePointer? {
-        if let owner = SharedMutex.texts.withLock({ lent[keyPath: place] }) { return owner.handle }
-        let made = HandleOwner(make())
+    ) -> OpaquePointer? { keep(place) { HandleOwner(make()) }?.handle }
+
+    /// Makes what is asked for the first time, without the lock: it may take a while. A thread that comes second throws its
+    /// own away.
+    private func keep<Kept: AnyObject>(_ place: WritableKeyPath<Lent, Kept?>, _ make: () -> Kept?) -> Kept? {
+        if let known = SharedMutex.texts.withLock({ lent[keyPath: place] }) { return known }
+        guard let made = make() else { return nil }
         return SharedMutex.texts.withLock {
-            if let owner = lent[keyPath: place] { return owner.handle }
+            if let known = lent[keyPath: place] { return known }
             lent[keyPath: place] = made
-            return made.handle
+            return made
         }
     }
 }

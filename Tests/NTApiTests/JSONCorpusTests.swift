@@ -61,7 +61,29 @@ import Testing
             let tree = UnsafeMutablePointer<json_t>(value.jansson())
             let copy = JSON(jansson: UnsafeRawPointer(tree))
             json_decref(tree)
-            #expect(copy == value && value == copy && copy.text == value.text, "\(name)")
+            #expect(copy == value && copy?.text == value.text, "\(name)")
+        }
+    }
+
+    /// What C hands in comes to the same, by jansson's loader and by the tape; errors are at the same place.
+    @Test func eachTextIsLoadedAlike() {
+        for wanted in Self.cases {
+            let name = wanted.testDescription
+            let bytes = wanted.bytes
+            let parsed = Result { try JSON(parsing: bytes) }
+            let loaded = Result { try bytes.withUnsafeBytes { try JSON(loading: $0) } }
+            let document = Result { try bytes.withUnsafeBytes { try JSON(document: $0) } }
+            guard case .success(let value) = parsed else {
+                let (mine, theirs, ofDocument) = (parsed.parseError, loaded.parseError, document.parseError)
+                #expect(theirs != nil && theirs == ofDocument && theirs?.line == mine?.line, "\(name)")
+                // In the middle of a character jansson stops at a byte of it.
+                let offset = theirs?.offset ?? 0
+                let isInside = offset < bytes.count && bytes[offset] & 0xC0 == 0x80
+                #expect(offset == mine?.offset || isInside, "\(name): \(String(describing: theirs))")
+                continue
+            }
+            #expect((try? loaded.get()) == value && (try? loaded.get().text) == value.text, "\(name)")
+            #expect((try? document.get()) == value && (try? document.get().text) == value.text, "\(name)")
         }
     }
 
@@ -80,5 +102,12 @@ import Testing
                 #expect(wanted.json["blank"] == nil && wanted.json["prefix"] == nil, "\(name)")
             }
         }
+    }
+}
+
+extension Result {
+    fileprivate var parseError: JSONParseError? {
+        guard case .failure(let error) = self else { return nil }
+        return error as? JSONParseError
     }
 }

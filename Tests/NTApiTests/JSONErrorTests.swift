@@ -1,5 +1,6 @@
-import NTApi
 import Testing
+
+@testable import NTApi
 
 /// What is refused, and where the error says that it is.
 @Suite struct JSONErrorTests {
@@ -23,6 +24,20 @@ import Testing
         #expect(error?.column == column)
         #expect(error?.offset == offset)
         #expect(error?.reason.isEmpty == false)
+    }
+
+    /// jansson stops at the same places, and finds them in text that it cannot read by our rules, too.
+    @Test(arguments: refused)
+    func refusesWhatIsHandedInAtTheSamePlace(text: String, line: Int, column: Int, offset: Int) {
+        let bytes = Array(text.utf8)
+        for error in [
+            #expect(throws: JSONParseError.self) { try bytes.withUnsafeBytes { _ = try JSON(loading: $0) } },
+            #expect(throws: JSONParseError.self) { try bytes.withUnsafeBytes { _ = try JSON(document: $0) } },
+        ] {
+            #expect(error?.line == line)
+            #expect(error?.column == column)
+            #expect(error?.offset == offset)
+        }
     }
 
     static let notUTF8: [[UInt8]] = [

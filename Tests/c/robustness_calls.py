@@ -1,6 +1,6 @@
 """Writes a C function for every export that calls it with given handles, for test_robustness.c.
 
-The header is the table: which parameters are handles, which of them may be NULL ("NULL" in the
+The headers are the table: which parameters are handles, which of them may be NULL ("NULL" in the
 parameter's comment), whether the result is new, and whether a destroy function is given.
 """
 
@@ -27,7 +27,7 @@ OUT["ntapi_request **"] = "in->requests"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
 WITHOUT_VALUE = (
-    "const struct json_t *",
+    "const json_t *",
     "const int *",
     "const ntapi_field *",
     "const ntapi_python *",
@@ -83,7 +83,7 @@ def call(function: Function) -> str:
     elif handle and is_new:
         body = f"{function.result}result = {expression};\n    int there = result != NULL;\n"
         body += f"    {handle}_free(result);\n    return there;"
-    elif function.result == "struct json_t *":
+    elif function.result == "json_t *" and is_new:
         body = f"json_t *tree = {expression};\n    int there = tree != NULL;\n"
         body += "    json_decref(tree);\n    return there;"
     elif function.result == "char *":
@@ -129,7 +129,7 @@ def main() -> None:
             if parameter.type not in known and not handle_of(parameter.type):
                 raise SystemExit(f"{function.name}: unknown type {parameter.type!r}")
     kinds = "".join(f"    KIND_{name},\n" for name in HANDLES)
-    parts = ["/* Written by robustness_calls.py from ntapi.h. */\n"]
+    parts = ["/* Written by robustness_calls.py from the headers. */\n"]
     parts.append(f"enum kind {{\n{kinds}    KINDS\n}};\n")
     names = "".join(f'    "{name}",\n' for name in HANDLES)
     parts.append(f"static const char *const kind_names[] = {{\n{names}}};\n")

@@ -1,4 +1,4 @@
-"""Checks that what the documentation names is there: its links, the functions of the C header, and in the tables of
+"""Checks that what the documentation names is there: its links, the functions of the C headers, and in the tables of
 docs/coming-from.md what is said of Swift and Python.
 
 python3 Tests/docs/check_names.py
@@ -13,16 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "include" / "ntapi.h"
+HEADERS = sorted((ROOT / "include").glob("*.h"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 C_NAME = re.compile(r"\b(?:ntapi|NTAPI)_\w+")
-NOT_OF_THE_HEADER = re.compile(
-    r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_"
-)
-"""Variables of the tests, the other header, the name of an example, and prefixes."""
+OF_NO_HEADER = re.compile(r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jansson|ntapi_x|\w+_")
+"""Variables of the tests, the name of a header, that of an example, and prefixes."""
 
 
 TABLES = ROOT / "docs" / "coming-from.md"
@@ -93,15 +91,17 @@ def broken_links(page: Path, text: str) -> Iterator[str]:
 
 
 def unknown_names(text: str, known: set[str]) -> Iterator[str]:
-    """Names of C that the header does not have."""
+    """Names of C that no header has."""
     for name in sorted(set(C_NAME.findall(text)) - known):
-        if not NOT_OF_THE_HEADER.fullmatch(name):
-            yield f"not in {HEADER.name}: {name}"
+        if not OF_NO_HEADER.fullmatch(name):
+            yield f"in no header: {name}"
 
 
 def main() -> int:
     """0 when all is there."""
-    known = set(C_NAME.findall(HEADER.read_text(encoding="utf-8")))
+    known = {
+        name for header in HEADERS for name in C_NAME.findall(header.read_text(encoding="utf-8"))
+    }
     found = 0
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

@@ -91,8 +91,9 @@ class Toolchains:
         include = f"-I{self._root / 'include'}"
         search = f"-Wl,-rpath,{self._library.parent}"
         library = str(self._library)
-        words = ["cc", *STRICT_C, include, str(source), library, search, "-o", str(program)]
-        self._run(words)
+        jansson = ["-ljansson"] if "ntapi_jansson.h" in example.code else []
+        words = ["cc", *STRICT_C, include, str(source), library, *jansson, search]
+        self._run([*words, "-o", str(program)])
         return [str(program)]
 
     @cached_property

@@ -25,7 +25,7 @@ public func fuzzArgs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let line = input.prefix { $0 != UInt8(ascii: "\n") }
     let rest = UnsafeRawBufferPointer(rebasing: input[min(line.endIndex + 1, count)...])
     let command = String(decoding: line, as: UTF8.self)
-    check(command, (try? APIArg.list(parsing: rest)) ?? [])
+    check(command, (try? APIArg.list(loading: rest)) ?? [])
     check(command, everyKind(String(decoding: rest, as: UTF8.self)))
     return 0
 }

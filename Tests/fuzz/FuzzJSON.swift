@@ -6,9 +6,8 @@
 //     mkdir -p build/fuzz/json
 //     swiftc -O -use-ld=lld -sanitize=fuzzer,address -parse-as-library -swift-version 6 -package-name ntapi \
 //         -module-name FuzzJSON -enable-upcoming-feature InternalImportsByDefault \
-//         -I Sources/CJansson -I Sources/CScan -I Sources/CNTApiSystem Sources/NTApi/Support/JSON/{,Decoding/}*.swift \
-//         Sources/NTApi/Support/{APIError,ASCII,Bytes,ErrorCode,Fork,LargeBuffers,Lock}.swift \
-//         Tests/fuzz/FuzzJSON.swift -o build/fuzz/FuzzJSON
+//         -I Sources/CJansson -I Sources/CCurl -I Sources/CScan -I Sources/CNTApiSystem \
+//         $(find Sources/NTApi -name '*.swift') Tests/fuzz/FuzzJSON.swift -lcurl -o build/fuzz/FuzzJSON
 //     build/fuzz/FuzzJSON -max_total_time=30 -max_len=4096 build/fuzz/json
 
 import CJansson
@@ -49,7 +48,7 @@ private func roundTrip(_ json: JSON) {
     let tree = UnsafeMutablePointer<json_t>(json.jansson())
     let copy = JSON(jansson: UnsafeRawPointer(tree))
     json_decref(tree)
-    precondition(copy == json && json == copy && copy.utf8() == text)
+    precondition(copy == json && copy.map { json == $0 && $0.utf8() == text } == true)
 }
 
 /// What is decoded, member by member and element by element, is the same value.
@@ -122,6 +121,7 @@ private func walk(_ json: JSON, _ depth: Int) -> Int {
 /// jansson must accept the same texts, and read the same values; where it refuses, it stops at the same place.
 private func compare(_ text: UnsafeRawBufferPointer) {
     let mine = JSONParser.parse(copying: text)
+    compareLoaded(text, mine)
     // Decided otherwise: jansson takes some NUL bytes for the end of the text, and does not know the byte order mark.
     if text.contains(0) {
         guard case .failure = mine else { preconditionFailure("NUL in JSON") }
@@ -143,7 +143,8 @@ private func compare(_ text: UnsafeRawBufferPointer) {
     switch (mine, tree) {
     case (.success(let json), let tree?):
         let theirs = JSON(jansson: UnsafeRawPointer(tree))
-        expect(readsIntegersAsDoubles || json == theirs && json.utf8() == theirs.utf8(), "\(json) is \(theirs)")
+        let isSame = json == theirs && json.utf8() == theirs?.utf8()
+        expect(readsIntegersAsDoubles || isSame, "\(json) is \(theirs?.text ?? "too deep")")
     case (.failure(let failure), nil):
         // In the middle of a character jansson stops at a byte of it.
         let position = Int(error.position) + mark
@@ -153,6 +154,22 @@ private func compare(_ text: UnsafeRawBufferPointer) {
     case (.success, nil) where json_error_code(&error) == json_error_stack_overflow: break
     case (.success(let json), nil): expect(false, "jansson refuses \(json)")
     case (.failure(let failure), _): expect(false, "jansson accepts: \(failure)")
+    }
+}
+
+/// What C hands in is read as everything else is.
+private func compareLoaded(_ text: UnsafeRawBufferPointer, _ mine: Result<JSON, JSONParseError>) {
+    let loaded = Result { () throws(JSONParseError) in try JSON(loading: text) }
+    let document = Result { () throws(JSONParseError) in try JSON(document: text) }
+    switch (mine, loaded, document) {
+    case (.success(let json), .success(let loaded), .success(let document)):
+        expect(json == loaded && json.utf8() == loaded.utf8() && json == document, "\(json) is loaded as \(loaded)")
+    case (.failure(let mine), .failure(let loaded), .failure(let document)):
+        expect(loaded == document, "\(loaded) is not \(document)")
+        // In the middle of a character jansson stops at a byte of it.
+        let isInside = loaded.offset < text.count && text[loaded.offset] & 0xC0 == 0x80
+        expect(loaded.offset == mine.offset || isInside, "\(loaded), not \(mine)")
+    default: expect(false, "loading and parsing differ")
     }
 }
 

@@ -1,4 +1,6 @@
-"""Installs into a temporary prefix and builds two programs against it: by CMake and by make."""
+"""Installs into a temporary prefix and builds programs against it, by CMake and by make: one with
+ntapi.h alone, and one with ntapi_jansson.h.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+PROGRAMS = ("consumer", "jansson")
 CONSUMERS = Path(__file__).resolve().parent / "consumers"
 
 
@@ -44,7 +47,7 @@ def main() -> None:
         options = [f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_BUILD_TYPE=Release"]
         run("cmake", "-S", CONSUMERS / "cmake", "-B", work / "cmake", *options)
         run("cmake", "--build", work / "cmake")
-        by_cmake = run(work / "cmake" / "consumer")
+        by_cmake = [run(work / "cmake" / program) for program in PROGRAMS]
 
         # make and pkg-config know no spaces: the tree is moved, as a packager would.
         moved = Path(folder) / "moved"
@@ -53,10 +56,10 @@ def main() -> None:
         found = str(only(moved, "ntapi.pc").parent)
         (work / "make").mkdir()
         run("make", "-C", CONSUMERS / "make", f"OUT={work / 'make'}", PKG_CONFIG_PATH=found)
-        by_make = run(work / "make" / "consumer", LD_LIBRARY_PATH=libraries)
+        by_make = [run(work / "make" / program, LD_LIBRARY_PATH=libraries) for program in PROGRAMS]
         if by_cmake != by_make:
             raise SystemExit(f"check_consumers: they differ: {by_cmake!r} and {by_make!r}")
-        print(f"check_consumers: CMake and pkg-config programs run ({by_make})")
+        print(f"check_consumers: CMake and pkg-config programs run ({'; '.join(by_make)})")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Each function of the header says: summary, parameters, result, ownership, threads, version."""
+"""Each function of the headers says: summary, parameters, result, ownership, threads, version."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from header import HEADER, Function, Parameter, functions
+from header import HEADERS, Function, Parameter, functions
 
 LONGEST_SUMMARY = 150
 OWNERSHIP = re.compile(r"\b(new|borrowed|copied|takes)\b")
@@ -54,9 +54,10 @@ def complaints(function: Function) -> list[str]:
 
 def main() -> int:
     """Prints each complaint and a summary line."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HEADER
-    table = functions(path)
-    code = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    paths = [Path(argument) for argument in sys.argv[1:]] or HEADERS
+    table = functions(*paths)
+    text = "".join(path.read_text(encoding="utf-8") for path in paths)
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     declared = set(re.findall(r"\b(ntapi_[a-z0-9_]+)\(", code))
     missed = declared - {function.name for function in table}
     failures = [f"{name}: this check could not read its declaration" for name in sorted(missed)]

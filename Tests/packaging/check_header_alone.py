@@ -1,4 +1,4 @@
-"""Compiles include/ntapi.h alone, as each C and C++ of its users, warnings as errors."""
+"""Compiles each header of include alone, as each C and C++ of its users, warnings as errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from header import ROOT
+from header import HEADERS, ROOT
 
 STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror", "-Wstrict-prototypes", "-fsyntax-only"]
 LANGUAGES = {
@@ -37,7 +37,7 @@ def main() -> int:
             if shutil.which(compiler[0]) is None and compiler[0] == "c++":
                 print("check_header_alone: no C++ compiler here, C++ was not tried")
                 continue
-            for header in ("ntapi.h", "ntapi_jansson.h"):
+            for header in (path.name for path in HEADERS):
                 good = compiles(compiler, header, Path(folder))
                 (done if good else failed).append(f"{header} as {name}")
     print(f"check_header_alone: {len(done)} compile, {len(failed)} do not {failed or ''}".rstrip())

@@ -1,4 +1,4 @@
-"""The header's functions, the version script and the exported symbols are one and the same list."""
+"""The headers' functions, the version script and the exported symbols are one and the same list."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def main() -> int:
     script = scripted()
     symbols = exported(Path(sys.argv[1]))
     failures = (
-        difference("in the header, not in ntapi.map", header, script)
-        + difference("in ntapi.map, not in the header", script, header)
-        + difference("in the header, not exported", header, set(symbols))
-        + difference("exported, not in the header", set(symbols), header)
+        difference("in the headers, not in ntapi.map", header, script)
+        + difference("in ntapi.map, not in the headers", script, header)
+        + difference("in the headers, not exported", header, set(symbols))
+        + difference("exported, not in the headers", set(symbols), header)
         + [f"{name}: version {version!r}" for name, version in symbols.items() if version != NODE]
     )
     for line in failures:

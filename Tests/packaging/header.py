@@ -1,4 +1,4 @@
-"""Reads include/ntapi.h: its functions, their parameters and their documentation comments."""
+"""Reads the headers in include: functions, their parameters and their documentation comments."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "ntapi.h"
+HEADERS = (HEADER, ROOT / "include" / "ntapi_jansson.h")
 
 FUNCTION = re.compile(
     r"^(?P<result>[a-z][a-z0-9_ ]*[ *]+)(?P<name>ntapi_[a-z0-9_]+)\((?P<parameters>[^;{}]*)\);$",
@@ -64,10 +65,10 @@ def comment_before(text: str, position: int) -> str:
     return re.sub(r"(?m)^\s*\*\s?", "", match["text"]) if match else ""
 
 
-def functions(path: Path = HEADER) -> list[Function]:
-    """Every function that the header declares, in its order."""
-    text = path.read_text(encoding="utf-8")
+def functions(*paths: Path) -> list[Function]:
+    """Every function that those headers declare, or all headers, in their order."""
     found = []
+    text = "".join(path.read_text(encoding="utf-8") for path in paths or HEADERS)
     for match in FUNCTION.finditer(text):
         inner = match["parameters"].strip()
         parameters = [] if inner in ("", "void") else [parameter(part) for part in inner.split(",")]

@@ -8,8 +8,9 @@ extension APIArg {
         try list(Result { () throws(JSONParseError) in try JSON(parsing: text) })
     }
 
-    package static func list(parsing bytes: UnsafeRawBufferPointer) throws(APIError) -> [APIArg] {
-        try list(Result { () throws(JSONParseError) in try JSON(parsing: bytes) })
+    /// The same of text that a program of C hands in; jansson says where it is no JSON.
+    package static func list(loading text: UnsafeRawBufferPointer) throws(APIError) -> [APIArg] {
+        try list(Result { () throws(JSONParseError) in try JSON(loading: text) })
     }
 
     private static func list(_ parsed: Result<JSON, JSONParseError>) throws(APIError) -> [APIArg] {

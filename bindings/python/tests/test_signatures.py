@@ -1,4 +1,4 @@
-"""The table of C signatures says exactly what include/ntapi.h says."""
+"""The table of C signatures says exactly what the headers say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from conftest import REPOSITORY
 from ntapi import _callbacks, _enums, _events, _metrics, _numbers, _signatures, codes
 
 TABLE = {**_signatures.FUNCTIONS, **_callbacks.CALLBACK_FUNCTIONS}
-HEADER = (REPOSITORY / "include" / "ntapi.h").read_text()
+HEADER = "".join(
+    (REPOSITORY / "include" / name).read_text() for name in ("ntapi.h", "ntapi_jansson.h")
+)
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
 
@@ -47,7 +49,7 @@ CALLBACKS = {
 FUNCTIONS = {
     name: (result.strip(), arguments)
     for result, name, arguments in re.findall(
-        r"^((?:const |struct )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
+        r"^((?:const )?\w+ \*?)(ntapi_\w+)\(([^;{]*?)\);", SOURCE, re.M | re.S
     )
 }
 BYTES_WITH_NUL = {

@@ -1,6 +1,6 @@
 import CJansson
 
-// Trees of jansson, for programs that use jansson themselves. They are built and read on request, and nowhere else.
+// Trees of jansson: a program of C gives them or wants them, and jansson's loader makes them of text.
 extension JSON {
     /// The value as a `json_t *` of its own; the caller ends it with `json_decref`.
     package func jansson() -> OpaquePointer {
@@ -28,26 +28,31 @@ extension JSON {
         return OpaquePointer(root)
     }
 
-    /// Copies a `json_t *` of the host program; one that nests deeper than 2,048 levels, or contains itself, becomes null.
+    /// Copies a `json_t *`, which must not change meanwhile and is not kept.
     ///
-    /// The tree must not change meanwhile. It is not kept.
-    package init(jansson root: UnsafeRawPointer) {
-        var open: [JanssonCopy] = []
-        var finished = Self.scalar(Tree(mutating: root.assumingMemoryBound(to: json_t.self)), opening: &open)
-        while var container = open.popLast() {
-            if let finished { container.take(finished) }
-            if let child = container.next() {
-                open.append(container)
-                finished = Self.scalar(child, opening: &open)
-                if open.count > JSONDepth.limit {
-                    self = .null
-                    return
-                }
-            } else {
-                finished = container.value
-            }
+    /// - Returns: nil when it nests deeper than 2,048 levels, or contains itself.
+    package init?(jansson root: UnsafeRawPointer) {
+        let root = Tree(mutating: root.assumingMemoryBound(to: json_t.self))
+        if let scalar = Self.scalar(root) {
+            self = scalar
+            return
         }
-        self = finished ?? .null
+        var open = [JanssonCopy(root)]
+        while true {
+            let innermost = open.count - 1
+            if let container = open[innermost].takeScalars() {
+                guard open.count < JSONDepth.limit else { return nil }
+                open.append(JanssonCopy(container))
+                continue
+            }
+            let value = open[innermost].value
+            open.removeLast()
+            if innermost == 0 {
+                self = value
+                return
+            }
+            open[innermost - 1].take(value)
+        }
     }
 
     fileprivate typealias Tree = UnsafeMutablePointer<json_t>
@@ -68,15 +73,15 @@ extension JSON {
     }
 
     /// Lends bytes with an address even where there are none: jansson takes NULL for a mistake.
-    private static func withChars<Result>(
+    static func withChars<Result>(
         _ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
         guard let start = bytes.baseAddress else { return body("", 0) }
         return body(start.assumingMemoryBound(to: CChar.self), bytes.count)
     }
 
-    /// The value of a scalar; nil for a container, which is opened.
-    private static func scalar(_ tree: Tree, opening open: inout [JanssonCopy]) -> JSON? {
+    /// The value of a scalar; nil for a container.
+    fileprivate static func scalar(_ tree: Tree) -> JSON? {
         switch tree.pointee.type {
         case JSON_TRUE: return JSON(true)
         case JSON_FALSE: return JSON(false)
@@ -85,9 +90,7 @@ extension JSON {
         case JSON_STRING:
             let bytes = UnsafeRawBufferPointer(start: json_string_value(tree), count: json_string_length(tree))
             return JSON(.string(Bytes.copy(bytes) ?? .empty))
-        case JSON_ARRAY, JSON_OBJECT:
-            open.append(JanssonCopy(tree))
-            return nil
+        case JSON_ARRAY, JSON_OBJECT: return nil
         default: return .null
         }
     }
@@ -107,9 +110,23 @@ private struct JanssonCopy {
         self.tree = tree
         isObject = tree.pointee.type == JSON_OBJECT
         iterator = json_object_iter(tree)
+        if isObject {
+            members.reserveCapacity(json_object_size(tree))
+        } else {
+            elements.reserveCapacity(json_array_size(tree))
+        }
     }
 
-    mutating func next() -> JSON.Tree? {
+    /// Takes what follows, up to an array or object, which is returned and taken once it is copied; nil at the end.
+    mutating func takeScalars() -> JSON.Tree? {
+        while let child = next() {
+            guard let scalar = JSON.scalar(child) else { return child }
+            take(scalar)
+        }
+        return nil
+    }
+
+    private mutating func next() -> JSON.Tree? {
         guard isObject else {
             defer { index += 1 }
             // NULL behind the end.
@@ -131,11 +148,11 @@ private struct JanssonCopy {
     var value: JSON { isObject ? JSON(.object(JSONObject(members))) : JSON(elements) }
 }
 
-/// Seeds jansson's hash tables, once in the process, before the first object.
+/// Seeds jansson's hash tables, once in the process, before the first object is made.
 ///
 /// Left alone, jansson seeds with the first object, and a thread that comes second spins until the first has read
 /// the system's random numbers. A seed that the host program chose stays.
-private enum JSONHashSeed {
+enum JSONHashSeed {
     private static let planted: Void = json_object_seed(0)
 
     static func plant() { _ = planted }

@@ -86,12 +86,13 @@ def _append_simply(pointer: int, arg: Arg, batch: list[list[Any]]) -> bool:
     values: list[Any] = []
     for value in arg.values:
         if type(value) is str:
-            if not value.isascii() or "\0" in value:
+            if "\0" in value:
                 return False
-            value = value.encode()
+            # What is not UTF-8 is refused by C, and JSON says what is wrong with it.
+            value = value.encode() if value.isascii() else value.encode("utf-8", "surrogatepass")
         elif type(value) is int:
             value = b"%d" % value
-        elif arg.kind != "timeout":
+        elif value is not None and arg.kind != "timeout":
             return False
         values.append(value)
     if arg.kind == "timeout":
@@ -153,6 +154,12 @@ def _append_url_double(pointer: int, _: list[int], name: str, value: float) -> i
 
 def _append_timeout(pointer: int, _: list[int], clock: Any, seconds: float) -> int:
     return int(lib.ntapi_args_timeout(pointer, clock.value, seconds))
+
+
+def _append_cache_policy(pointer: int, _: list[int], policy: str) -> int:
+    from ._enums import CachePolicy
+
+    return int(lib.ntapi_args_cache_policy(pointer, CachePolicy[policy.upper()].value))
 
 
 def _append_data(pointer: int, _: list[int], content: bytes, content_type: str | None) -> int:
@@ -234,6 +241,7 @@ def c_text(text: str | None) -> bytes | None:
 _DIRECT: dict[str, Callable[..., int]] = {
     "url_double": _append_url_double,
     "timeout": _append_timeout,
+    "cache_policy": _append_cache_policy,
     "data": _append_data,
     "multipart_data": _append_multipart_data,
     "multipart_named_data": _append_multipart_named_data,
@@ -252,6 +260,18 @@ _SIMPLE: dict[str, dict[int, Callable[..., int]]] = {
     "add_header": {2: lib.ntapi_args_add_header},
     "timeout": {2: lib.ntapi_args_timeout},
     "option": {1: lib.ntapi_args_option, 2: lib.ntapi_args_option_value},
+    "url_default": {2: lib.ntapi_args_url_default},
+    "multipart": {2: lib.ntapi_args_multipart},
+    "base_url": {1: lib.ntapi_args_base_url},
+    "basic_auth": {2: lib.ntapi_args_basic_auth},
+    "digest_auth": {2: lib.ntapi_args_digest_auth},
+    "bearer": {1: lib.ntapi_args_bearer},
+    "file": {2: lib.ntapi_args_file},
+    "multipart_file": {4: lib.ntapi_args_multipart_file},
+    "method": {1: lib.ntapi_args_method},
+    "idempotency_key": {1: lib.ntapi_args_idempotency_key_value},
+    "download": {1: lib.ntapi_args_download},
+    "resume": {1: lib.ntapi_args_resume},
 }
 
 

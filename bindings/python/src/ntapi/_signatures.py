@@ -1,4 +1,4 @@
-"""The C signatures of libntapi, compared with include/ntapi.h by a test.
+"""The C signatures of libntapi, compared with the headers by a test.
 
 Those with callbacks, which fewer programs need, are in `_callbacks`.
 """
@@ -412,6 +412,9 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_set_recorder": (c_int, (c_void_p, c_void_p)),
     "ntapi_recorder_count": (c_size_t, (c_void_p,)),
     "ntapi_recorder_save": (c_int, (c_void_p, POINTER(c_void_p))),
+    "ntapi_response_jansson": (c_void_p, (c_void_p,)),
+    "ntapi_args_jansson": (c_int, (c_void_p, c_void_p)),
+    "ntapi_defaults_set_jansson": (c_int, (c_void_p, c_char_p, c_void_p)),
     "ntapi_json_to_jansson": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_from_jansson": (c_void_p, (c_void_p,)),
     # Structs are decoded in C alone; Python makes its own types of Python's own values.
@@ -440,5 +443,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_log_use_syslog"
+LATEST = "ntapi_response_jansson"
 """The function that was added last."""

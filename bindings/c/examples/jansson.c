@@ -1,0 +1,78 @@
+/*
+ * jansson.c - JSON as jansson's trees: a default, a body, an answer, and a service's error.
+ *
+ *   jansson http://127.0.0.1:PORT
+ */
+#include <ntapi_jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+/** This service says {"cod":"404","message":"..."} when it finds nothing: that is an error with the code "404". */
+static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
+    (void)user_data;
+    const json_t *tree = ntapi_response_jansson(response);
+    const char *code = json_string_value(json_object_get(tree, "cod"));
+    if (code == NULL || strcmp(code, "200") == 0)
+        return NULL;
+    const char *message = json_string_value(json_object_get(tree, "message"));
+    return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, message);
+}
+
+static ntapi_client *open_service(const char *url) {
+    ntapi_client *client = ntapi_client_create(NULL, url);
+    ntapi_hooks *hooks = ntapi_hooks_create(NULL, NULL);
+    ntapi_hooks_set_map_service_error(hooks, map_service_error);
+    ntapi_client_set_hooks(client, hooks);
+    ntapi_hooks_free(hooks);
+
+    json_t *headers = json_pack("{s:s}", "Accept-Language", "de");
+    ntapi_defaults_set_jansson(ntapi_client_defaults(client), NTAPI_DEFAULT_ADDITIONAL_HEADERS, headers);
+    json_decref(headers);
+    return client;
+}
+
+/** Prints the error of a response, if there is one. */
+static bool has_failed(const ntapi_response *response) {
+    const ntapi_error *error = ntapi_response_error(response);
+    if (error != NULL)
+        printf("%s: %s\n", ntapi_error_code(error), ntapi_error_message(error));
+    return error != NULL;
+}
+
+static void find(ntapi_client *client, const char *name) {
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_url(args, "q", name);
+    ntapi_args_url(args, "appid", "demo");
+    ntapi_args_url(args, "units", "metric");
+    ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
+    if (!has_failed(response)) {
+        size_t index;
+        json_t *city;
+        json_array_foreach(json_object_get(ntapi_response_jansson(response), "list"), index, city) {
+            const json_t *temperature = json_object_get(json_object_get(city, "main"), "temp");
+            printf("%5.1f °C  %s\n", json_number_value(temperature), json_string_value(json_object_get(city, "name")));
+        }
+    }
+    ntapi_response_free(response); /* the tree goes with it */
+    ntapi_args_free(args);
+}
+
+static void send_order(ntapi_client *client) {
+    json_t *order = json_pack("{s:s, s:i, s:[s,s]}", "city", "London", "days", 5, "units", "metric", "standard");
+    ntapi_args *args = ntapi_args_create();
+    ntapi_args_jansson(args, order); /* copied */
+    json_decref(order);
+    ntapi_response *response = ntapi_client_perform(client, "echo", args);
+    if (!has_failed(response))
+        printf("sent: %s\n", json_string_value(json_object_get(ntapi_response_jansson(response), "body")));
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+}
+
+int main(int argc, char **argv) {
+    ntapi_client *client = open_service(argc > 1 ? argv[1] : NULL);
+    find(client, "London");
+    find(client, "Atlantis");
+    send_order(client);
+    ntapi_client_free(client);
+}
