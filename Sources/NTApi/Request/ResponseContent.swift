@@ -7,6 +7,8 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
+    /// The same, of one that is removed with the response.
+    var temporaryFile: TemporaryFile?
     @Apart var resumeData: ResumeData?
     @Apart var error: APIError?
     /// Whether a handler may have seen it, in a process that ended meanwhile.
