@@ -28,7 +28,9 @@ static void a_session_is_refused(void **state) {
     ntapi_configuration_free(configuration);
     witness seen;
     witness_init(&seen);
-    begin(client, "echo", NULL, &seen);
+    ntapi_args *args = background();
+    begin(client, "echo", args, &seen);
+    ntapi_args_free(args);
     witness_wait(&seen, 1);
     assert_string_equal(witness_code(&seen), "no internet");
     witness_free(&seen);

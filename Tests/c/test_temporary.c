@@ -115,14 +115,29 @@ static void a_decision_may_ask_for_one(void **state) {
     ntapi_client_free(client);
 }
 
+static sem_t has_begun;
+
+static void progress(void *user_data, int64_t bytes, int64_t total) {
+    (void)user_data;
+    (void)total;
+    if (bytes > 0)
+        sem_post(&has_begun);
+}
+
 /** Leaves with a response that it has not freed, and with a download that is under way. */
 static int child(void) {
+    sem_init(&has_begun, 0, 0);
     ntapi_client *client = client_of("nginx");
     ntapi_response *response = perform(client, "small.json", temporary());
     bool is_there = exists(ntapi_response_temporary_file(response));
-    ntapi_client *slow = client_of("fault");
-    ntapi_request *request = ntapi_client_create_request(slow, "hang", temporary());
+    ntapi_client *slow = client_of("weather");
+    ntapi_args *args = temporary();
+    check_ok(ntapi_args_url_int(args, "size", 40000000));
+    check_ok(ntapi_args_url_int(args, "rate", 1000000));
+    ntapi_request *request = ntapi_client_create_request(slow, "download", args);
+    check_ok(ntapi_request_set_download_progress(request, progress, NULL, NULL));
     check_ok(ntapi_request_resume(request));
+    sem_wait(&has_begun);
     return is_there ? 0 : 1;
 }
 

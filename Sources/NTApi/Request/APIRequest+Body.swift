@@ -164,7 +164,12 @@ extension APIRequest: BodySink {
         _ download: Download, _ http: HTTPRequest, _ journey: RequestJourney, _ content: inout ResponseContent
     ) {
         content.resumeData = download.resumeData(http, journey)
-        guard content.resumeData == nil else { return download.file?.keep() ?? () }
+        if let resumeData = content.resumeData {
+            if download.isTemporary, !download.isTaken {
+                content.unfinishedFile = TemporaryFile(resumeData.temporaryFile)
+            }
+            return download.file?.keep() ?? ()
+        }
         download.file?.discard()
     }
 }

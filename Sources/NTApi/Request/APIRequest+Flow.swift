@@ -309,9 +309,10 @@ extension APIRequest: ExchangeObserver {
             if shared.machine.isCancelled, content.error != .cancelled, content.file == nil,
                 content.temporaryFile == nil
             {
-                let resumeData = content.resumeData
+                let left = content
                 content = ResponseContent(shared.journey, error: .cancelled, now)
-                content.resumeData = resumeData
+                content.resumeData = left.resumeData
+                content.unfinishedFile = left.unfinishedFile
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)

@@ -29,8 +29,11 @@ public struct APIResponse: Sendable {
     /// What a later request can go on from with the arg `resume`, when a download was cancelled or failed before it was whole.
     ///
     /// Nil when there is nothing to go on from, or nothing that could be trusted. With it the temporary file stays: go on, or
-    /// call ``ResumeData/discard()``.
-    public var resumeData: ResumeData? { content.resumeData }
+    /// call ``ResumeData/discard()``. Of a download without a destination it stays only if this was asked for.
+    public var resumeData: ResumeData? {
+        content.unfinishedFile?.release()
+        return content.resumeData
+    }
 
     /// Whether a handler may have seen this outcome of a background transfer before, in a process that ended before it returned.
     public var wasDeliveredBefore: Bool { content.wasDeliveredBefore }

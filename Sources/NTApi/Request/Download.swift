@@ -38,6 +38,8 @@ extension DownloadTarget {
 struct Download: Sendable {
     let destination: String
     let isTemporary: Bool
+    /// Whether the program has what it can be gone on with.
+    var isTaken: Bool
     /// What it goes on from; nil when it begins, or begins anew.
     private(set) var resumeData: ResumeData?
     /// Where a background session has recorded it: the file is then on the disk, too, before it gets its name.
@@ -58,6 +60,7 @@ struct Download: Sendable {
     init(_ target: DownloadTarget) {
         destination = target.destination
         isTemporary = target.isTemporary
+        isTaken = target.resumeData != nil
         resumeData = target.resumeData
         temporaryFile = target.temporaryFile
     }
@@ -110,9 +113,13 @@ struct Download: Sendable {
         try DownloadFile(for: destination, continuing: file, at: offset, isPrivate: isTemporary)
     }
 
-    private func target(_ resumeData: ResumeData?) -> DownloadTarget {
-        DownloadTarget(
-            destination: destination, isTemporary: isTemporary, resumeData: resumeData, temporaryFile: temporaryFile)
+    private mutating func restart(_ resumeData: ResumeData?) {
+        let isTaken = isTaken
+        self = Download(
+            DownloadTarget(
+                destination: destination, isTemporary: isTemporary, resumeData: resumeData, temporaryFile: temporaryFile
+            ))
+        self.isTaken = isTaken
     }
 
     /// Whether the body of such a response is received as the file's, or tells that nothing is missing.
@@ -130,14 +137,14 @@ struct Download: Sendable {
                 // Not locked by anybody else: this request had it open, or nobody has.
                 try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
             }
-            self = Download(target(nil))
+            restart(nil)
             return http
         }
         guard error == nil, let file, let end, let total, end < total, file.size == end, let resumeData,
             let further = try? resumeData.advanced(to: end, of: total)
         else { return nil }
         file.keep()
-        self = Download(target(further))
+        restart(further)
         return begin(http)
     }
 
@@ -148,7 +155,7 @@ struct Download: Sendable {
         let known = resumeData(http, journey)
         let wentOn = offset > 0
         if known == nil { file?.discard() } else { file?.keep() }
-        self = Download(target(known))
+        restart(known)
         var http = http
         // A range that the program asks for itself stays.
         if wentOn {

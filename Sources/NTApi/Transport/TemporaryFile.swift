@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A file of a download without a destination: removed with this object, or when the process exits.
+/// A file of a download without a destination: removed with this object, or when the process exits, unless it was released.
 final class TemporaryFile: Sendable {
     let path: String
     private let generation = Fork.generation
@@ -31,11 +31,15 @@ final class TemporaryFile: Sendable {
     }
 
     deinit {
-        guard generation == Fork.generation else { return }
+        guard generation == Fork.generation, release() else { return }
         // One that the program has moved elsewhere is not there any more.
         unlink(path)
-        _ = Self.known.withLock { $0.paths.remove(path) }
     }
+
+    /// It stays: somebody else will look after it.
+    ///
+    /// - Returns: false when it was released before, or removed.
+    @discardableResult func release() -> Bool { Self.known.withLock { $0.paths.remove(path) != nil } }
 
     private static func removeAll() {
         let paths = known.withLock { known in

@@ -122,6 +122,35 @@ import Testing
         data.discard()
     }
 
+    /// Where nobody asks for the resume data, nobody would ever remove it.
+    @Test(arguments: [false, true]) func whatNobodyGoesOnWithIsRemoved(_ asksTheRequest: Bool) async throws {
+        let client = try TestClient.of("weather")
+        let request = client.request(
+            "download",
+            args: [.url("size", 40_000_000), .url("rate", 1_000_000), .download(), .responseThread(.background)])
+        let (begun, done) = (Log<ResumeData?>(), Log<ErrorCode?>())
+        request.setDownloadProgress { progress in
+            guard progress.bytes > 0, begun.count == 0 else { return }
+            begun.append(asksTheRequest ? request.resumeData : nil)
+            request.cancel()
+        }
+        request.setHandler { done.append($0.error?.code) }
+        request.resume()
+        #expect(await done.first(1) == [.cancelled])
+        let taken = begun.all.compactMap { $0 }.last
+        #expect((taken != nil) == asksTheRequest)
+        if let taken {
+            #expect(exists(taken.temporaryFile))
+            taken.discard()
+        }
+        let left = try await TestClient.of("fault").response("range", args: [.url("cut", 40_000), .download()])
+        // Looked at without a word to the response.
+        let path = try #require(left.content.resumeData?.temporaryFile)
+        #expect(exists(path))
+        _ = consume left
+        #expect(gone(path))
+    }
+
     @Test func asADecision() async throws {
         let client = try TestClient.of("nginx")
         let request = client.request("small.json", args: [.responseThread(.background)])
