@@ -127,7 +127,9 @@ import Testing
         let client = try TestClient.of("weather")
         let request = client.request(
             "download",
-            args: [.url("size", 40_000_000), .url("rate", 1_000_000), .download(), .responseThread(.background)])
+            args: [
+                .url("size", 40_000_000), .url("rate", 1_000_000), .download(), .handlers(.all, on: .background),
+            ])
         let (begun, done) = (Log<ResumeData?>(), Log<ErrorCode?>())
         request.setDownloadProgress { progress in
             guard progress.bytes > 0, begun.count == 0 else { return }
