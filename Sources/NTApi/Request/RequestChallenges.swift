@@ -4,12 +4,22 @@ struct RequestChallenges: Sendable {
     struct Attempt: Sendable {
         var credential: Credential?
         var failures = 0
+        /// Who has asked last.
+        var space: ProtectionSpace?
         /// Whether the client's own credential, or what it was told for the session, has been tried.
         var triedOwn = false
         /// Whether the one in the client's storage has been tried.
         var triedStored = false
         /// Where the credential is stored once it has proved right; nil when it is not to be stored.
         var unproven: ProtectionSpace?
+
+        /// Another space may be answered with what is known for it.
+        mutating func begin(in space: ProtectionSpace?) {
+            self.space = space
+            triedOwn = false
+            triedStored = false
+            unproven = nil
+        }
     }
 
     /// The request at its own URL, as the program's answers have changed it. The next connection of a stream begins with it.
@@ -34,18 +44,16 @@ struct RequestChallenges: Sendable {
     /// More answers than this were wrong, whatever they are.
     static let maximumFailures = 5
 
-    /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
     /// Whether one of the answers is to be stored when it has proved right.
     var hasUnproven: Bool { server.unproven != nil || proxy.unproven != nil }
 
+    /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
     mutating func connectAgain() {
         server = kept?.server ?? Attempt()
         proxy = kept?.proxy ?? Attempt()
         for path in [\Self.server, \Self.proxy] {
             self[keyPath: path].failures = 0
-            self[keyPath: path].triedOwn = false
-            self[keyPath: path].triedStored = false
-            self[keyPath: path].unproven = nil
+            self[keyPath: path].begin(in: nil)
         }
         inspections = 0
         hasEarlierTrust = true
@@ -141,7 +149,9 @@ extension APIRequest {
         var attempt = attempt
         attempt.failures = challenge.failures
         attempt.unproven = nil
+        if attempt.space != space { attempt.begin(in: space) }
         if let wrong = attempt.credential { forget(wrong, for: space) }
+        guard challenge.failures <= RequestChallenges.maximumFailures else { return false }
         if !attempt.triedOwn, let known = ownCredential(for: space, http), known != attempt.credential {
             attempt.triedOwn = true
             attempt.credential = known
@@ -156,7 +166,7 @@ extension APIRequest {
                 return send(make(stored), instead: http, attempt, path, result, deliveries)
             }
         }
-        guard challenge.failures <= RequestChallenges.maximumFailures, asks(for: .challenge) else { return false }
+        guard asks(for: .challenge) else { return false }
         leaveTransport()
         ask(.challenge, result.head, challenge: challenge, deliveries) { [attempt] answer, deliveries in
             self.decisionIsOver()

@@ -46,7 +46,9 @@ import Testing
             scheme: parts.scheme, host: parts.host, port: parts.port, realm: realm, authenticationScheme: scheme)
     }
 
-    private func storage(_ credential: Credential = Self.right, _ spaces: ProtectionSpace...) throws -> CredentialStorage {
+    private func storage(_ credential: Credential = Self.right, _ spaces: ProtectionSpace...) throws
+        -> CredentialStorage
+    {
         let storage = CredentialStorage()
         for space in spaces { try storage.set(credential, for: space) }
         return storage
@@ -167,6 +169,20 @@ import Testing
         #expect(!requests.isEmpty && requests.allSatisfy { $0[path: "header.authorization"] == nil }, "\(requests)")
         let both = try Session.of("fault", storage(ann, here, there))
         #expect(await both.response("challenge", args: args).status == 200 && both.asked.count == 0)
+    }
+
+    @Test func eachRealmOfAServerGetsItsOwn() async throws {
+        let bob = Credential(user: "bob", password: "pw")
+        let there = "/challenge?with=Basic%20realm=%22there%22&unless=Basic%20\(Base64.encode("bob:pw".utf8))"
+        let args: [APIArg] = [
+            .url("with", #"Basic realm="here""#), .url("unless", "Basic \(Base64.encode("ann:pw".utf8))"),
+            .url("url", there),
+        ]
+        let storage = try storage(ann, space("fault", "here"))
+        try storage.set(bob, for: space("fault", "there"))
+        let session = try Session.of("fault", storage)
+        let response = await session.response("challenge", args: args)
+        #expect(response.status == 200 && response.metrics.retries == 2 && session.asked.count == 0)
     }
 
     // MARK: Proxies
