@@ -69,6 +69,8 @@ typedef struct ntapi_hooks ntapi_hooks;
 typedef struct ntapi_configuration ntapi_configuration;
 typedef struct ntapi_cookie_storage ntapi_cookie_storage;
 typedef struct ntapi_cache ntapi_cache;
+typedef struct ntapi_credential_storage ntapi_credential_storage;
+typedef struct ntapi_protection_space ntapi_protection_space;
 typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
@@ -656,6 +658,7 @@ char *ntapi_args_description(const ntapi_args *args);
  * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
  * "reload_revalidating", "no_store"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
+ *  The kind download with nothing is a temporary file.
  *  @param args the list.
  *  @param text the JSON, copied; jansson reads it.
  *  @param length its bytes.
@@ -816,7 +819,8 @@ ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
  *  The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
  *  temporary file beside it. The body of an error stays in the response.
  *  @param args the list.
- *  @param path the file to make, copied, in a folder that exists and can be written to; NULL suppresses.
+ *  @param path the file to make, copied, in a folder that exists and can be written to. NULL, which suppresses other
+ *  args, is a temporary file for nobody but the user to read: ntapi_response_temporary_file.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1049,6 +1053,7 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
 #define NTAPI_DEFAULT_MAXIMUM_REDIRECTS "maximumRedirects"                     /* count; 20 */
 #define NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST "maximumConnectionsPerHost" /* count; 64 */
 #define NTAPI_DEFAULT_NETWORK_THREADS "networkThreads"                         /* count; 1 (global, set first) */
+#define NTAPI_DEFAULT_ALLOWS_CELLULAR_ACCESS "allowsCellularAccess"            /* boolean; true */
 #define NTAPI_DEFAULT_HTTP_VERSION "httpVersion"                               /* "1.0", "1.1", "2" */
 #define NTAPI_DEFAULT_PROXY "proxy"                               /* URL; "" for none; from the environment */
 #define NTAPI_DEFAULT_CA_FILE "caFile"                            /* PEM file instead of the system's store */
@@ -1301,7 +1306,7 @@ ntapi_status ntapi_decision_refuse(ntapi_decision *decision);
 
 /** Answers: the body of the response is written to a file, as with ntapi_args_download.
  *  @param decision a decision about a response.
- *  @param path the file to make, copied.
+ *  @param path the file to make, copied; NULL is a temporary file, as there.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
  * or asks something else.
  *  @threads any; from callbacks: yes.
@@ -1525,6 +1530,151 @@ int64_t ntapi_cache_disk_usage(const ntapi_cache *cache);
  *  @since 0.1 */
 ntapi_status ntapi_cache_save(ntapi_cache *cache, ntapi_error **error);
 
+/* ---- Sessions: credentials
+ * ----------------------------------------------------------------------------------------------- */
+/*
+ * A credential storage has users and passwords by protection space: the scheme, host and port of a server, the realm
+ * and the way of authentication that it asks for; or a proxy. A session that is asked for a credential (401, 407) looks
+ * for one there before its program is asked. Nothing is sent before it is asked for. A credential that the server
+ * refuses stays in the storage, and the program is asked, with one failure more.
+ *
+ * Default and background configurations have the storage of the program, in a file of the user's (0600) beside the
+ * cookies; an ephemeral one has its own in memory, for the clients that are made with it. A client without a
+ * configuration has none.
+ */
+
+/** How a server asks for a credential. */
+typedef enum ntapi_authentication {
+    NTAPI_AUTHENTICATION_BASIC = 1,
+    NTAPI_AUTHENTICATION_DIGEST = 2
+} ntapi_authentication;
+
+/** Makes a protection space: where a credential holds.
+ *  @param scheme "http" or "https", copied; of a proxy, how the proxy itself is spoken to.
+ *  @param host the host, copied.
+ *  @param port the port.
+ *  @param realm the part of the server, copied; NULL when it does not say. Of a proxy it has no meaning.
+ *  @param authentication how the server asks.
+ *  @param is_proxy whether it is a proxy's.
+ *  @returns the space, new; NULL when there can be no such server.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_protection_space *ntapi_protection_space_create(const char *scheme, const char *host, int port, const char *realm,
+                                                      ntapi_authentication authentication, bool is_proxy);
+
+/** Frees a protection space.
+ *  @param space takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_protection_space_free(ntapi_protection_space *space);
+
+/** A protection space as JSON: an object with scheme, host, port, realm (or null), authentication ("basic", "digest") and
+ *  isProxy.
+ *  @param space the space.
+ *  @returns the object, new; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_protection_space_json(const ntapi_protection_space *space);
+
+/** Of a server's or a proxy's challenge: where a credential for it holds.
+ *  @param decision the decision.
+ *  @returns the space, new; NULL for other decisions, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_protection_space *ntapi_decision_protection_space(const ntapi_decision *decision);
+
+/** Makes a credential storage.
+ *  @param file the absolute path of its file, copied, made for nobody but the user to read (0600) when something is
+ * set, with the passwords as they are; NULL is in memory.
+ *  @returns the storage, new; NULL when the path is not absolute.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_credential_storage *ntapi_credential_storage_create(const char *file);
+
+/** The credential storage of the program, which its default and background configurations have at first.
+ *  @returns a handle to the storage, new.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_credential_storage *ntapi_credential_storage_shared(void);
+
+/** Frees a handle to a credential storage; configurations and clients that have it keep it.
+ *  @param storage takes; NULL does nothing. That of ntapi_client_credential_storage is not to be freed.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_credential_storage_free(ntapi_credential_storage *storage);
+
+/** Sets a credential, in the place of one with the same user. The first one of a space is its default.
+ *  @param storage the storage.
+ *  @param space where it holds.
+ *  @param user the user, copied; no control characters, and no colon for NTAPI_AUTHENTICATION_BASIC.
+ *  @param password the password, copied; no control characters.
+ *  @param error where to put the error, new, when it cannot be set; may be NULL.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_STATE when the file cannot be read or written, or
+ *  NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_credential_storage_set(ntapi_credential_storage *storage, const ntapi_protection_space *space,
+                                          const char *user, const char *password, ntapi_error **error);
+
+/** Sets a credential as ntapi_credential_storage_set does, and makes it the one that requests use.
+ *  @param storage the storage.
+ *  @param space where it holds.
+ *  @param user the user, copied, as there.
+ *  @param password the password, copied, as there.
+ *  @param error where to put the error, new, when it cannot be set; may be NULL.
+ *  @returns as ntapi_credential_storage_set.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *storage,
+                                                  const ntapi_protection_space *space, const char *user,
+                                                  const char *password, ntapi_error **error);
+
+/** The credentials: objects with the members of ntapi_protection_space_json, and user and password. Of one space the
+ *  default comes first.
+ *  @param storage the storage.
+ *  @param space whose credentials; NULL is all.
+ *  @param error where to put the error, new, when the file cannot be read or is damaged; may be NULL.
+ *  @returns an array, new; NULL after an error, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_json *ntapi_credential_storage_get(const ntapi_credential_storage *storage, const ntapi_protection_space *space,
+                                         ntapi_error **error);
+
+/** Removes credentials; that there are none is no error.
+ *  @param storage the storage.
+ *  @param space where they hold.
+ *  @param user the user, borrowed for the call; NULL is all.
+ *  @param error where to put the error, new, when the file cannot be read or written; may be NULL.
+ *  @returns as ntapi_credential_storage_set.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, const ntapi_protection_space *space,
+                                             const char *user, ntapi_error **error);
+
+/** Removes every credential.
+ *  @param storage the storage.
+ *  @param error where to put the error, new, when the file cannot be read or written; may be NULL.
+ *  @returns as ntapi_credential_storage_set.
+ *  @threads any; from callbacks: yes. Blocks while the file is written.
+ *  @since 0.1 */
+ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, ntapi_error **error);
+
+/** Gives the clients that are made with a configuration from now on a credential storage, which others may use, too.
+ *  @param configuration the configuration.
+ *  @param storage the storage, kept by the configuration; NULL is none.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_configuration_set_credential_storage(ntapi_configuration *configuration,
+                                                        ntapi_credential_storage *storage);
+
+/** The credential storage of a client.
+ *  @param client the client.
+ *  @returns the storage, borrowed until the client is freed; NULL for a client that has none, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_credential_storage *ntapi_client_credential_storage(const ntapi_client *client);
+
 /** Of a decision of kind NTAPI_DECISION_CACHE: where the response is stored unless another answer says so.
  *  @param decision the decision.
  *  @returns where; NTAPI_STORAGE_NONE for one of another kind.
@@ -1606,17 +1756,24 @@ const char *ntapi_decision_reason(const ntapi_decision *decision);
  *  @since 0.1 */
 const char *ntapi_decision_certificate(const ntapi_decision *decision, size_t index);
 
+/** How long an answer to a challenge is remembered. */
+typedef enum ntapi_persistence {
+    NTAPI_PERSISTENCE_NONE = 0,        /* for this request alone */
+    NTAPI_PERSISTENCE_FOR_SESSION = 1, /* the client's other requests to the same space use it, too, until it fails */
+    NTAPI_PERSISTENCE_PERMANENT = 2    /* stored in the client's credential storage, once the server has taken it */
+} ntapi_persistence;
+
 /** Answers a server's or a proxy's challenge: this user asks. If that was wrong, it is asked again.
  *  @param decision the decision.
  *  @param user the user, copied; no colon where the scheme is Basic, no control characters.
  *  @param password the password, copied; no control characters.
- *  @param for_session whether the client's other requests to the same realm, or proxy, use it, too, until it fails.
+ *  @param persistence how long it is remembered; for a client without a credential storage, PERMANENT is FOR_SESSION.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE for one that was answered
  *  before or is no such challenge.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_decision_use_credential(ntapi_decision *decision, const char *user, const char *password,
-                                           bool for_session);
+                                           ntapi_persistence persistence);
 
 /** Answers a challenge about a certificate: it is trusted. The request is sent to whoever shows it, and to nobody else.
  *  @param decision the decision.
@@ -2820,6 +2977,15 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_file(const ntapi_response *response);
+
+/** The temporary file that the body was written to, with ntapi_args_download(args, NULL).
+ *  It is there until the last handles of the response and of its request are freed, and so until the response handler
+ *  has returned at least; and until the process exits at most. A program that wants to keep it moves it elsewhere.
+ *  @param response the response.
+ *  @returns its path, borrowed until the response is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_response_temporary_file(const ntapi_response *response);
 
 /** What a later request can go on from with ntapi_args_resume, when a download was cancelled or failed before it was
  * whole. With it the temporary file stays: go on, or call ntapi_resume_data_discard.

@@ -118,7 +118,7 @@ private struct StreamFailed: Error, CustomStringConvertible {
 
 @_cdecl("ntapi_args_download") @implementation
 public func ntapi_args_download(_ args: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> ntapi_status {
-    append(args) { optional(path).map { .download(to: $0.value) } }
+    append(args) { path == nil ? .download() : String(c: path).map { .download(to: $0) } }
 }
 
 @_cdecl("ntapi_args_resume") @implementation

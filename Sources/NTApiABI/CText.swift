@@ -79,7 +79,7 @@ func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
 enum LentText: Hashable {
     case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
     case prefixText, file
-    case resumeData, noBytes
+    case resumeData, temporaryFile, noBytes
     case header(String)
     case link(String)
     case certificate(Int)

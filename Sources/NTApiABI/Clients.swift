@@ -7,12 +7,14 @@ final class ClientBox: Sendable {
     let defaults: HandleOwner<DefaultsBox>
     let cookies: HandleOwner<CookieStorageBox>?
     let cache: HandleOwner<CacheBox>?
+    let credentialStorage: HandleOwner<CredentialStorageBox>?
 
     init(_ client: CClient) {
         self.client = client
         defaults = HandleOwner(DefaultsBox(client.defaults))
         cookies = client.cookies.map { HandleOwner(CookieStorageBox($0)) }
         cache = client.cache.map { HandleOwner(CacheBox($0)) }
+        credentialStorage = client.credentialStorage.map { HandleOwner(CredentialStorageBox($0)) }
     }
 }
 
@@ -36,9 +38,8 @@ public func ntapi_client_create_with_configuration(
     guard base_url == nil || url != nil, class_handle == nil || place != nil, configuration == nil || box != nil else {
         return nil
     }
-    return Handles.make(
-        ClientBox(CClient(inheriting: place, baseURL: url, configuration: box.map { ($0.kind, $0.settings, $0.cache) }))
-    )
+    let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage) }
+    return Handles.make(ClientBox(CClient(inheriting: place, baseURL: url, configuration: configuration)))
 }
 
 @_cdecl("ntapi_client_free") @implementation

@@ -9,6 +9,7 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
     let defaults: HandleOwner<DefaultsBox>
     // Touched only under `SharedMutex.args`.
     @exclusivity(unchecked) private var given: HTTPCache?
+    @exclusivity(unchecked) private var credentials: CredentialStorage?
 
     /// The clients' cache; nil gives each one of its kind.
     var cache: HTTPCache? {
@@ -23,8 +24,22 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
         }
     }
 
+    /// Where the clients find credentials; nil is nowhere.
+    var credentialStorage: CredentialStorage? {
+        get { SharedMutex.args.withLock { credentials } }
+        set {
+            let replaced = SharedMutex.args.withLock {
+                let old = credentials
+                credentials = newValue
+                return old
+            }
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
     init(_ kind: SessionConfiguration.Kind) {
         self.kind = kind
+        credentials = SessionConfiguration.credentialStorage(of: kind)
         defaults = HandleOwner(DefaultsBox(settings))
     }
 }

@@ -76,8 +76,9 @@ public func ntapi_decision_refuse(_ decision: OpaquePointer!) -> ntapi_status {
 
 @_cdecl("ntapi_decision_download") @implementation
 public func ntapi_decision_download(_ decision: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> ntapi_status {
-    guard let path = String(c: path) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return answer(decision) { $0.decision.becomeDownload(to: path) }
+    let text = String(c: path)
+    guard path == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return answer(decision) { $0.decision.becomeDownload(to: text) }
 }
 
 @_cdecl("ntapi_decision_get_challenge") @implementation
@@ -130,12 +131,12 @@ public func ntapi_decision_certificate(_ decision: OpaquePointer!, _ index: Int)
 @_cdecl("ntapi_decision_use_credential") @implementation
 public func ntapi_decision_use_credential(
     _ decision: OpaquePointer!, _ user: UnsafePointer<CChar>!, _ password: UnsafePointer<CChar>!,
-    _ for_session: Bool
+    _ persistence: ntapi_persistence
 ) -> ntapi_status {
     guard let user = String(c: user), let password = String(c: password), let box = get(decision),
-        box.decision.allows(user: user, password: password)
+        let persistence = Credential.Persistence(c: persistence), box.decision.allows(user: user, password: password)
     else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    return answer(decision) { $0.decision.use(user: user, password: password, forSession: for_session) }
+    return answer(decision) { $0.decision.use(user: user, password: password, persistence: persistence) }
 }
 
 @_cdecl("ntapi_decision_trust") @implementation

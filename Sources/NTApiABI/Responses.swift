@@ -153,6 +153,11 @@ public func ntapi_response_file(_ response: OpaquePointer!) -> UnsafePointer<CCh
     box(response).flatMap { box in box.text(.file) { box.response.file } }
 }
 
+@_cdecl("ntapi_response_temporary_file") @implementation
+public func ntapi_response_temporary_file(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(response).flatMap { box in box.text(.temporaryFile) { box.response.temporaryFile } }
+}
+
 @_cdecl("ntapi_response_resume_data") @implementation
 public func ntapi_response_resume_data(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
     box(response).flatMap { box in box.text(.resumeData) { box.response.resumeData?.text } }

@@ -30,14 +30,16 @@ static void decide(void *user_data, ntapi_decision *decision) {
     while (ntapi_decision_certificate(decision, (size_t)judge->certificates) != NULL)
         judge->certificates++;
     if (judge->trusts) {
-        check_too_late(ntapi_decision_use_credential(decision, "a", "b", false));
+        check_too_late(ntapi_decision_use_credential(decision, "a", "b", NTAPI_PERSISTENCE_NONE));
         check_ok(ntapi_decision_trust(decision, judge->for_session));
         check_too_late(ntapi_decision_trust(decision, judge->for_session));
     } else if (judge->user != NULL) {
         check_too_late(ntapi_decision_trust(decision, false));
-        check_invalid(ntapi_decision_use_credential(decision, NULL, "b", false));
-        check_invalid(ntapi_decision_use_credential(decision, "a\n", "b", false));
-        check_ok(ntapi_decision_use_credential(decision, judge->user, judge->password, judge->for_session));
+        check_invalid(ntapi_decision_use_credential(decision, NULL, "b", NTAPI_PERSISTENCE_NONE));
+        check_invalid(ntapi_decision_use_credential(decision, "a\n", "b", NTAPI_PERSISTENCE_NONE));
+        check_ok(
+            ntapi_decision_use_credential(decision, judge->user, judge->password,
+                                          judge->for_session ? NTAPI_PERSISTENCE_FOR_SESSION : NTAPI_PERSISTENCE_NONE));
     }
     ntapi_decision_free(decision);
 }

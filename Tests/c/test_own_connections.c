@@ -176,6 +176,40 @@ static void many_sessions_cost_little(void **state) {
     check_falls_to(threads, threads_before);
 }
 
+/** Uploads that are begun at once, in a session of their own with one connection, go one after the other over it. */
+static void uploads_over_one_connection(void **state) {
+    (void)state;
+    enum { UPLOADS = 6, SIZE = 200000 };
+    static char photo[SIZE];
+    memset(photo, 'x', SIZE);
+    char path[64];
+    temporary_file(path, photo, SIZE);
+    ntapi_configuration *configuration = ephemeral();
+    set_number(configuration, NTAPI_DEFAULT_MAXIMUM_CONNECTIONS_PER_HOST, 1);
+    ntapi_client *client = session_of("fault", configuration);
+    ntapi_configuration_free(configuration);
+    ntapi_args *args = background();
+    check_ok(ntapi_args_file(args, path, NULL));
+    witness seen[UPLOADS];
+    for (int i = 0; i < UPLOADS; i++) {
+        witness_init(&seen[i]);
+        begin(client, "echo", args, &seen[i]);
+    }
+    for (int i = 0; i < UPLOADS; i++) {
+        witness_wait(&seen[i], 1);
+        assert_null(witness_code(&seen[i]));
+        const ntapi_json *echo = ntapi_response_json(seen[i].response);
+        assert_int_equal(strlen(ntapi_json_string(echo, "body")), SIZE);
+        int64_t first = ntapi_json_int(ntapi_response_json(seen[0].response), "connection", -1);
+        assert_int_equal(ntapi_json_int(echo, "connection", -2), first);
+    }
+    for (int i = 0; i < UPLOADS; i++)
+        witness_free(&seen[i]);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    unlink(path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_closed_session_closes_its_connections),
@@ -183,6 +217,7 @@ int main(void) {
         cmocka_unit_test(what_runs_when_a_session_is_freed_completes),
         cmocka_unit_test(sessions_share_no_connection),
         cmocka_unit_test(many_sessions_cost_little),
+        cmocka_unit_test(uploads_over_one_connection),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,9 @@ static void make(void **handles) {
     handles[KIND_ntapi_configuration] = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
     sessions = ntapi_client_create_with_configuration(NULL, nobody(), handles[KIND_ntapi_configuration]);
     handles[KIND_ntapi_cookie_storage] = ntapi_client_cookies(sessions);
+    handles[KIND_ntapi_credential_storage] = ntapi_credential_storage_create(NULL);
+    handles[KIND_ntapi_protection_space] =
+        ntapi_protection_space_create("http", "h", 80, NULL, NTAPI_AUTHENTICATION_BASIC, false);
     handles[KIND_ntapi_cache] = ntapi_cache_create(1000, 0, NULL);
     handles[KIND_ntapi_request] = ntapi_client_create_request(client, "", NULL);
     handles[KIND_ntapi_response] = ntapi_client_perform(client, "", NULL);
@@ -210,6 +213,8 @@ static void end(void **handles) {
     ntapi_client_free(handles[KIND_ntapi_client]);
     ntapi_configuration_free(handles[KIND_ntapi_configuration]);
     ntapi_client_free(sessions); /* and its cookies */
+    ntapi_credential_storage_free(handles[KIND_ntapi_credential_storage]);
+    ntapi_protection_space_free(handles[KIND_ntapi_protection_space]);
     ntapi_cache_free(handles[KIND_ntapi_cache]);
     ntapi_request_free(handles[KIND_ntapi_request]);
     ntapi_response_free(handles[KIND_ntapi_response]);

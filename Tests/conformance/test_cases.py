@@ -24,6 +24,7 @@ ARGS = {
     "data": {2},
     "json": {2},
     "file": {2},
+    "download": {1, 2},
     "base_url": {2},
     "header": {3},
     "add_header": {3},

@@ -69,6 +69,9 @@ open class APIClient: @unchecked Sendable {
     public let cookies: CookieStorage?
     /// The cache of the session; nil when the client was made without a configuration, or for a background session.
     public let cache: HTTPCache?
+    /// Where the session finds credentials before its program is asked; nil when the client was made without a configuration,
+    /// or with one that has none.
+    public let credentialStorage: CredentialStorage?
     /// The transfers of a background session.
     let background: BackgroundSession?
     private let state: Lock<State>
@@ -89,6 +92,7 @@ open class APIClient: @unchecked Sendable {
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
         cache = Self.cache(of: configuration?.kind, configuration?.cache, defaults)
+        credentialStorage = Self.credentialStorage(configuration?.credentialStorage, defaults)
         background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: args), sharing: .clients)
     }
@@ -96,7 +100,10 @@ open class APIClient: @unchecked Sendable {
     /// For C, whose classes are named places for defaults, and so are its configurations.
     package init(
         inheriting place: Defaults?, baseURL: String?,
-        configuration: (kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?)? = nil
+        configuration: (
+            kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?,
+            credentialStorage: CredentialStorage?
+        )? = nil
     ) {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
@@ -104,6 +111,7 @@ open class APIClient: @unchecked Sendable {
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
         cache = Self.cache(of: configuration?.kind, configuration?.cache, defaults)
+        credentialStorage = Self.credentialStorage(configuration?.credentialStorage, defaults)
         background = Self.background(configuration?.kind, defaults)
         state = Lock(State(args: []), sharing: .clients)
     }
@@ -126,6 +134,12 @@ open class APIClient: @unchecked Sendable {
             // One that no folder can have is told of when a request is made.
             return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         }
+    }
+
+    /// The program's is that of the name which the session has given it.
+    private static func credentialStorage(_ given: CredentialStorage?, _ defaults: Defaults) -> CredentialStorage? {
+        guard let given, given.isOfProgram else { return given }
+        return .ofProgram(defaults["applicationName"]?.string)
     }
 
     private static func cache(

@@ -8,7 +8,7 @@ final class CookieKeeper: Sendable {
 
     /// What the file was when this process last looked.
     private struct Seen {
-        var stamp: CookieFile.Stamp?
+        var stamp: FileStamp?
         var cookies: CookieMerge.Cookies = [:]
     }
 

@@ -169,6 +169,15 @@ extension SessionConfiguration {
         set { self["networkInterface"] = newValue.map { JSON($0) } }
     }
 
+    /// Whether connections may leave by a mobile interface; true unless set. If not, requests fail with `no internet` where there is
+    /// no other way, and nothing is sent.
+    ///
+    /// Mobile is an interface of which Linux says `DEVTYPE=wwan`. Connections to a proxy count as well.
+    public var allowsCellularAccess: Bool? {
+        get { self["allowsCellularAccess"]?.bool }
+        set { self["allowsCellularAccess"] = newValue.map { JSON($0) } }
+    }
+
     // MARK: Proxy
 
     /// A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. Nil is the environment's.

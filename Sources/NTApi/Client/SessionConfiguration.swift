@@ -25,8 +25,20 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     ///
     /// Not used by background sessions.
     public var cache: HTTPCache?
+    /// Where the session finds credentials before its program is asked for them; nil is nowhere.
+    ///
+    /// At first ``CredentialStorage/shared``; of an ephemeral configuration one in memory, for the clients that are made with it.
+    public var credentialStorage: CredentialStorage?
 
-    private init(_ kind: Kind) { self.kind = kind }
+    private init(_ kind: Kind) {
+        self.kind = kind
+        credentialStorage = Self.credentialStorage(of: kind)
+    }
+
+    /// What a configuration of a kind has at first.
+    package static func credentialStorage(of kind: Kind) -> CredentialStorage {
+        kind == .ephemeral ? CredentialStorage() : .shared
+    }
 
     public static var `default`: SessionConfiguration { SessionConfiguration(.default) }
 

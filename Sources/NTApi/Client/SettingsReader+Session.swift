@@ -98,6 +98,7 @@ extension SettingsReader {
         }
         identity.pinnedKeys = try pins()
         identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
+        identity.allowsCellularAccess = try isOn("allowsCellularAccess") ?? true
         identity.proxy = try credential("proxyUser", "proxyPassword")
         // The environment's is the same for all.
         if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {
@@ -113,12 +114,12 @@ extension SettingsReader {
         throw .invalidRequest("the default \(key): the file \(quoted(path)) cannot be read: \(reason)")
     }
 
-    private func credential(_ userKey: String, _ passwordKey: String) throws(APIError) -> UserCredential? {
+    private func credential(_ userKey: String, _ passwordKey: String) throws(APIError) -> Credential? {
         let user = try text(userKey)
         let password = try text(passwordKey)
         guard user != nil || password != nil else { return nil }
         guard let user else { throw .invalidRequest("the default \(passwordKey) is set, but \(userKey) is not") }
-        return UserCredential(user: user, password: password ?? "")
+        return Credential(user: user, password: password ?? "")
     }
 
     private func pins() throws(APIError) -> String? {

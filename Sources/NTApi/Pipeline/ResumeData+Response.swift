@@ -18,7 +18,7 @@ extension ResumeData {
     ///   - previous: what the request went on from, if it did.
     static func make(
         _ request: HTTPRequest, url: String, head: ResponseHead, destination: String, temporaryFile: String,
-        received: Int64, previous: ResumeData?, startTime: Double?
+        isTemporary: Bool = false, received: Int64, previous: ResumeData?, startTime: Double?
     ) throws(NotResumable) -> ResumeData {
         if head.status == 206, let previous {
             var total: Int64?
@@ -30,7 +30,8 @@ extension ResumeData {
         if case .bytes(let length) = head.announcedLength { total = length }
         return try checked { () throws(APIError) in
             try ResumeData(
-                url: url, destination: destination, temporaryFile: temporaryFile, offset: received,
+                url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary,
+                offset: received,
                 validator: validator, totalLength: total, startTime: startTime)
         }
     }

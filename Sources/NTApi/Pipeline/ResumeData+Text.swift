@@ -8,6 +8,7 @@ extension ResumeData {
         static let url = "url"
         static let destination = "destination"
         static let temporaryFile = "temporaryFile"
+        static let isTemporary = "isTemporary"
         static let offset = "offset"
         static let etag = "etag"
         static let lastModified = "lastModified"
@@ -36,6 +37,7 @@ extension ResumeData {
             (Name.version, JSON(Self.version)), (Name.url, JSON(url)), (Name.destination, JSON(destination)),
             (Name.temporaryFile, JSON(temporaryFile)),
         ]
+        if isTemporary { members.append((Name.isTemporary, true)) }
         if let offset { members.append((Name.offset, JSON(offset))) }
         switch validator {
         case .etag(let etag): members.append((Name.etag, JSON(etag)))
@@ -66,7 +68,8 @@ extension ResumeData {
         }
         try self.init(
             url: fields.string(Name.url), destination: fields.string(Name.destination),
-            temporaryFile: fields.string(Name.temporaryFile), offset: fields.optionalInteger(Name.offset),
+            temporaryFile: fields.string(Name.temporaryFile),
+            isTemporary: fields.optionalBool(Name.isTemporary) ?? false, offset: fields.optionalInteger(Name.offset),
             validator: validator, totalLength: fields.optionalInteger(Name.totalLength),
             startTime: fields.optionalNumber(Name.startTime))
     }

@@ -9,6 +9,8 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     public let destination: String
     /// Where the bytes are that were received: an absolute path.
     public let temporaryFile: String
+    /// Whether the whole file will be a temporary one, too.
+    public let isTemporary: Bool
     /// How many of the temporary file's bytes are sure; nil when all that are there.
     public let offset: Int64?
     /// By what the server tells whether its copy is still the same.
@@ -38,12 +40,13 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
 
     /// - Throws: `invalid request` that names the field.
     init(
-        url: String, destination: String, temporaryFile: String, offset: Int64?, validator: Validator,
-        totalLength: Int64? = nil, startTime: Double? = nil
+        url: String, destination: String, temporaryFile: String, isTemporary: Bool = false, offset: Int64?,
+        validator: Validator, totalLength: Int64? = nil, startTime: Double? = nil
     ) throws(APIError) {
         self.url = url
         self.destination = destination
         self.temporaryFile = temporaryFile
+        self.isTemporary = isTemporary
         self.offset = offset
         self.validator = validator
         self.totalLength = totalLength
@@ -54,15 +57,15 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// A copy that is further on.
     func advanced(to offset: Int64, of totalLength: Int64?) throws(APIError) -> ResumeData {
         try ResumeData(
-            url: url, destination: destination, temporaryFile: temporaryFile, offset: offset, validator: validator,
-            totalLength: totalLength ?? self.totalLength, startTime: startTime)
+            url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: offset,
+            validator: validator, totalLength: totalLength ?? self.totalLength, startTime: startTime)
     }
 
     /// A copy that goes on from all that is in the temporary file.
     func withAllBytes() throws(APIError) -> ResumeData {
         try ResumeData(
-            url: url, destination: destination, temporaryFile: temporaryFile, offset: nil, validator: validator,
-            totalLength: totalLength, startTime: startTime)
+            url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: nil,
+            validator: validator, totalLength: totalLength, startTime: startTime)
     }
 
     /// It may come from anywhere, and decides what is written where and what is sent.

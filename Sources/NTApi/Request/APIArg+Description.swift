@@ -26,7 +26,7 @@ extension APIArg: CustomStringConvertible {
         case .option(let name, let value):
             value.isEmpty ? "option(\(quoted(name)))" : "option(\(quoted(name)), \(shown(value, of: name)))"
         case .thread(let kinds, let thread): "handlers(\(kinds), on: \(thread))"
-        case .download(let path): "download(to: \(quoted(path)))"
+        case .download(let path): path.map { "download(to: \(quoted($0)))" } ?? "download()"
         case .retry(let policy): "retry(\(policy))"
         case .rateLimiter(let limiter): "rateLimiter(\(limiter))"
         case .idempotencyKey(let key): "idempotencyKey(\(key.map(quoted) ?? ""))"

@@ -82,7 +82,7 @@ private struct JSONArgReader {
         case "retry": return try retry()
         case "idempotency_key": return operands.isEmpty ? .idempotencyKey() : .idempotencyKey(try string())
         case "resume": return .resume(text: try string())
-        case "download": return .download(to: try string())
+        case "download": return operands.isEmpty ? .download() : .download(to: try string())
         case "download_progress_thread": return .downloadProgressThread(try thread())
         default: throw problem("there is no arg of this kind")
         }

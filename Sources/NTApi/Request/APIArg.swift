@@ -28,7 +28,8 @@ public struct APIArg: Sendable {
         case cachePolicy(CachePolicy)
         case option(name: String, value: String)
         case thread(HandlerKinds, CallbackThread)
-        case download(path: String)
+        /// Nil is a temporary file.
+        case download(path: String?)
         // Rare and large, too.
         indirect case retry(RetryPolicy)
         case rateLimiter(RateLimiter)
@@ -232,6 +233,11 @@ extension APIArg {
     public static func download(to path: String?) -> APIArg {
         path.map { APIArg(.download(path: $0)) } ?? APIArg(.suppressed)
     }
+
+    /// The same with a temporary file, for nobody but the user to read: ``APIResponse/temporaryFile``.
+    ///
+    /// It is removed with the response, unless the program has moved it elsewhere.
+    public static func download() -> APIArg { APIArg(.download(path: nil)) }
 
     /// Goes on with a download that was cancelled or failed, in this process or another; see ``APIResponse/resumeData``.
     ///

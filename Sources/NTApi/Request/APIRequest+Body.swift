@@ -25,13 +25,13 @@ extension APIRequest: BodySink {
             self.decisionIsOver()
             // The exchange may have ended meanwhile, by a clock of its own, and another one be under way.
             guard self.shared.withLock({ $0.exchange === exchange }) else { return }
-            guard case .download(let path) = answer else {
+            guard case .download(let place) = answer else {
                 let route = self.background.map { self.routeDurably($0, head) } ?? self.route(head)
                 return self.change(.route(route))
             }
             do throws(APIError) {
                 if self.background != nil { throw .noOtherFileInBackground }
-                let target = DownloadTarget(destination: try DownloadFile.check(path))
+                let target = try DownloadTarget(place)
                 self.shared.withLock { $0.download = Download(target) }
                 self.change(.route(self.route(head)))
             } catch {
@@ -147,7 +147,11 @@ extension APIRequest: BodySink {
         guard content.error == nil else { return keep(download, http, journey, &content) }
         do throws(APIError) {
             try download.finish()
-            content.file = download.destination
+            if download.isTemporary {
+                content.temporaryFile = TemporaryFile(download.destination)
+            } else {
+                content.file = download.destination
+            }
         } catch {
             var error = error
             error.httpStatus = content.status
@@ -160,7 +164,12 @@ extension APIRequest: BodySink {
         _ download: Download, _ http: HTTPRequest, _ journey: RequestJourney, _ content: inout ResponseContent
     ) {
         content.resumeData = download.resumeData(http, journey)
-        guard content.resumeData == nil else { return download.file?.keep() ?? () }
+        if let resumeData = content.resumeData {
+            if download.isTemporary, !download.isTaken {
+                content.unfinishedFile = TemporaryFile(resumeData.temporaryFile)
+            }
+            return download.file?.keep() ?? ()
+        }
         download.file?.discard()
     }
 }

@@ -76,10 +76,10 @@ extension APIRequest {
         leaveTransport()
         ask(.response, result.head, deliveries) { answer, deliveries in
             self.decisionIsOver()
-            guard case .download(let path) = answer else { return self.proceed(result, deliveries) }
+            guard case .download(let place) = answer else { return self.proceed(result, deliveries) }
             // A file is written as it comes over the network.
             do throws(APIError) {
-                let target = DownloadTarget(destination: try DownloadFile.check(path))
+                let target = try DownloadTarget(place)
                 self.shared.withLock { shared in
                     shared.download = Download(target)
                     shared.isDecided = true

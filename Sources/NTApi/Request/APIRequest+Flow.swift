@@ -46,6 +46,7 @@ extension APIRequest: ExchangeObserver {
     func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
         let clientKinds = clientDecisionKinds
+        let storesCredentials = client.credentialStorage?.mayHaveCredentials == true
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
@@ -55,7 +56,7 @@ extension APIRequest: ExchangeObserver {
             if let pacing {
                 shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
             }
-            if http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
+            if storesCredentials || http.mayBeChallenged(shared.handlers.decisionKinds.union(clientKinds)) {
                 shared.quietStatuses.formUnion([401, 407])
             }
             let exchange = Exchange(
@@ -136,7 +137,8 @@ extension APIRequest: ExchangeObserver {
         let action = shared.withLock { shared -> RequestMachine.EndAction? in
             guard !shared.machine.isCancelled, !shared.handlers.wantsProgress, shared.head == nil,
                 shared.stream == nil, shared.handlers.interpreter == nil,
-                shared.journey.credentials?.mayRefresh(answer.status) != true
+                shared.journey.credentials?.mayRefresh(answer.status) != true,
+                shared.journey.challenges?.hasUnproven != true
             else { return nil }
             if let caching = shared.caching {
                 guard !shared.handlers.decisionKinds.union(client.decisionKinds).contains(.cache), !isRevalidation,
@@ -183,6 +185,8 @@ extension APIRequest: ExchangeObserver {
 
     /// On a worker, or on the thread of a caller that waits.
     func goOn(after result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        storeProvenCredentials(result)
+        guard isOfThisProcess else { return }
         let (journey, isCancelled) = shared.withLock { ($0.journey, $0.machine.isCancelled) }
         guard !isCancelled, let http = journey.current else { return finishCancelled(deliveries) }
         holdUpOthers(after: result)
@@ -302,10 +306,13 @@ extension APIRequest: ExchangeObserver {
             // A cancel that came while the response was looked at has won.
             var content = content
             // What has its file in place, or has left one to go on from, would leave that behind unknown.
-            if shared.machine.isCancelled, content.error != .cancelled, content.file == nil {
-                let resumeData = content.resumeData
+            if shared.machine.isCancelled, content.error != .cancelled, content.file == nil,
+                content.temporaryFile == nil
+            {
+                let left = content
                 content = ResponseContent(shared.journey, error: .cancelled, now)
-                content.resumeData = resumeData
+                content.resumeData = left.resumeData
+                content.unfinishedFile = left.unfinishedFile
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)

@@ -263,8 +263,12 @@ public final class APIRequest: Sendable {
     ///
     /// For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
     public var resumeData: ResumeData? {
-        guard let http = httpRequest else { return nil }
-        return read(nil) { $0.download?.resumeData(http, $0.journey) }
+        guard let http = httpRequest, isOfThisProcess else { return nil }
+        return shared.withLock { shared in
+            let data = shared.download?.resumeData(http, shared.journey)
+            if data != nil { shared.download?.isTaken = true }
+            return data
+        }
     }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.

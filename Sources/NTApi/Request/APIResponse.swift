@@ -20,11 +20,20 @@ public struct APIResponse: Sendable {
     /// The file that the body was written to, with the arg `download`; nil when it was not, because of an error, say.
     public var file: String? { content.file }
 
+    /// The temporary file that the body was written to, with the arg `download()`; nil when it was not.
+    ///
+    /// It is there until the response and its request are gone, and so until the handler has returned at least; and until the
+    /// process exits at most. A program that wants to keep it moves it elsewhere.
+    public var temporaryFile: String? { content.temporaryFile?.path }
+
     /// What a later request can go on from with the arg `resume`, when a download was cancelled or failed before it was whole.
     ///
     /// Nil when there is nothing to go on from, or nothing that could be trusted. With it the temporary file stays: go on, or
-    /// call ``ResumeData/discard()``.
-    public var resumeData: ResumeData? { content.resumeData }
+    /// call ``ResumeData/discard()``. Of a download without a destination it stays only if this was asked for.
+    public var resumeData: ResumeData? {
+        content.unfinishedFile?.release()
+        return content.resumeData
+    }
 
     /// Whether a handler may have seen this outcome of a background transfer before, in a process that ended before it returned.
     public var wasDeliveredBefore: Bool { content.wasDeliveredBefore }

@@ -28,14 +28,14 @@ struct AppliedArgs {
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
     /// In the place of an Authorization header.
-    @Apart private(set) var digest: UserCredential?
+    @Apart private(set) var digest: Credential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     /// Nil leaves it to the client.
     private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
-    private(set) var download: String?
+    private(set) var download: DownloadPlace?
     @Apart private(set) var resumeData: ResumeData?
     @Apart private(set) var retry: RetryPolicy?
     /// In the place of the client's.
@@ -73,7 +73,7 @@ struct AppliedArgs {
         case .basicAuth(let user, let password): try setBasicAuth(user, password)
         case .digestAuth(let user, let password):
             try Self.checkAuth("digest", user, password)
-            digest = UserCredential(user: user, password: password)
+            digest = Credential(user: user, password: password)
             headers.remove("Authorization")
         case .bearer(let token):
             try HeaderSyntax.check(name: "Authorization", value: token)
@@ -86,7 +86,7 @@ struct AppliedArgs {
         case .method(let token):
             try HeaderSyntax.check(method: token)
             method = token
-        case .download(let path): download = path
+        case .download(let path): download = path.map { .file($0) } ?? .temporary
         case .resume(let data): resumeData = data
         case .retry(let policy):
             if let problem = policy.problem { throw .invalidRequest("the retry policy: \(problem)") }

@@ -24,10 +24,12 @@ public struct AuthenticationChallenge: Sendable {
     public let certificates: [String]
     /// Why the certificate was not accepted; what else stands in the way.
     public let reason: String
+    /// Where a credential for it holds, as a ``CredentialStorage`` has it; nil for a certificate.
+    public let protectionSpace: ProtectionSpace?
 
     init(
         _ kind: Kind, host: String, port: Int, scheme: String = "", realm: String? = nil, failures: Int = 0,
-        certificates: [String] = [], reason: String = ""
+        certificates: [String] = [], reason: String = "", protectionSpace: ProtectionSpace? = nil
     ) {
         self.kind = kind
         self.host = host
@@ -37,6 +39,7 @@ public struct AuthenticationChallenge: Sendable {
         self.failures = failures
         self.certificates = certificates
         self.reason = reason
+        self.protectionSpace = protectionSpace
     }
 
     var isDigest: Bool { scheme == Self.digest }
@@ -44,10 +47,7 @@ public struct AuthenticationChallenge: Sendable {
     static let basic = "Basic"
     static let digest = "Digest"
 
-    func allows(_ credential: UserCredential) -> Bool {
-        let hasControl = (credential.user + credential.password).utf8.contains { $0 < 0x20 || $0 == 0x7F }
-        return !hasControl && (isDigest || !credential.user.utf8.contains(UInt8(ascii: ":")))
-    }
+    func allows(_ credential: Credential) -> Bool { credential.fits(isDigest ? .digest : .basic) }
 
     /// The challenge to answer: Digest rather than Basic, as it does not show the password.
     static func best(of lines: [String]) -> (scheme: String, realm: String?)? {
@@ -66,23 +66,16 @@ public struct AuthenticationChallenge: Sendable {
     }
 }
 
-/// Where an answer to a challenge holds.
-struct ProtectionSpace: Sendable, Hashable {
-    var kind: AuthenticationChallenge.Kind
-    var origin: Origin
-    var realm: String?
-}
-
 /// What a program has answered for a whole session.
 final class SessionAnswers: Sendable {
     private struct State {
-        var credentials: [ProtectionSpace: UserCredential] = [:]
+        var credentials: [ProtectionSpace: Credential] = [:]
         var certificates: [Origin: String] = [:]
     }
 
     private let state = Lock(State(), sharing: .clients)
 
-    subscript(space: ProtectionSpace) -> UserCredential? {
+    subscript(space: ProtectionSpace) -> Credential? {
         get { state.withLock { $0.credentials[space] } }
         set { state.withLock { $0.credentials[space] = newValue } }
     }

@@ -1,15 +1,45 @@
+/// Where a program wants the body of a response to go.
+enum DownloadPlace: Sendable {
+    case file(String)
+    /// A file that is removed with the response.
+    case temporary
+}
+
 /// What a request is to make of the body of its response: a file, new or gone on with.
 struct DownloadTarget: Sendable {
     /// An absolute path.
     var destination: String
+    /// Whether the file is removed with the response.
+    var isTemporary = false
     var resumeData: ResumeData?
     /// An absolute path, where a background session has recorded it; nil makes one beside the destination.
     var temporaryFile: String?
 }
 
+extension DownloadTarget {
+    /// - Parameters:
+    ///   - place: nil is that of the resume data.
+    ///   - resumeData: what is gone on from.
+    init(_ place: DownloadPlace?, _ resumeData: ResumeData? = nil) throws(APIError) {
+        switch place {
+        case .file(let path): self.init(destination: try DownloadFile.check(path))
+        case nil where resumeData?.isTemporary == false:
+            self.init(destination: try DownloadFile.check(resumeData?.destination ?? ""))
+        case nil, .temporary:
+            let known = resumeData.flatMap { $0.isTemporary ? $0.destination : nil }
+            let path = known ?? TemporaryFile.newPath()
+            self.init(destination: try DownloadFile.check(path), isTemporary: true)
+        }
+        self.resumeData = resumeData
+    }
+}
+
 /// The download of a request, over all its exchanges. A value of the request's, under its lock.
 struct Download: Sendable {
     let destination: String
+    let isTemporary: Bool
+    /// Whether the program has what it can be gone on with.
+    var isTaken: Bool
     /// What it goes on from; nil when it begins, or begins anew.
     private(set) var resumeData: ResumeData?
     /// Where a background session has recorded it: the file is then on the disk, too, before it gets its name.
@@ -29,6 +59,8 @@ struct Download: Sendable {
 
     init(_ target: DownloadTarget) {
         destination = target.destination
+        isTemporary = target.isTemporary
+        isTaken = target.resumeData != nil
         resumeData = target.resumeData
         temporaryFile = target.temporaryFile
     }
@@ -49,11 +81,11 @@ struct Download: Sendable {
             // Where the temporary file is gone there may be a new one of its name.
             let new: DownloadFile
             if let resumeData {
-                new = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0)
+                new = try open(resumeData.temporaryFile, at: 0)
             } else if let temporaryFile {
-                new = try DownloadFile(for: destination, continuing: temporaryFile, at: 0)
+                new = try open(temporaryFile, at: 0)
             } else {
-                new = try DownloadFile(for: destination)
+                new = try DownloadFile(for: destination, isPrivate: isTemporary)
             }
             file = new
             return .sink(new)
@@ -62,10 +94,10 @@ struct Download: Sendable {
         case .append(let end, let total):
             self.end = end
             self.total = total
-            file = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: offset)
+            file = try open(resumeData.temporaryFile, at: offset)
         case .replace:
             offset = 0
-            file = try DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0)
+            file = try open(resumeData.temporaryFile, at: 0)
         case .startOver(let reason):
             startsOver = reason
             throw DownloadFile.error(destination, "starts over: \(reason)")
@@ -75,6 +107,19 @@ struct Download: Sendable {
         case .fail: return .memory
         }
         return file.map { .sink($0) } ?? .memory
+    }
+
+    private func open(_ file: String, at offset: Int64) throws(APIError) -> DownloadFile {
+        try DownloadFile(for: destination, continuing: file, at: offset, isPrivate: isTemporary)
+    }
+
+    private mutating func restart(_ resumeData: ResumeData?) {
+        let isTaken = isTaken
+        self = Download(
+            DownloadTarget(
+                destination: destination, isTemporary: isTemporary, resumeData: resumeData, temporaryFile: temporaryFile
+            ))
+        self.isTaken = isTaken
     }
 
     /// Whether the body of such a response is received as the file's, or tells that nothing is missing.
@@ -92,15 +137,14 @@ struct Download: Sendable {
                 // Not locked by anybody else: this request had it open, or nobody has.
                 try? DownloadFile(for: destination, continuing: resumeData.temporaryFile, at: 0).discard()
             }
-            self = Download(DownloadTarget(destination: destination, temporaryFile: temporaryFile))
+            restart(nil)
             return http
         }
         guard error == nil, let file, let end, let total, end < total, file.size == end, let resumeData,
             let further = try? resumeData.advanced(to: end, of: total)
         else { return nil }
         file.keep()
-        self = Download(
-            DownloadTarget(destination: destination, resumeData: further, temporaryFile: temporaryFile))
+        restart(further)
         return begin(http)
     }
 
@@ -111,7 +155,7 @@ struct Download: Sendable {
         let known = resumeData(http, journey)
         let wentOn = offset > 0
         if known == nil { file?.discard() } else { file?.keep() }
-        self = Download(DownloadTarget(destination: destination, resumeData: known, temporaryFile: temporaryFile))
+        restart(known)
         var http = http
         // A range that the program asks for itself stays.
         if wentOn {
@@ -150,8 +194,8 @@ struct Download: Sendable {
         guard let file, let head else { return nil }
         let data = try? ResumeData.make(
             journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
-            temporaryFile: file.temporary, received: 0, previous: head.status == 200 ? resumeData : nil,
-            startTime: resumeData?.startTime ?? journey.startTime)
+            temporaryFile: file.temporary, isTemporary: isTemporary, received: 0,
+            previous: head.status == 200 ? resumeData : nil, startTime: resumeData?.startTime ?? journey.startTime)
         return data.flatMap { try? $0.withAllBytes() }
     }
 
@@ -163,8 +207,8 @@ struct Download: Sendable {
         guard size > 0 else { return nil }
         return try? ResumeData.make(
             journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
-            temporaryFile: file.temporary, received: size, previous: offset > 0 ? resumeData : nil,
-            startTime: resumeData?.startTime ?? journey.startTime)
+            temporaryFile: file.temporary, isTemporary: isTemporary, received: size,
+            previous: offset > 0 ? resumeData : nil, startTime: resumeData?.startTime ?? journey.startTime)
     }
 }
 

@@ -80,11 +80,11 @@ struct RequestBuilder {
 
     /// The file that the body is to become.
     static func download(_ applied: AppliedArgs, _ http: HTTPRequest) throws(APIError) -> DownloadTarget? {
-        guard let destination = applied.download ?? applied.resumeData?.destination else { return nil }
+        guard applied.isDownload else { return nil }
         guard applied.resumeData == nil || (http.method == "GET" && http.body.isNone) else {
             throw .invalidRequest("a \(http.method) request cannot go on with a download: leave out method and body")
         }
-        return DownloadTarget(destination: try DownloadFile.check(destination), resumeData: applied.resumeData)
+        return try DownloadTarget(applied.download, applied.resumeData)
     }
 
     // A download that is gone on with has its URL with it: command, query and base URL are those of the first time.

@@ -2,10 +2,24 @@
 struct RequestChallenges: Sendable {
     /// What was answered last to a server or a proxy, and how often that was wrong.
     struct Attempt: Sendable {
-        var credential: UserCredential?
+        var credential: Credential?
         var failures = 0
+        /// Who has asked last.
+        var space: ProtectionSpace?
         /// Whether the client's own credential, or what it was told for the session, has been tried.
         var triedOwn = false
+        /// Whether the one in the client's storage has been tried.
+        var triedStored = false
+        /// Where the credential is stored once it has proved right; nil when it is not to be stored.
+        var unproven: ProtectionSpace?
+
+        /// Another space may be answered with what is known for it.
+        mutating func begin(in space: ProtectionSpace?) {
+            self.space = space
+            triedOwn = false
+            triedStored = false
+            unproven = nil
+        }
     }
 
     /// The request at its own URL, as the program's answers have changed it. The next connection of a stream begins with it.
@@ -19,7 +33,7 @@ struct RequestChallenges: Sendable {
     var proxy = Attempt()
     var kept: Kept?
     /// What was answered for this request alone, wherever its redirects lead: its next connection does not ask again.
-    var answers: [ProtectionSpace: UserCredential] = [:]
+    var answers: [ProtectionSpace: Credential] = [:]
     var certificates: [Origin: String] = [:]
     /// Whether the trusted certificate is that of an earlier connection: the server may have another one by now.
     var hasEarlierTrust = false
@@ -30,13 +44,16 @@ struct RequestChallenges: Sendable {
     /// More answers than this were wrong, whatever they are.
     static let maximumFailures = 5
 
+    /// Whether one of the answers is to be stored when it has proved right.
+    var hasUnproven: Bool { server.unproven != nil || proxy.unproven != nil }
+
     /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
     mutating func connectAgain() {
         server = kept?.server ?? Attempt()
         proxy = kept?.proxy ?? Attempt()
         for path in [\Self.server, \Self.proxy] {
             self[keyPath: path].failures = 0
-            self[keyPath: path].triedOwn = false
+            self[keyPath: path].begin(in: nil)
         }
         inspections = 0
         hasEarlierTrust = true
@@ -77,11 +94,12 @@ extension APIRequest {
             let best = AuthenticationChallenge.best(of: head.headers.all("WWW-Authenticate")),
             let parts = try? URLParts(http.url)
         else { return false }
+        let space = ProtectionSpace(
+            scheme: parts.scheme, host: parts.host, port: parts.port, realm: best.realm,
+            authenticationScheme: best.scheme == AuthenticationChallenge.digest ? .digest : .basic)
         let challenge = AuthenticationChallenge(
             .server, host: parts.host, port: parts.port, scheme: best.scheme, realm: best.realm,
-            failures: attempt.failures + (attempt.credential == nil ? 0 : 1))
-        let space = ProtectionSpace(
-            kind: .server, origin: Origin(scheme: parts.scheme, host: parts.host, port: parts.port), realm: best.realm)
+            failures: attempt.failures + (attempt.credential == nil ? 0 : 1), protectionSpace: space)
         return answer(challenge, space, attempt, \.server, result, http, deliveries) { credential in
             var next = http
             if challenge.isDigest {
@@ -106,11 +124,12 @@ extension APIRequest {
         guard http.settings.session?.identity.proxy == nil || attempt.credential != nil,
             let parts = try? URLParts(http.url), let url = http.settings.proxy.url(for: parts.scheme)
         else { return false }
+        // Whatever it is that is asked for: it is the proxy that is told.
+        let space = ProtectionSpace(proxy: url)
         let challenge = AuthenticationChallenge(
             .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
-            failures: attempt.failures + (attempt.credential == nil ? 0 : 1), reason: Secrets.redactURL(url))
-        // Whatever it is that is asked for: it is the proxy that is told.
-        let space = ProtectionSpace(kind: .proxy, origin: Origin(scheme: "proxy", host: url, port: 0), realm: nil)
+            failures: attempt.failures + (attempt.credential == nil ? 0 : 1), reason: Secrets.redactURL(url),
+            protectionSpace: space)
         return answer(challenge, space, attempt, \.proxy, result, http, deliveries) { credential in
             var next = http
             next.settings.authenticate(toProxy: url, as: credential)
@@ -125,27 +144,41 @@ extension APIRequest {
     private func answer(
         _ challenge: AuthenticationChallenge, _ space: ProtectionSpace, _ attempt: RequestChallenges.Attempt,
         _ path: any WritableKeyPath<RequestChallenges, RequestChallenges.Attempt> & Sendable, _ result: ExchangeResult,
-        _ http: HTTPRequest, _ deliveries: DeliveryBatch, _ make: @escaping @Sendable (UserCredential) -> HTTPRequest
+        _ http: HTTPRequest, _ deliveries: DeliveryBatch, _ make: @escaping @Sendable (Credential) -> HTTPRequest
     ) -> Bool {
         var attempt = attempt
         attempt.failures = challenge.failures
+        attempt.unproven = nil
+        if attempt.space != space { attempt.begin(in: space) }
         if let wrong = attempt.credential { forget(wrong, for: space) }
+        guard challenge.failures <= RequestChallenges.maximumFailures else { return false }
         if !attempt.triedOwn, let known = ownCredential(for: space, http), known != attempt.credential {
             attempt.triedOwn = true
             attempt.credential = known
             return send(make(known), instead: http, attempt, path, result, deliveries)
         }
-        guard challenge.failures <= RequestChallenges.maximumFailures, asks(for: .challenge) else { return false }
+        if !attempt.triedStored {
+            attempt.triedStored = true
+            let stored = storedCredential(for: space)
+            guard isOfThisProcess else { return true }
+            if let stored, stored != attempt.credential, challenge.allows(stored) {
+                attempt.credential = stored
+                return send(make(stored), instead: http, attempt, path, result, deliveries)
+            }
+        }
+        guard asks(for: .challenge) else { return false }
         leaveTransport()
         ask(.challenge, result.head, challenge: challenge, deliveries) { [attempt] answer, deliveries in
             self.decisionIsOver()
-            guard case .credential(let credential, let forSession) = answer,
+            guard case .credential(let credential, let persistence) = answer,
                 // The same again would only be wrong again.
                 credential != attempt.credential
             else { return self.complete(result, refusal: nil, deliveries) }
-            self.remember(credential, for: space, ofSession: forSession)
+            let isStored = persistence == .permanent && self.client.credentialStorage != nil
+            self.remember(credential, for: space, ofSession: persistence != .none && !isStored)
             var attempt = attempt
             attempt.credential = credential
+            attempt.unproven = isStored ? space : nil
             if !self.send(make(credential), instead: http, attempt, path, result, deliveries) {
                 self.complete(result, refusal: nil, deliveries)
             }
@@ -153,7 +186,7 @@ extension APIRequest {
         return true
     }
 
-    private func remember(_ credential: UserCredential, for space: ProtectionSpace, ofSession: Bool) {
+    private func remember(_ credential: Credential, for space: ProtectionSpace, ofSession: Bool) {
         if ofSession {
             client.answers[space] = credential
             return
@@ -161,7 +194,7 @@ extension APIRequest {
         changeChallenges { $0.answers[space] = credential }
     }
 
-    private func forget(_ wrong: UserCredential, for space: ProtectionSpace) {
+    private func forget(_ wrong: Credential, for space: ProtectionSpace) {
         if client.answers[space] == wrong { client.answers[space] = nil }
         changeChallenges { if $0.answers[space] == wrong { $0.answers[space] = nil } }
     }
@@ -174,12 +207,50 @@ extension APIRequest {
         }
     }
 
+    /// What the client's storage has for a protection space, where nobody has seen anything of the answer that asks.
+    private func storedCredential(for space: ProtectionSpace) -> Credential? {
+        guard let storage = client.credentialStorage, shared.withLock({ $0.quietStatuses.contains(401) }) else {
+            return nil
+        }
+        do throws(APIError) {
+            return try storage.defaultCredential(for: space)
+        } catch {
+            log(.warn, error.message)
+            return nil
+        }
+    }
+
+    /// Stores what the program wants to be kept, now that the server or the proxy has taken it.
+    func storeProvenCredentials(_ result: ExchangeResult) {
+        guard let status = result.head?.status, status != 407, let storage = client.credentialStorage else { return }
+        let proven = shared.withLock { shared -> [(space: ProtectionSpace, credential: Credential)] in
+            guard var challenges = shared.journey.challenges, challenges.hasUnproven else { return [] }
+            var proven: [(ProtectionSpace, Credential)] = []
+            for path in [\RequestChallenges.server, \.proxy] where path == \.proxy || status != 401 {
+                let attempt = challenges[keyPath: path]
+                guard let space = attempt.unproven, let credential = attempt.credential else { continue }
+                proven.append((space, credential))
+                challenges[keyPath: path].unproven = nil
+            }
+            shared.journey.challenges = challenges
+            return proven
+        }
+        for (space, credential) in proven {
+            do throws(APIError) {
+                try storage.setDefaultCredential(credential, for: space)
+            } catch {
+                log(.warn, error.message)
+                guard isOfThisProcess else { return }
+            }
+        }
+    }
+
     /// What an earlier connection of the request was told, or the client for the session, or its configuration says: that
     /// goes to its own server alone.
-    private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> UserCredential? {
+    private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> Credential? {
         if let known = shared.withLock({ $0.journey.challenges?.answers[space] }) { return known }
         if let known = client.answers[space] { return known }
-        guard space.kind == .server, let own = http.settings.session?.credential,
+        guard !space.isProxy, let own = http.settings.session?.credential,
             let base = client.settings.baseURL?.text, Authenticator.origin(of: base) == space.origin
         else { return nil }
         return own

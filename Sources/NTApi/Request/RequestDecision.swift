@@ -46,8 +46,8 @@ public final class RequestDecision: Sendable {
         case proceed
         case refuse
         case follow(HTTPRequest)
-        case download(path: String)
-        case credential(UserCredential, forSession: Bool)
+        case download(DownloadPlace)
+        case credential(Credential, Credential.Persistence)
         case trust(forSession: Bool)
         case retry(afterSeconds: Double)
         case store(CacheStorage)
@@ -144,24 +144,28 @@ public final class RequestDecision: Sendable {
     }
 
     /// Of a response: its body is written to a file, as with the arg `download`.
-    @discardableResult public func becomeDownload(to path: String) -> Bool {
-        kind == .response && answer(.download(path: path))
+    ///
+    /// - Parameter path: nil is a temporary file: ``APIResponse/temporaryFile``.
+    @discardableResult public func becomeDownload(to path: String? = nil) -> Bool {
+        kind == .response && answer(.download(path.map { .file($0) } ?? .temporary))
     }
 
     /// Of a challenge of a server or a proxy: this user asks. Whether that was right the next answer shows; if not, this is
     /// asked again, with one failure more.
     ///
-    /// - Parameter forSession: the client's other requests to the same realm use it too, without asking, until it fails.
+    /// - Parameter persistence: whether the client's other requests to the same protection space use it, too, without asking.
     /// - Returns: false also for control characters, and for a colon in the user where the scheme is Basic.
-    @discardableResult public func use(user: String, password: String, forSession: Bool = false) -> Bool {
-        let credential = UserCredential(user: user, password: password)
+    @discardableResult public func use(
+        user: String, password: String, persistence: Credential.Persistence = .none
+    ) -> Bool {
+        let credential = Credential(user: user, password: password)
         guard let challenge, challenge.kind != .certificate, challenge.allows(credential) else { return false }
-        return answer(.credential(credential, forSession: forSession))
+        return answer(.credential(credential, persistence))
     }
 
     /// Whether such a user can be answered with, if it is a user that is asked for.
     package func allows(user: String, password: String) -> Bool {
-        challenge?.allows(UserCredential(user: user, password: password)) ?? true
+        challenge?.allows(Credential(user: user, password: password)) ?? true
     }
 
     /// Of a challenge about a certificate: this one is trusted. The request is sent to whoever shows it, and to nobody else.

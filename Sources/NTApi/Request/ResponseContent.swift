@@ -7,7 +7,11 @@ struct ResponseContent: Sendable {
     var prefixText: String?
     /// The file that the body was written to.
     var file: String?
+    /// The same, of one that is removed with the response.
+    var temporaryFile: TemporaryFile?
     @Apart var resumeData: ResumeData?
+    /// What the resume data goes on from, of a temporary file: removed with the response, unless the program has taken that.
+    var unfinishedFile: TemporaryFile?
     @Apart var error: APIError?
     /// Whether a handler may have seen it, in a process that ended meanwhile.
     var wasDeliveredBefore = false

@@ -81,6 +81,8 @@ package struct SharedMutex: @unchecked Sendable {
     static var curlShares: SharedMutex { ofCookies.1 }
     static var cookies: SharedMutex { ofCookies.2 }
     static var publicSuffixes: SharedMutex { ofCookies.3 }
+    /// Held while stored credentials are read from disk or written: never by a network thread.
+    static let credentialFiles = SharedMutex()
     static let streams = SharedMutex()
     /// Taken for a moment, by the network thread, too.
     static let caches = SharedMutex()

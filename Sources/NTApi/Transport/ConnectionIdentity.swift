@@ -9,7 +9,9 @@ struct ConnectionIdentity: Sendable, Hashable {
     var pinnedKeys: String?
     /// A name, an address, or `host!address`.
     var networkInterface: String?
-    var proxy: UserCredential?
+    /// Whether a connection may leave by a mobile interface: one of a client that minds is not one of those that do not.
+    var allowsCellularAccess = true
+    var proxy: Credential?
     /// The proxy, where it has credentials, its own or in the URL.
     var proxyURL: String?
 
@@ -18,6 +20,7 @@ struct ConnectionIdentity: Sendable, Hashable {
     /// interface was asked for.
     var needsOwnConnections: Bool {
         clientCertificate != nil || pinnedKeys != nil || networkInterface != nil || proxy != nil || proxyURL != nil
+            || !allowsCellularAccess
     }
 }
 

@@ -1,44 +1,13 @@
-import CNTApiSystem
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// The cookies of a program on disk, in the format of curl's cookie files.
 ///
 /// The file is only ever replaced as a whole, so that whoever reads it, and whenever a process is killed, finds it whole.
 /// Processes that write take turns by a lock on a file beside it, which the system ends with the process that holds it.
 struct CookieFile: Sendable {
-    /// Tells one state of the file from another.
-    struct Stamp: Equatable {
-        private let device: UInt64
-        private let node: UInt64
-        private let size: Int64
-        private let seconds: Int
-        private let nanoseconds: Int
-
-        fileprivate init(_ status: stat) {
-            device = UInt64(truncatingIfNeeded: status.st_dev)
-            node = UInt64(truncatingIfNeeded: status.st_ino)
-            size = Int64(status.st_size)
-            #if canImport(Glibc)
-                (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
-            #else
-                (seconds, nanoseconds) = (status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec)
-            #endif
-        }
-    }
-
     let folder: String
     private var path: String { "\(folder)/cookies.txt" }
 
     /// Nil when there is no file.
-    var stamp: Stamp? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Stamp(status) : nil
-    }
+    var stamp: FileStamp? { FileStamp(path) }
 
     /// - Throws: why the file cannot be read; one that is not there is empty.
     func read() throws(SystemError) -> CookieMerge.Cookies {

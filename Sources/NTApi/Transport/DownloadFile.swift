@@ -20,10 +20,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     private let generation = Fork.generation
 
     /// Makes a temporary file.
-    convenience init(for destination: String) throws(APIError) {
+    ///
+    /// - Parameter isPrivate: whether it is for nobody but the user to read.
+    convenience init(for destination: String, isPrivate: Bool = false) throws(APIError) {
         for _ in 0..<16 {
             let path = Self.newTemporary(for: destination)
-            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
             if descriptor >= 0 {
                 try self.init(destination, path, descriptor, 0)
                 return
@@ -65,10 +67,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     }
 
     /// Goes on with a temporary file; what it has beyond the offset is cut off.
-    convenience init(for destination: String, continuing temporary: String, at offset: Int64) throws(APIError) {
+    convenience init(
+        for destination: String, continuing temporary: String, at offset: Int64, isPrivate: Bool = false
+    ) throws(APIError) {
         // Without O_NOFOLLOW, resume data from elsewhere could point at any file by way of a link that is put there.
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-        let descriptor = open(temporary, flags, 0o666)
+        let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
         guard descriptor >= 0 else {
             throw Self.error(temporary, "cannot be gone on with: \(systemErrorText(errno))")
         }

@@ -39,12 +39,12 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         @exclusivity(unchecked) var body: Body
         @exclusivity(unchecked) var settings: TransferSettings
         @exclusivity(unchecked) var hasSecretBody: Bool
-        @exclusivity(unchecked) var digest: UserCredential?
+        @exclusivity(unchecked) var digest: Credential?
         @exclusivity(unchecked) var token: CarriedToken?
 
         init(
             _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
-            _ hasSecretBody: Bool, _ digest: UserCredential? = nil
+            _ hasSecretBody: Bool, _ digest: Credential? = nil
         ) {
             self.method = method
             self.url = url
@@ -98,7 +98,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
     }
 
     /// What answers a Digest challenge of the server (RFC 7616); never sent on to another origin.
-    var digest: UserCredential? {
+    var digest: Credential? {
         get { storage.digest }
         set { changed.digest = newValue }
     }

@@ -4,9 +4,9 @@
 final class SessionSettings: Sendable, Equatable {
     let identity: ConnectionIdentity
     /// For the server, when it asks for one.
-    let credential: UserCredential?
+    let credential: Credential?
 
-    init(identity: ConnectionIdentity, credential: UserCredential?) {
+    init(identity: ConnectionIdentity, credential: Credential?) {
         self.identity = identity
         self.credential = credential
     }
@@ -38,7 +38,7 @@ final class SessionContext: Sendable {
 
 extension TransferSettings {
     /// A user for the proxy, on connections that nobody else uses.
-    mutating func authenticate(toProxy url: String, as credential: UserCredential) {
+    mutating func authenticate(toProxy url: String, as credential: Credential) {
         var identity = self.session?.identity ?? ConnectionIdentity()
         identity.proxy = credential
         identity.proxyURL = url

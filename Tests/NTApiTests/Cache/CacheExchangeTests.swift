@@ -78,7 +78,7 @@ import Testing
         #expect(CacheRequest(key).select([everyones]) == nil)
         #expect(CacheRequest(http("GET", [("X-Api-Key", "2")])).select([try stored([], of: key)]) == nil)
         var digest = http()
-        digest.digest = UserCredential(user: "a", password: "b")
+        digest.digest = Credential(user: "a", password: "b")
         #expect(CacheRequest(digest).select([everyones]) == nil)
         // The secret itself is nowhere.
         #expect(!"\(answer)".contains("YTph"))

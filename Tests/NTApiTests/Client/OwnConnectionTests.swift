@@ -71,4 +71,25 @@ import Testing
             await ended.wait()
         }
     }
+
+    /// Uploads that are begun at once, in a session of their own with one connection, go one after the other over it.
+    @Test func uploadsOverOneConnection() async throws {
+        let folder = try TemporaryFolder()
+        folder.write("photo", [UInt8](repeating: 7, count: 200_000))
+        let uploads = try session("fault") { $0.maximumConnectionsPerHost = 1 }
+        let others = try session("fault") { _ in }
+        let responses = Log<APIResponse>()
+        for number in 0..<6 {
+            let args: [APIArg] = [
+                .url("number", number), .method("PUT"), .file("\(folder.path)/photo"), .responseThread(.background),
+            ]
+            uploads.begin("echo", args: args) { responses.append($0) }
+        }
+        // Not held up by them.
+        let other = try await others.echo()["connection"]?.int
+        let all = await responses.first(6)
+        #expect(all.allSatisfy { $0.error == nil && $0.json?["body"]?.string?.utf8.count == 200_000 })
+        let connections = Set(all.map { $0.json?["connection"]?.int })
+        #expect(connections.count == 1 && !connections.contains(nil) && !connections.contains(other))
+    }
 }

@@ -69,6 +69,7 @@ import Testing
         check(\.cachePolicy, .returnCachedDontLoad)
         check(\.cookieAcceptPolicy, .never)
         check(\.sendsCookies, false)
+        check(\.allowsCellularAccess, false)
         check(\.applicationName, "program")
         check(\.proxyExceptions, ["a", "b"])
         check(\.pinnedPublicKeys, ["sha256//x", "sha256//y"])
@@ -89,7 +90,8 @@ import Testing
         ("proxy", #""http://u:p@""#),
         ("proxyExceptions", #"["a", 1]"#),
         ("proxyPassword", #""x""#), ("password", #""x""#), ("password", "1"), ("httpVersion", #""7""#),
-        ("cookieAcceptPolicy", #""sometimes""#), ("sendsCookies", "1"), ("applicationName", #""a/b""#),
+        ("cookieAcceptPolicy", #""sometimes""#), ("sendsCookies", "1"), ("allowsCellularAccess", "1"),
+        ("applicationName", #""a/b""#),
         ("caFile", #""a\u0000b""#),
     ]) func aSettingThatCannotBeUsedFailsTheRequest(_ key: String, _ text: String) throws {
         let value = try JSON(parsing: text)
@@ -208,7 +210,7 @@ import Testing
         }
         let settings = try #require(client.request("x").httpRequest?.settings)
         #expect(settings.cachePolicy == .reloadIgnoringCache)
-        #expect(settings.session?.credential == UserCredential(user: "ann", password: "p:w"))
+        #expect(settings.session?.credential == Credential(user: "ann", password: "p:w"))
         #expect(settings.context?.connections?.identity == ConnectionIdentity())
         let own = client.request("x", args: [.cachePolicy(.protocol)]).httpRequest?.settings
         #expect(own?.cachePolicy == .protocol)

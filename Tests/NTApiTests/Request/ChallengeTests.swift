@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func forTheSession() async throws {
-        let client = try Client.asking("nginx") { $0.use(user: "user", password: "pässword", forSession: true) }
+        let client = try Client.asking("nginx") { $0.use(user: "user", password: "pässword", persistence: .forSession) }
         for _ in 0..<3 { _ = try await client.send("auth/small.json") }
         #expect(client.asked.count == 1)
         let other = try Client.asking("nginx") { _ in }
@@ -205,7 +205,7 @@ import Testing
 
     @Test(arguments: ["fault", "fault_tls"]) func aProxyAsks(_ server: String) async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
-        let client = try Client.asking(server) { $0.use(user: words[0], password: words[1], forSession: true) }
+        let client = try Client.asking(server) { $0.use(user: words[0], password: words[1], persistence: .forSession) }
         client.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
         let response = try await client.send("echo", args: [.form("a", "b")])
         #expect(
@@ -227,7 +227,7 @@ import Testing
     /// The connections that are opened for the proxy's user are counted as the client's others.
     @Test func aProxyAsksAClientThatLimitsItsConnections() async throws {
         let words = try TestServers.url("proxy_credentials").split(separator: ":").map(String.init)
-        let client = try Client.asking("fault") { $0.use(user: words[0], password: words[1], forSession: true) }
+        let client = try Client.asking("fault") { $0.use(user: words[0], password: words[1], persistence: .forSession) }
         client.defaults["proxy"] = JSON(try TestServers.url("proxy_auth"))
         client.defaults["maximumConnections"] = 1
         let word = "limited-\(UInt64.random(in: 0 ... .max))"

@@ -30,7 +30,10 @@ def asking(
 
 def test_a_server_asks(servers: dict[str, str]) -> None:
     client, asked = asking(
-        servers["nginx"], lambda decision: decision.use("user", "pässword", for_session=True)
+        servers["nginx"],
+        lambda decision: decision.use(
+            "user", "pässword", persistence=ntapi.Persistence.FOR_SESSION
+        ),
     )
     for _ in range(3):
         assert client.send("auth/small.json").status == 200

@@ -79,7 +79,7 @@ extension BackgroundRecord {
         }
         http.settings.timeouts = timeouts
         if let digest = self.settings[Name.digest], let user = digest[0]?.string, let password = digest[1]?.string {
-            http.digest = UserCredential(user: user, password: password)
+            http.digest = Credential(user: user, password: password)
         }
         var target: DownloadTarget?
         if case .download(let destination, let temporaryFile, let resume) = work {

@@ -116,6 +116,7 @@ final class BackgroundSession: Sendable {
         switch http.body {
         case .none:
             guard let target = download else { throw .notInBackground }
+            guard !target.isTemporary else { throw .noTemporaryFileInBackground }
             download?.temporaryFile =
                 target.resumeData?.temporaryFile ?? DownloadFile.newTemporary(for: target.destination)
         case .file(let path, let length):
@@ -133,6 +134,10 @@ extension APIError {
     fileprivate static let notInBackground = APIError.invalidRequest(
         "a background session makes downloads into a file (args download, resume) without a body, and uploads from a file"
             + " (arg file) into memory: use a client with another configuration for everything else")
+
+    fileprivate static let noTemporaryFileInBackground = APIError.invalidRequest(
+        "a background session's download outlives the process, and a temporary file does not: name a file (arg download)"
+    )
 
     /// The transfer goes on without this process.
     static func detached(_ identifier: String) -> APIError {

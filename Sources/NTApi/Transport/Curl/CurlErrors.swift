@@ -19,6 +19,8 @@ struct CurlFailure {
     /// Whether the request may have reached the server.
     var wasConnected: Bool
     var isIdempotent: Bool
+    /// The mobile interface that it would have left by, though it must not.
+    var cellularInterface: String?
 
     /// The one place where libcurl's codes become errors of the library.
     var error: APIError {
@@ -79,6 +81,10 @@ struct CurlFailure {
     }
 
     private var unreachable: APIError {
+        if let cellularInterface {
+            let what = "the connection would leave by the mobile interface \(cellularInterface)"
+            return make(.noInternet, what, advice: "allowsCellularAccess is false", retry: true)
+        }
         let isResolver = code == CURLE_COULDNT_RESOLVE_HOST
         let hasNoRoute = systemError == ENETUNREACH
         if hasNoRoute || (!Network.isLoopback(host) && !Network.hasInterface) {

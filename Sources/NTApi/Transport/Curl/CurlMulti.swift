@@ -163,8 +163,16 @@ private func curlWantsTimer(
 private func curlOpensSocket(
     data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let data, let address = address?.pointee else { return CURL_SOCKET_BAD }
+    guard let data, let pointer = address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else {
+        return CURL_SOCKET_BAD
+    }
+    let address = pointer.pointee
     let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
+    // An address of IPv6 is longer than the field that it begins in.
+    let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
+    guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
+        return CURL_SOCKET_BAD
+    }
     guard let sockets = handle.sockets, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
     #if os(Linux)
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)

@@ -1,10 +1,36 @@
 import CCurl
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// What a connection is asked before a request goes over it.
 extension CurlTransfer {
+    /// Whether a connection to an address may be opened: not by a mobile interface, if the client minds.
+    func mayLeave(towards address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
+        guard let identity = exchange.request.settings.session?.identity, !identity.allowsCellularAccess,
+            let name = CellularInterface.towards(address, length, boundTo: identity.networkInterface)
+        else { return true }
+        cellularInterface = name
+        return false
+    }
+
+    /// The same of a connection that is there: where it is bound to, or the system's rules, were not what they seemed to be.
+    private func mayLeave(from address: UnsafePointer<CChar>?) -> Bool {
+        guard exchange.request.settings.session?.identity.allowsCellularAccess == false, let address,
+            let name = CellularInterface.having(String(cString: address))
+        else { return true }
+        failure = curlFailure(CURLE_COULDNT_CONNECT, cellularInterface: name).error
+        return false
+    }
+
     /// A connection is ready and the request is about to be sent. False stops it.
-    func connectionIsReady(_ ends: OpenSockets.Ends, localPort: Int) -> Bool {
-        guard certificateIsTrusted(), beginsWithoutDoubt() else { return false }
+    func connectionIsReady(
+        _ ends: OpenSockets.Ends, localAddress: UnsafePointer<CChar>?, localPort: Int
+    ) -> Bool {
+        guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
         if connectionsUsed > 1 {

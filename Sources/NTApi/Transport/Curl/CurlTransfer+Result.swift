@@ -10,7 +10,9 @@ extension CurlTransfer {
         if let reason {
             result.error = reason
         } else if code != CURLE_OK, !endsWithHead, !isCut, !isAnsweredEarly(code) {
-            result.error = failure ?? curlFailure(code).error
+            // Where another way was tried, too, what became of that is the reason.
+            let refused = handle?.newSockets.isEmpty == true ? cellularInterface : nil
+            result.error = failure ?? curlFailure(code, cellularInterface: refused).error
             result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
@@ -52,13 +54,13 @@ extension CurlTransfer {
         return .timeout(clock, clocks.limit(of: clock), origin, isRetryable: isSafe)
     }
 
-    private func curlFailure(_ code: CURLcode) -> CurlFailure {
+    func curlFailure(_ code: CURLcode, cellularInterface: String? = nil) -> CurlFailure {
         var systemError = 0
         if let handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
         return CurlFailure(
             code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
-            isIdempotent: exchange.request.mayBeRepeated)
+            isIdempotent: exchange.request.mayBeRepeated, cellularInterface: cellularInterface)
     }
 
     private var metrics: ExchangeMetrics {

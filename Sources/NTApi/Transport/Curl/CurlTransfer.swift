@@ -74,6 +74,8 @@ final class CurlTransfer {
     @exclusivity(unchecked) var ends: OpenSockets.Ends?
     /// Whether none that is open will do.
     @exclusivity(unchecked) var needsNewConnection = false
+    /// The mobile interface that a connection would have left by, though it must not.
+    @exclusivity(unchecked) var cellularInterface: String?
     /// How often the server has ignored it and it was sent again.
     @exclusivity(unchecked) var refusals = 0
     /// How often libcurl has sent the request once more because of the server's Digest challenge.

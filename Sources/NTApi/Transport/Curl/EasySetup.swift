@@ -54,7 +54,7 @@ struct EasyOptions {
         set(CURLOPT_MAXLIFETIME_CONN, freshness.maximumAge)
     }
 
-    mutating func setDigest(_ digest: UserCredential, hasBody: Bool) {
+    mutating func setDigest(_ digest: Credential, hasBody: Bool) {
         check(ntapi_easy_set_digest(easy, digest.user, digest.password))
         guard hasBody, Self.mixesUpChallengedBodies else { return }
         // A connection of its own, which nobody uses after it.

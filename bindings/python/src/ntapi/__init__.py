@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._cache import Cache
     from ._configuration import SessionConfiguration
     from ._cookies import Cookie, Cookies
+    from ._credentials import Credential, CredentialStorage, ProtectionSpace
     from ._decision import Challenge, Decision
     from ._decoding import decode
     from ._decoding_options import DateFormat, DecodingOptions, Key, Keys
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         BACKGROUND,
         CURRENT,
         MAIN,
+        Authentication,
         CachePolicy,
         ChallengeKind,
         Clock,
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
         ErrorDomain,
         LogFlags,
         NetworkFailure,
+        Persistence,
         RequestState,
         SessionKind,
         Source,
@@ -110,6 +113,7 @@ __all__ = [
     "Args",
     "AsyncClient",
     "AsyncStream",
+    "Authentication",
     "Authenticator",
     "Cache",
     "CachePolicy",
@@ -120,6 +124,8 @@ __all__ = [
     "Clock",
     "Cookie",
     "Cookies",
+    "Credential",
+    "CredentialStorage",
     "DateFormat",
     "Decision",
     "DecisionKind",
@@ -134,7 +140,9 @@ __all__ = [
     "Mailbox",
     "Metrics",
     "NetworkFailure",
+    "Persistence",
     "PlaceLike",
+    "ProtectionSpace",
     "RateLimiter",
     "Refresh",
     "Request",
@@ -209,13 +217,15 @@ _NAMES_OF = {
     "_cache": "Cache",
     "_configuration": "SessionConfiguration",
     "_cookies": "Cookie Cookies",
+    "_credentials": "Credential CredentialStorage ProtectionSpace",
     "_decision": "Challenge Decision",
     "_decoding": "decode",
     "_decoding_options": "DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
-        "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags NetworkFailure "
-        "RequestState SessionKind Source Storage Thread BACKGROUND CURRENT MAIN"
+        "Authentication CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags "
+        "NetworkFailure Persistence RequestState SessionKind Source Storage Thread BACKGROUND "
+        "CURRENT MAIN"
     ),
     "_errors": "ApiError",
     "_headers": "Headers",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._cookies import Cookies
+    from ._credentials import CredentialStorage
     from ._delivery import Delivery
     from ._enums import LogFlags
     from ._protocols import Owed, Place
@@ -189,6 +190,19 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         from ._cache import Cache
 
         return Cache._lent(self, pointer)
+
+    @property
+    def credential_storage(self) -> Optional[CredentialStorage]:
+        """Where the session finds credentials before its program is asked; None for a client that
+        was made without a configuration, or with one that has none.
+        """
+        pointer = lib.ntapi_client_credential_storage(self._handle.pointer)
+        if not pointer:
+            return None
+        from ._credentials import CredentialStorage
+        from ._handles import Handle
+
+        return CredentialStorage._of(Handle(pointer), self)
 
     @property
     def cookies(self) -> Optional[Cookies]:

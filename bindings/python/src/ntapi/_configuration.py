@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._cache import Cache
+    from ._credentials import CredentialStorage
     from ._settings import Settings
 
 Value = TypeVar("Value")
@@ -140,6 +141,11 @@ class SessionConfiguration:
         'The interface, or the address of it, that connections go out from: "eth0", "127.0.0.2", '
         '"if!eth0", "host!127.0.0.2".',
     )
+    allows_cellular_access = Setting[bool](
+        "allowsCellularAccess",
+        'Whether connections may leave by a mobile interface, of which Linux says "DEVTYPE=wwan". '
+        'If not, requests fail with "no internet" where there is no other way.',
+    )
     proxy = Setting[str](
         "proxy",
         'A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. None is the '
@@ -180,6 +186,13 @@ class SessionConfiguration:
     used by background sessions.
     """
 
+    credential_storage: Optional[CredentialStorage] = None
+    """Where the session finds credentials before its program is asked for them; None is nowhere.
+
+    At first `CredentialStorage.shared()`; of an ephemeral configuration one in memory, for the
+    clients that are made with it.
+    """
+
     def __init__(
         self,
         kind: SessionKind = SessionKind.DEFAULT,
@@ -200,8 +213,9 @@ class SessionConfiguration:
         self._identifier = identifier
         self._values: dict[str, Any] = {}
         self.cache = None
+        self.credential_storage = _credential_storage(kind)
         for name, value in settings.items():
-            if not isinstance(getattr(type(self), name, None), Setting) and name != "cache":
+            if not isinstance(getattr(type(self), name, None), Setting) and name not in _OBJECTS:
                 raise TypeError(f"{name!r} is not a setting of a session")
             setattr(self, name, value)
 
@@ -269,10 +283,23 @@ class SessionConfiguration:
                 set_in(scope, name, _plain(value))
             if self.cache is not None:
                 lib.ntapi_configuration_set_cache(pointer, self.cache._pointer)
+            storage = self.credential_storage
+            lib.ntapi_configuration_set_credential_storage(
+                pointer, None if storage is None else storage._pointer
+            )
         except BaseException:
             lib.ntapi_configuration_free(pointer)
             raise
         return int(pointer)
+
+
+_OBJECTS = ("cache", "credential_storage")
+
+
+def _credential_storage(kind: SessionKind) -> CredentialStorage:
+    from ._credentials import CredentialStorage
+
+    return CredentialStorage() if kind is SessionKind.EPHEMERAL else CredentialStorage.shared()
 
 
 def _plain(value: Any) -> Any:

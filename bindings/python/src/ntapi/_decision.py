@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ._arg_list import c_text
-from ._enums import ChallengeKind, DecisionKind, Storage
+from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
 from ._handles import Handle
 from ._hooks import HTTPRequest
 from ._library import lib
@@ -17,13 +17,24 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._aliases import Path
+    from ._credentials import ProtectionSpace
     from ._request import Request
 
 
 class Challenge:
     """What a server or a proxy asks for before it goes on."""
 
-    __slots__ = ("certificates", "failures", "host", "kind", "port", "realm", "reason", "scheme")
+    __slots__ = (
+        "certificates",
+        "failures",
+        "host",
+        "kind",
+        "port",
+        "protection_space",
+        "realm",
+        "reason",
+        "scheme",
+    )
 
     kind: ChallengeKind
     """Who asks for what."""
@@ -43,6 +54,8 @@ class Challenge:
     """Why a certificate was not accepted; of a proxy's challenge, which proxy asks."""
     certificates: list[str]
     """The chain that the server has shown, in PEM, its own certificate first."""
+    protection_space: Optional[ProtectionSpace]
+    """Where a credential for it holds, as a `CredentialStorage` has it; None for a certificate."""
 
     def __init__(self, pointer: Optional[int]) -> None:
         """Of a C decision."""
@@ -57,6 +70,7 @@ class Challenge:
         self.realm = text(lib.ntapi_decision_realm(pointer))
         self.failures = lib.ntapi_decision_failures(pointer)
         self.reason = text(lib.ntapi_decision_reason(pointer)) or ""
+        self.protection_space = _protection_space(pointer)
         self.certificates = []
         while pem := lib.ntapi_decision_certificate(pointer, len(self.certificates)):
             self.certificates.append(pem.decode("ascii", "replace"))
@@ -64,6 +78,15 @@ class Challenge:
     def __repr__(self) -> str:
         realm = "" if self.realm is None else f", realm {self.realm!r}"
         return f"<ntapi.Challenge {self.kind.name} of {self.host}:{self.port}{realm}>"
+
+
+def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
+    space = lib.ntapi_decision_protection_space(pointer)
+    if not space:
+        return None
+    from ._credentials import ProtectionSpace
+
+    return ProtectionSpace._of_c(Handle(space, lib.ntapi_protection_space_free))
 
 
 class Decision:
@@ -169,22 +192,24 @@ class Decision:
         pointer = self._handle.pointer
         return bool(lib.ntapi_decision_store_in_memory(pointer) == Status.OK)
 
-    def download(self, path: Path) -> bool:
-        """Answers a response: its body is written to a file, as with the arg `download`."""
-        name = os.fsencode(path)
+    def download(self, path: Optional[Path] = None) -> bool:
+        """Answers a response: its body is written to a file, as with the arg `download`; without a
+        path to a temporary file.
+        """
+        name = None if path is None else os.fsencode(path)
         return bool(lib.ntapi_decision_download(self._handle.pointer, name) == Status.OK)
 
-    def use(self, user: str, password: str, *, for_session: bool = False) -> bool:
+    def use(self, user: str, password: str, *, persistence: Persistence = Persistence.NONE) -> bool:
         """Answers a server's or a proxy's challenge: this user asks. If that was wrong, it is asked
         again, with one failure more.
 
-        With `for_session` the client's other requests to the same realm, or proxy, use it, too,
-        until it fails. False also for control characters, and for a colon in the user where the
-        scheme is Basic.
+        `persistence` says whether the client's other requests to the same protection space use it,
+        too. False also for control characters, and for a colon in the user where the scheme is
+        Basic.
         """
         texts = c_text(user), c_text(password)
         pointer = self._handle.pointer
-        status = lib.ntapi_decision_use_credential(pointer, *texts, for_session)
+        status = lib.ntapi_decision_use_credential(pointer, *texts, persistence.value)
         return bool(status == Status.OK)
 
     def trust(self, *, for_session: bool = False) -> bool:

@@ -50,6 +50,26 @@ class ChallengeKind(enum.Enum):
     """The server's certificate cannot be verified: whether it is trusted all the same."""
 
 
+class Authentication(enum.Enum):
+    """How a server or a proxy asks for a credential."""
+
+    BASIC = 1
+    DIGEST = 2
+
+
+class Persistence(enum.Enum):
+    """How long an answer to a challenge is remembered."""
+
+    NONE = 0
+    """For this request alone."""
+    FOR_SESSION = 1
+    """The client's other requests to the same protection space use it, too, until it fails."""
+    PERMANENT = 2
+    """It is stored in the client's `credential_storage`, once the server has taken it; without a
+    storage as FOR_SESSION.
+    """
+
+
 class ErrorDomain(enum.Enum):
     """Where an error comes from."""
 

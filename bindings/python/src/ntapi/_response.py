@@ -148,6 +148,21 @@ class Response:
         return Path(path.decode())
 
     @property
+    def temporary_file(self) -> Optional[Path]:
+        """The temporary file that the body was written to, with the arg `download()`; None when it
+        was not.
+
+        It is there as long as this response or its request is, and until the process exits at most.
+        A program that wants to keep it moves it elsewhere.
+        """
+        path = lib.ntapi_response_temporary_file(self._pointer)
+        if path is None:
+            return None
+        from pathlib import Path
+
+        return Path(path.decode())
+
+    @property
     def resume_data(self) -> Optional[str]:
         """What a later request can go on from with the arg `resume`, when a download was cancelled
         or failed before it was whole: one line of JSON.

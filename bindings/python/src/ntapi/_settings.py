@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict, Union
+from typing import Optional, TypedDict, Union
 
 from ._cache import Cache
+from ._credentials import CredentialStorage
 from ._enums import CachePolicy
 from ._retry import RetryPolicy
 
@@ -23,6 +24,7 @@ class Settings(TypedDict, total=False):
     cache_disk_capacity: int
     cache_folder: str
     cache: Cache
+    credential_storage: Optional[CredentialStorage]
     cookie_accept_policy: str
     sends_cookies: bool
     application_name: str
@@ -36,6 +38,7 @@ class Settings(TypedDict, total=False):
     maximum_connections: int
     http_version: str
     network_interface: str
+    allows_cellular_access: bool
     proxy: str
     proxy_user: str
     proxy_password: str

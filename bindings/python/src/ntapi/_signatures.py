@@ -297,6 +297,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_error": (c_void_p, (c_void_p,)),
     "ntapi_response_data": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_response_file": (c_char_p, (c_void_p,)),
+    "ntapi_response_temporary_file": (c_char_p, (c_void_p,)),
     "ntapi_response_resume_data": (c_char_p, (c_void_p,)),
     "ntapi_response_redacted_url": (c_char_p, (c_void_p,)),
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
@@ -325,7 +326,33 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_failures": (c_int, (c_void_p,)),
     "ntapi_decision_reason": (c_char_p, (c_void_p,)),
     "ntapi_decision_certificate": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_bool)),
+    "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_int)),
+    "ntapi_decision_protection_space": (c_void_p, (c_void_p,)),
+    "ntapi_protection_space_create": (
+        c_void_p,
+        (c_char_p, c_char_p, c_int, c_char_p, c_int, c_bool),
+    ),
+    "ntapi_protection_space_free": (None, (c_void_p,)),
+    "ntapi_protection_space_json": (c_void_p, (c_void_p,)),
+    "ntapi_credential_storage_create": (c_void_p, (c_char_p,)),
+    "ntapi_credential_storage_shared": (c_void_p, ()),
+    "ntapi_credential_storage_free": (None, (c_void_p,)),
+    "ntapi_credential_storage_set": (
+        c_int,
+        (c_void_p, c_void_p, c_char_p, c_char_p, POINTER(c_void_p)),
+    ),
+    "ntapi_credential_storage_set_default": (
+        c_int,
+        (c_void_p, c_void_p, c_char_p, c_char_p, POINTER(c_void_p)),
+    ),
+    "ntapi_credential_storage_get": (c_void_p, (c_void_p, c_void_p, POINTER(c_void_p))),
+    "ntapi_credential_storage_remove": (
+        c_int,
+        (c_void_p, c_void_p, c_char_p, POINTER(c_void_p)),
+    ),
+    "ntapi_credential_storage_clear": (c_int, (c_void_p, POINTER(c_void_p))),
+    "ntapi_configuration_set_credential_storage": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_credential_storage": (c_void_p, (c_void_p,)),
     "ntapi_decision_trust": (c_int, (c_void_p, c_bool)),
     "ntapi_authenticator_free": (None, (c_void_p,)),
     "ntapi_authenticator_set_token": (c_int, (c_void_p, c_char_p, c_double)),
@@ -443,5 +470,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_response_jansson"
+LATEST = "ntapi_credential_storage_shared"
 """The function that was added last."""

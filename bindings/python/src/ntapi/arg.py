@@ -190,14 +190,18 @@ def stream(
     return arg_of("stream", source, options=(-1 if length is None else length, content_type))
 
 
-def download(path: Optional[Path]) -> Arg:
+_NO_PATH: Any = object()
+
+
+def download(path: Optional[Path] = _NO_PATH) -> Arg:
     """Writes the body of a successful response to a file, with constant memory, instead of keeping
-    it in memory.
+    it in memory. Without a path it is a temporary file, for nobody but the user to read, which is
+    removed with the response: `Response.temporary_file`.
 
     The file appears under its name when it is whole, in the place of one that was there; until then
     the data is in a temporary file beside it. The body of an error stays in the response.
     """
-    return arg_of("download", file_path(path))
+    return Arg("download", ()) if path is _NO_PATH else arg_of("download", file_path(path))
 
 
 def resume(resume_data: Optional[str]) -> Arg:

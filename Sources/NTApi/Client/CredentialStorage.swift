@@ -1,0 +1,184 @@
+import Synchronization
+
+/// Users and passwords by the protection space that they are for: in memory, or in a file of the user's.
+///
+/// A session that is asked for a credential looks for one here before its program is asked. Nothing is sent unless the
+/// server, or the proxy, has asked for it.
+///
+/// Safe to use from many threads. A storage in a file reads it again when another process has changed it.
+public final class CredentialStorage: Sendable {
+    private struct State {
+        var list = CredentialList()
+        /// What the file was when it was last read; nil before that, and while there is none.
+        var stamp: FileStamp?
+    }
+
+    /// Nil for one in memory.
+    private let file: CredentialFile?
+    /// Whether it is the one of the program, whose name a session's settings may change.
+    let isOfProgram: Bool
+    // Held while the file is read and written: `fork` waits for it. Never on a network thread.
+    private let state = Lock(State(), sharing: .credentialFiles)
+    private let isFilled = Atomic<Bool>(false)
+
+    /// In memory.
+    public init() {
+        file = nil
+        isOfProgram = false
+    }
+
+    /// In a file, which is made for nobody but the user to read (0600) when something is set. The passwords are in it as they are.
+    ///
+    /// - Throws: `invalid request` when it is not the absolute path of a file.
+    public init(file path: String) throws(APIError) {
+        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
+            throw .invalidRequest("\(quoted(path)) is no absolute path of a file for credentials")
+        }
+        file = CredentialFile(path: path)
+        isOfProgram = false
+    }
+
+    private init(ofProgram path: String?) {
+        file = path.map { CredentialFile(path: $0) }
+        isOfProgram = true
+    }
+
+    // MARK: The program's
+
+    // They live as long as the process, so that clients may come and go.
+    private static let known = Lock<[String: CredentialStorage]>([:], survivesFork: true)
+
+    /// The one of the program, which its default and background sessions use: `credentials.txt` beside the cookies.
+    public static var shared: CredentialStorage { ofProgram(Defaults.global.ownValue("applicationName")?.string) }
+
+    /// - Parameter name: the program's; nil is that of its file.
+    static func ofProgram(_ name: String?) -> CredentialStorage {
+        let folder = DataFolder.path(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
+        if let storage = known.withLock({ $0[folder ?? ""] }) { return storage }
+        if folder == nil {
+            APILog.write(.warn, "the user has no home directory: credentials are kept in memory only")
+        }
+        let made = CredentialStorage(ofProgram: folder.map { "\($0)/credentials.txt" })
+        return known.withLock { known in
+            if let first = known[folder ?? ""] { return first }
+            known[folder ?? ""] = made
+            return made
+        }
+    }
+
+    // MARK: Looking
+
+    /// The credential that requests use for a protection space.
+    ///
+    /// - Throws: `generic` when the file cannot be read, or is damaged: the message says which, and why.
+    public func defaultCredential(for space: ProtectionSpace) throws(APIError) -> Credential? {
+        try read().credentials(for: space).first
+    }
+
+    /// The credentials for a protection space, the default first.
+    ///
+    /// - Throws: as `defaultCredential`.
+    public func credentials(for space: ProtectionSpace) throws(APIError) -> [Credential] {
+        try read().credentials(for: space)
+    }
+
+    /// Every credential with its protection space; of one space the default first.
+    ///
+    /// - Throws: as `defaultCredential`.
+    public func all() throws(APIError) -> [(space: ProtectionSpace, credential: Credential)] {
+        try read().entries.map { ($0.space, $0.credential) }
+    }
+
+    // MARK: Changing. All of it waits for the disk, where there is a file.
+
+    /// Sets a credential, in the place of one with the same user. The first one of a space is its default.
+    ///
+    /// - Throws: `invalid request` for what cannot be sent; `generic` when the file cannot be read or written.
+    public func set(_ credential: Credential, for space: ProtectionSpace) throws(APIError) {
+        try check(credential, space)
+        try change { $0.set(credential, for: space, isDefault: false) }
+    }
+
+    /// Sets a credential as ``set(_:for:)`` does, and makes it the default of its space.
+    ///
+    /// - Throws: as ``set(_:for:)``.
+    public func setDefaultCredential(_ credential: Credential, for space: ProtectionSpace) throws(APIError) {
+        try check(credential, space)
+        try change { $0.set(credential, for: space, isDefault: true) }
+    }
+
+    /// Removes credentials; that there are none is no error.
+    ///
+    /// - Parameter user: nil is all.
+    /// - Throws: `generic` when the file cannot be read or written.
+    public func remove(user: String? = nil, for space: ProtectionSpace) throws(APIError) {
+        try change { $0.remove(user: user, for: space) }
+    }
+
+    /// Removes every credential.
+    ///
+    /// - Throws: `generic` when the file cannot be read or written.
+    public func removeAll() throws(APIError) { try change { $0.removeAll() } }
+
+    /// Whether a request may find one here. Does not wait.
+    var mayHaveCredentials: Bool { file != nil || isFilled.load(ordering: .relaxed) }
+
+    private func check(_ credential: Credential, _ space: ProtectionSpace) throws(APIError) {
+        if let mistake = space.mistake { throw .invalidRequest("the credential cannot be set: \(mistake)") }
+        guard credential.fits(space.authenticationScheme) else {
+            throw .invalidRequest(
+                "the credential cannot be set: it has a control character, or a colon in the user, which Basic cannot send"
+            )
+        }
+    }
+
+    private func read() throws(APIError) -> CredentialList {
+        guard let file else { return state.withLock { $0.list } }
+        let result = state.withLock { state -> Result<CredentialList, CredentialFile.Problem> in
+            let stamp = file.stamp
+            if stamp == state.stamp { return .success(state.list) }
+            return Result { () throws(CredentialFile.Problem) in
+                state.list = try file.read()
+                state.stamp = stamp
+                return state.list
+            }
+        }
+        do throws(CredentialFile.Problem) {
+            return try result.get()
+        } catch {
+            throw Self.error("cannot be read", error)
+        }
+    }
+
+    private func change(_ body: (inout CredentialList) -> Void) throws(APIError) {
+        guard let file else {
+            return state.withLock { state in
+                body(&state.list)
+                isFilled.store(!state.list.entries.isEmpty, ordering: .relaxed)
+            }
+        }
+        var problem: CredentialFile.Problem?
+        // The disk may take its time, and responses wait for workers.
+        whileBlocked {
+            problem = state.withLock { state in
+                do throws(CredentialFile.Problem) {
+                    (state.list, state.stamp) = try file.change(body)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+        }
+        if let problem { throw Self.error("cannot be changed", problem) }
+    }
+
+    private func whileBlocked(_ body: () -> Void) {
+        // To look after credentials is no first use of the library.
+        guard let runtime = Runtime.ifAny else { return body() }
+        runtime.workers.whileBlocked(body)
+    }
+
+    private static func error(_ what: String, _ problem: CredentialFile.Problem) -> APIError {
+        APIError(domain: .request, code: .generic, message: "the stored credentials \(what): \(problem)")
+    }
+}

@@ -1,0 +1,180 @@
+public import CNTApi
+import NTApi
+
+/// What an `ntapi_protection_space` stands for.
+final class ProtectionSpaceBox: Sendable {
+    let space: ProtectionSpace
+
+    init(_ space: ProtectionSpace) { self.space = space }
+}
+
+/// What an `ntapi_credential_storage` stands for.
+final class CredentialStorageBox: Sendable {
+    let storage: CredentialStorage
+
+    init(_ storage: CredentialStorage) { self.storage = storage }
+}
+
+extension ProtectionSpace.AuthenticationScheme {
+    fileprivate init?(_ scheme: ntapi_authentication) {
+        switch scheme {
+        case NTAPI_AUTHENTICATION_BASIC: self = .basic
+        case NTAPI_AUTHENTICATION_DIGEST: self = .digest
+        default: return nil
+        }
+    }
+}
+
+extension Credential.Persistence {
+    init?(c persistence: ntapi_persistence) {
+        switch persistence {
+        case NTAPI_PERSISTENCE_NONE: self = .none
+        case NTAPI_PERSISTENCE_FOR_SESSION: self = .forSession
+        case NTAPI_PERSISTENCE_PERMANENT: self = .permanent
+        default: return nil
+        }
+    }
+}
+
+extension ProtectionSpace {
+    fileprivate var members: [(String, JSON)] {
+        [
+            ("scheme", JSON(scheme)), ("host", JSON(host)), ("port", JSON(port)),
+            ("realm", realm.map { JSON($0) } ?? .null), ("authentication", JSON(authenticationScheme.rawValue)),
+            ("isProxy", JSON(isProxy)),
+        ]
+    }
+
+    fileprivate func json(_ credential: Credential) -> JSON {
+        JSON(members + [("user", JSON(credential.user)), ("password", JSON(credential.password))])
+    }
+}
+
+@_cdecl("ntapi_protection_space_create") @implementation
+public func ntapi_protection_space_create(
+    _ scheme: UnsafePointer<CChar>!, _ host: UnsafePointer<CChar>!, _ port: CInt, _ realm: UnsafePointer<CChar>!,
+    _ authentication: ntapi_authentication, _ is_proxy: Bool
+) -> OpaquePointer! {
+    let realmText = String(c: realm)
+    guard let scheme = String(c: scheme), let host = String(c: host), realm == nil || realmText != nil,
+        let authentication = ProtectionSpace.AuthenticationScheme(authentication)
+    else { return nil }
+    let space = ProtectionSpace(
+        scheme: scheme, host: host, port: Int(port), realm: realmText, authenticationScheme: authentication,
+        isProxy: is_proxy)
+    return space.mistake == nil ? Handles.make(ProtectionSpaceBox(space)) : nil
+}
+
+@_cdecl("ntapi_protection_space_free") @implementation
+public func ntapi_protection_space_free(_ space: OpaquePointer!) { Handles.free(space, ProtectionSpaceBox.self) }
+
+@_cdecl("ntapi_protection_space_json") @implementation
+public func ntapi_protection_space_json(_ space: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(space, ProtectionSpaceBox.self).flatMap { Handles.make(JSONBox(JSON($0.space.members))) }
+}
+
+@_cdecl("ntapi_decision_protection_space") @implementation
+public func ntapi_decision_protection_space(_ decision: OpaquePointer!) -> OpaquePointer! {
+    let space = Handles.get(decision, DecisionBox.self)?.decision.challenge?.protectionSpace
+    return space.flatMap { Handles.make(ProtectionSpaceBox($0)) }
+}
+
+@_cdecl("ntapi_credential_storage_create") @implementation
+public func ntapi_credential_storage_create(_ file: UnsafePointer<CChar>!) -> OpaquePointer! {
+    guard file != nil else { return Handles.make(CredentialStorageBox(CredentialStorage())) }
+    guard let path = String(c: file), let storage = try? CredentialStorage(file: path) else { return nil }
+    return Handles.make(CredentialStorageBox(storage))
+}
+
+@_cdecl("ntapi_credential_storage_shared") @implementation
+public func ntapi_credential_storage_shared() -> OpaquePointer! {
+    Handles.make(CredentialStorageBox(.shared))
+}
+
+@_cdecl("ntapi_credential_storage_free") @implementation
+public func ntapi_credential_storage_free(_ storage: OpaquePointer!) {
+    Handles.free(storage, CredentialStorageBox.self)
+}
+
+@_cdecl("ntapi_credential_storage_set") @implementation
+public func ntapi_credential_storage_set(
+    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ password: UnsafePointer<CChar>!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    set(storage, space, user, password, error) { storage, credential, space throws(APIError) in
+        try storage.set(credential, for: space)
+    }
+}
+
+@_cdecl("ntapi_credential_storage_set_default") @implementation
+public func ntapi_credential_storage_set_default(
+    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ password: UnsafePointer<CChar>!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    set(storage, space, user, password, error) { storage, credential, space throws(APIError) in
+        try storage.setDefaultCredential(credential, for: space)
+    }
+}
+
+private func set(
+    _ storage: OpaquePointer?, _ space: OpaquePointer?, _ user: UnsafePointer<CChar>?,
+    _ password: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<OpaquePointer?>?,
+    _ body: (CredentialStorage, Credential, ProtectionSpace) throws(APIError) -> Void
+) -> ntapi_status {
+    guard let box = Handles.get(storage, CredentialStorageBox.self), let user = String(c: user),
+        let space = Handles.get(space, ProtectionSpaceBox.self)?.space, let password = String(c: password)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let credential = Credential(user: user, password: password)
+    let result = status(error) { () throws(APIError) in try body(box.storage, credential, space) }
+    return credential.fits(space.authenticationScheme) ? result : NTAPI_STATUS_INVALID_ARGUMENT
+}
+
+@_cdecl("ntapi_credential_storage_get") @implementation
+public func ntapi_credential_storage_get(
+    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> OpaquePointer! {
+    let wanted = Handles.get(space, ProtectionSpaceBox.self)?.space
+    guard let box = Handles.get(storage, CredentialStorageBox.self), space == nil || wanted != nil else { return nil }
+    var list: [JSON]?
+    _ = status(error) { () throws(APIError) in
+        list = try box.storage.all().filter { wanted == nil || $0.space == wanted }.map { $0.space.json($0.credential) }
+    }
+    return list.flatMap { Handles.make(JSONBox(JSON($0))) }
+}
+
+@_cdecl("ntapi_credential_storage_remove") @implementation
+public func ntapi_credential_storage_remove(
+    _ storage: OpaquePointer!, _ space: OpaquePointer!, _ user: UnsafePointer<CChar>!,
+    _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    let name = String(c: user)
+    guard let box = Handles.get(storage, CredentialStorageBox.self), user == nil || name != nil,
+        let space = Handles.get(space, ProtectionSpaceBox.self)?.space
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try box.storage.remove(user: name, for: space) }
+}
+
+@_cdecl("ntapi_credential_storage_clear") @implementation
+public func ntapi_credential_storage_clear(
+    _ storage: OpaquePointer!, _ error: UnsafeMutablePointer<OpaquePointer?>!
+) -> ntapi_status {
+    guard let box = Handles.get(storage, CredentialStorageBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return status(error) { () throws(APIError) in try box.storage.removeAll() }
+}
+
+@_cdecl("ntapi_configuration_set_credential_storage") @implementation
+public func ntapi_configuration_set_credential_storage(
+    _ configuration: OpaquePointer!, _ storage: OpaquePointer!
+) -> ntapi_status {
+    let box = Handles.get(storage, CredentialStorageBox.self)
+    guard let configuration = Handles.get(configuration, ConfigurationBox.self), storage == nil || box != nil else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    configuration.credentialStorage = box?.storage
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_client_credential_storage") @implementation
+public func ntapi_client_credential_storage(_ client: OpaquePointer!) -> OpaquePointer! {
+    Handles.get(client, ClientBox.self)?.credentialStorage?.handle
+}
