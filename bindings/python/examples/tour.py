@@ -209,6 +209,11 @@ def main(arguments: Sequence[str]) -> int:
     except (ntapi.ApiError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except (LookupError, TypeError):
+        print("error: this is not the URL of the demo server", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
     print("usage: tour.py BASE_URL | --get URL", file=sys.stderr)
     return 2
 

@@ -1,0 +1,197 @@
+"""Gives an example odd words: it ends by itself, says what is wrong in a line, and its status is not 0.
+
+python3 Tests/docs/check_odd_words.py PROGRAM COMMAND...
+
+PROGRAM is the name of an example, COMMAND what runs it. The server is the one of NTAPI_TEST_..., or one started here,
+which ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terminal import Terminal
+from weather_server import server
+
+LONGEST = 60.0
+NUMBERS = ["", "-2", "inf", "99999999999999999999", "0", "1.5", "1e30", "5x", "٣"]
+"""None of them is a number of things or of a city."""
+DURATIONS = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
+TEXTS = ["", "-2", "..", "é 𝄞 \u202e", "%s%n%00", "a\nb", "--help", b"\xff\xfe", "x" * 5000]
+"""Perhaps somebody means them; or they are wrong."""
+URLS = ["", "-2", "nan", "é", "http://", "http://[", "http://127.0.0.1:1", "http://127.0.0.1:99999"]
+URLS += ["ftp://127.0.0.1", "http://a b", "/tmp"]
+BAD = ["Traceback", "Fatal error", "Exception ignored", "BUG", "Sanitizer"]
+
+
+@dataclass
+class Program:
+    """Command lines. The word {number}, {text}, {url}, {file} is the odd one; {server} is a URL that works."""
+
+    lines: list[str]
+    server: str = "weather"
+    interrupted: tuple[str, str] = ("", "")
+    """A command line that Ctrl-C ends, and what it shows before."""
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+SIMPLE = Program(["", "{url}", "{server}/nonsense"])
+PROGRAMS = {
+    "weather": Program(
+        [
+            *(
+                "",
+                "{server}",
+                "{server} {text}",
+                "{url} find Oslo",
+                "{server}/nonsense list 2643743",
+            ),
+            *("{server} find", "{server} find {text}", "{server} find London {number}"),
+            *("{server} find London like {number}", "{server} find London like 5 {text}"),
+            *("{server} list", "{server} list {number}", "{server} list 2643743 {number}"),
+            *("{server} follow", "{server} follow {duration} 1 2643743"),
+            *("{server} follow 0 {number} 2643743", "{server} follow 0 1 {number}"),
+        ],
+        interrupted=("{server} follow 1000 2 2643743", "London"),
+    ),
+    "qanda": Program(
+        [
+            *("", "{server}", "{server} {text}", "{url} user 1", "{server}/nonsense user 1"),
+            *("{server} search", "{server} search {text} 5", "{server} search await {number}"),
+            *("{server} search await 5 {text}", "{server} question {number}"),
+            *("{server} question 999", "{server} user {number}", "{server} user 1 {text}"),
+        ],
+        server="qanda",
+        interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
+    ),
+    "transfer": Program(
+        [
+            *("", "{text}", "get", "get {text}", "get {url} a.bin", "get {server}/nonsense a.bin"),
+            *("get {server}/echo {file}", "put {file} {server}/upload", "put hello.txt {url}"),
+            *(
+                "put hello.txt {server}/nonsense",
+                "get {server}/echo a.bin {text}",
+                "put folder {server}/upload",
+            ),
+            "get {server}/echo folder",
+        ],
+        interrupted=("get {server}/download?size=5000000&rate=100000 a.bin", "kB"),
+    ),
+    "tour": Program(
+        ["", "{url}", "{server}/nonsense", "--get", "--get {url}", "--get {server} {text}"],
+        interrupted=("{server}", "download"),
+    ),
+    "asyncio_weather": SIMPLE,
+    "glib": SIMPLE,
+    "perform": SIMPLE,
+    "poll": SIMPLE,
+    "pull": SIMPLE,
+}
+FILES = [
+    "",
+    ".",
+    "folder",
+    "none/a.bin",
+    "hello.txt/a.bin",
+    "/",
+    "/dev/full",
+    b"\xff",
+    "x" * 300,
+    "é",
+]
+ODD: dict[str, list[str | bytes]] = {
+    "{number}": [*NUMBERS],
+    "{duration}": [*DURATIONS],
+    "{text}": [*TEXTS],
+    "{url}": [*URLS, b"http://\xff"],
+    "{file}": [*FILES],
+}
+
+
+def command_lines(program: Program, url: str) -> Iterator[tuple[list[str | bytes], bool]]:
+    """The words, and whether one of them is surely wrong."""
+    odd_words = {"": [b""], **ODD}
+    for line in program.lines:
+        words = [word.replace("{server}", url) for word in line.split()]
+        kind = next((word for word in words if word in ODD), "")
+        for odd in odd_words[kind]:
+            is_wrong = kind in ("{number}", "{duration}", "{url}", "")
+            yield [odd if word == kind else word for word in words], is_wrong
+        # The other lines of that kind are read by the same function: some will do.
+        odd_words[kind] = odd_words[kind][:4]
+
+
+def complaint(words: list[str | bytes], is_wrong: bool, run: list[str], folder: Path) -> str:
+    """What is to be said against how the program ends; nothing when all is well."""
+    done = subprocess.run(
+        [*run, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=LONGEST,
+    )
+    errors = done.stderr.decode("utf-8", "replace")
+    shown = done.stdout.decode("utf-8", "replace") + errors
+    lines = [line for line in errors.splitlines() if line.startswith(("error: ", "usage: "))]
+    fault = ""
+    if done.returncode not in (0, 1, 2):
+        fault = "it dies"
+    elif any(bad in shown for bad in BAD):
+        fault = "it shows what only its author can read"
+    elif is_wrong and done.returncode == 0:
+        fault = "its status is 0"
+    elif done.returncode == 0 and errors:
+        fault = "it complains, and its status is 0"
+    elif done.returncode != 0 and not lines:
+        fault = "it does not say what is wrong"
+    elif len(errors.splitlines()) > 6:
+        fault = "it says too much"
+    return f"{str(words)[:200]}: {fault} ({done.returncode})\n{shown[-600:]}" if fault else ""
+
+
+def interruption(line: str, shown: str, run: list[str], url: str, folder: Path) -> str:
+    """The same of Ctrl-C."""
+    os.chdir(folder)
+    terminal = Terminal([*run, *line.replace("{server}", url).split()])
+    terminal.read_until(shown)
+    terminal.type("\x03")
+    status, text = terminal.end()
+    is_bad = status not in (130, -2) or any(bad in text for bad in BAD)
+    return f"Ctrl-C: {status}\n{text}" if is_bad else ""
+
+
+def main() -> int:
+    """0 when nothing is to be said against it."""
+    name, *run = sys.argv[1:]
+    program = PROGRAMS[name]
+    run[0] = os.path.abspath(run[0]) if os.sep in run[0] else run[0]
+    os.environ["no_proxy"] = "127.0.0.1"
+    with server(program.server) as url, tempfile.TemporaryDirectory() as home:
+        folders = iter(range(10_000))
+
+        def one(words: list[str | bytes], is_wrong: bool) -> str:
+            folder = Path(home) / str(next(folders))
+            (folder / "folder").mkdir(parents=True)
+            (folder / "hello.txt").write_text("hello")
+            return complaint(words, is_wrong, run, folder)
+
+        with ThreadPoolExecutor(4) as threads:
+            lines = list(command_lines(program, url))
+            complaints = [text for text in threads.map(lambda line: one(*line), lines) if text]
+        if program.interrupted[0]:
+            complaints += filter(None, [interruption(*program.interrupted, run, url, Path(home))])
+    print("\n".join(complaints))
+    print(f"{len(lines)} command lines, {len(complaints)} complaints")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
