@@ -21,12 +21,41 @@ from terminal import Terminal
 from weather_server import server
 
 LONGEST = 60.0
-NUMBERS = ["", "-2", "inf", "99999999999999999999", "0", "1.5", "1e30", "5x", "٣"]
+NUMBERS: list[str | bytes] = [
+    "",
+    "-2",
+    "inf",
+    "99999999999999999999",
+    "0",
+    "1.5",
+    "1e30",
+    "5x",
+    "٣",
+]
 """None of them is a number of things or of a city."""
-DURATIONS = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
-TEXTS = ["", "-2", "..", "é 𝄞 \u202e", "%s%n%00", "a\nb", "--help", b"\xff\xfe", "x" * 5000]
+DURATIONS: list[str | bytes] = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
+TEXTS: list[str | bytes] = [
+    "",
+    "-2",
+    "..",
+    "é 𝄞 \u202e",
+    "%s%n%00",
+    "a\nb",
+    "--help",
+    b"\xff\xfe",
+    "x" * 5000,
+]
 """Perhaps somebody means them; or they are wrong."""
-URLS = ["", "-2", "nan", "é", "http://", "http://[", "http://127.0.0.1:1", "http://127.0.0.1:99999"]
+URLS: list[str | bytes] = [
+    "",
+    "-2",
+    "nan",
+    "é",
+    "http://",
+    "http://[",
+    "http://127.0.0.1:1",
+    "http://127.0.0.1:99999",
+]
 URLS += ["ftp://127.0.0.1", "http://a b", "/tmp"]
 BAD = ["Traceback", "Fatal error", "Exception ignored", "BUG", "Sanitizer"]
 
@@ -94,7 +123,7 @@ PROGRAMS = {
     "poll": SIMPLE,
     "pull": SIMPLE,
 }
-FILES = [
+FILES: list[str | bytes] = [
     "",
     ".",
     "folder",
@@ -106,18 +135,18 @@ FILES = [
     "x" * 300,
     "é",
 ]
-ODD: dict[str, list[str | bytes]] = {
-    "{number}": [*NUMBERS],
-    "{duration}": [*DURATIONS],
-    "{text}": [*TEXTS],
+ODD = {
+    "{number}": NUMBERS,
+    "{duration}": DURATIONS,
+    "{text}": TEXTS,
     "{url}": [*URLS, b"http://\xff"],
-    "{file}": [*FILES],
+    "{file}": FILES,
 }
 
 
 def command_lines(program: Program, url: str) -> Iterator[tuple[list[str | bytes], bool]]:
     """The words, and whether one of them is surely wrong."""
-    odd_words = {"": [b""], **ODD}
+    odd_words: dict[str, list[str | bytes]] = {"": [""], **ODD}
     for line in program.lines:
         words = [word.replace("{server}", url) for word in line.split()]
         kind = next((word for word in words if word in ODD), "")

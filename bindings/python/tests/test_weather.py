@@ -56,7 +56,7 @@ def test_codes_go_in_one_parameter(weather: OpenWeather, stub: Stub) -> None:
 
 def test_a_code_that_the_service_leaves_out_is_an_error(weather: OpenWeather, stub: Stub) -> None:
     stub.on("GET", "data/2.5/group?id=7%2C8%2C9").answer(json={"list": [city(8)]})
-    with pytest.raises(ntapi.ApiError, match="^no city has the code 7, 9$") as caught:
+    with pytest.raises(ntapi.ApiError, match=r"^no city has the code 7, 9$") as caught:
         weather.current_weather([7, 8, 9])
     assert caught.value.code is NOT_FOUND
 
