@@ -8,6 +8,7 @@ which ends when its stdin does.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -90,6 +91,29 @@ PROGRAMS = {
         ],
         interrupted=("{server} follow 1000 2 2643743", "London"),
     ),
+    "byteclub": Program(
+        [
+            *(
+                "",
+                "{text}",
+                "login",
+                "login {url}",
+                "login {server}/nonsense",
+                "login {server} {url} {url} x",
+            ),
+            *("account {text}", "read {text}", "write {text}", "write {text} x", "write x {text}"),
+            *("edit {text}", "search {text}", "delete {text}", "upload {text}", "upload folder"),
+            *(
+                "upload {photo}",
+                "download none.jpg {file}",
+                "download {text} a.jpg",
+                "logout {text}",
+            ),
+        ],
+        server="storage",
+        interrupted=("login {server}", "browser"),
+        environment={"EDITOR": "false", "XDG_CONFIG_HOME": "config", "DISPLAY": ""},
+    ),
     "qanda": Program(
         [
             *("", "{server}", "{server} {text}", "{url} user 1", "{server}/nonsense user 1"),
@@ -135,12 +159,13 @@ FILES: list[str | bytes] = [
     "x" * 300,
     "é",
 ]
-ODD = {
+ODD: dict[str, list[str | bytes]] = {
     "{number}": NUMBERS,
     "{duration}": DURATIONS,
     "{text}": TEXTS,
     "{url}": [*URLS, b"http://\xff"],
     "{file}": FILES,
+    "{photo}": ["folder.jpg", "none.jpg", ".jpg", "/dev/full.jpg", "\n.jpg", b"\xff.jpg"],
 }
 
 
@@ -151,7 +176,7 @@ def command_lines(program: Program, url: str) -> Iterator[tuple[list[str | bytes
         words = [word.replace("{server}", url) for word in line.split()]
         kind = next((word for word in words if word in ODD), "")
         for odd in odd_words[kind]:
-            is_wrong = kind in ("{number}", "{duration}", "{url}", "")
+            is_wrong = kind in ("{number}", "{duration}", "{url}", "{photo}", "")
             yield [odd if word == kind else word for word in words], is_wrong
         # The other lines of that kind are read by the same function: some will do.
         odd_words[kind] = odd_words[kind][:4]
@@ -202,14 +227,21 @@ def main() -> int:
     name, *run = sys.argv[1:]
     program = PROGRAMS[name]
     run[0] = os.path.abspath(run[0]) if os.sep in run[0] else run[0]
-    os.environ["no_proxy"] = "127.0.0.1"
+    os.environ.update(program.environment, no_proxy="127.0.0.1")
     with server(program.server) as url, tempfile.TemporaryDirectory() as home:
         folders = iter(range(10_000))
 
         def one(words: list[str | bytes], is_wrong: bool) -> str:
             folder = Path(home) / str(next(folders))
             (folder / "folder").mkdir(parents=True)
+            (folder / "folder.jpg").mkdir()
             (folder / "hello.txt").write_text("hello")
+            # A log-in of Byte Club.
+            session = folder / "config" / "byteclub" / "session"
+            session.parent.mkdir(parents=True)
+            token = f"odd{folder.name}"
+            account = {"url": url, "content": url, "token": token, "secret": token[::-1]}
+            session.write_text(json.dumps(account))
             return complaint(words, is_wrong, run, folder)
 
         with ThreadPoolExecutor(4) as threads:

@@ -82,6 +82,7 @@ def test_example_of_a_service(servers: dict[str, str], example: str, server: str
     [
         ("weather", "weather"),
         ("qanda", "qanda"),
+        ("byteclub", "storage"),
         ("transfer", "weather"),
         ("tour", "weather"),
         ("asyncio_weather", "weather"),

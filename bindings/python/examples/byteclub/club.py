@@ -30,7 +30,7 @@ import ntapi
 
 Progress = Callable[[int, Optional[int]], object]
 
-FOLDER = os.environ.get("BYTECLUB_FOLDER", "byteclub").strip("/")
+FOLDER = (os.environ.get("BYTECLUB_FOLDER") or "byteclub").strip("/")
 """The folder that the club's members share: notes, and below it photos."""
 
 

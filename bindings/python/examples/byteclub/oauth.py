@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, quote
 
 import ntapi
 
-KEY = os.environ.get("BYTECLUB_KEY", "byteclub")
-SECRET = os.environ.get("BYTECLUB_SECRET", "club secret")
+KEY = os.environ.get("BYTECLUB_KEY") or "byteclub"
+SECRET = os.environ.get("BYTECLUB_SECRET") or "club secret"
 """What the service knows the application by."""
 
 PATIENCE = 300.0

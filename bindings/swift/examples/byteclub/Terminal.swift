@@ -41,7 +41,10 @@ func complain(_ text: String) {
     write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1)
 }
 
-func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+/// A variable of the environment; an empty one counts as none.
+func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}
 
 /// Does something that Ctrl-C cancels.
 func cancellable<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
