@@ -22,42 +22,25 @@ from terminal import Terminal
 from weather_server import server
 
 LONGEST = 60.0
-NUMBERS: list[str | bytes] = [
-    "",
-    "-2",
-    "inf",
-    "99999999999999999999",
-    "0",
-    "1.5",
-    "1e30",
-    "5x",
-    "٣",
-]
+Words = list[str | bytes]
+NUMBERS: Words = ["-2", "99999999999999999999", "", "inf", "0", "1.5", "1e30", "5x", "٣"]
 """None of them is a number of things or of a city."""
-DURATIONS: list[str | bytes] = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
-TEXTS: list[str | bytes] = [
-    "",
-    "-2",
-    "..",
-    "é 𝄞 \u202e",
-    "%s%n%00",
-    "a\nb",
-    "--help",
-    b"\xff\xfe",
-    "x" * 5000,
-]
+DURATIONS: Words = ["inf", "-2", "", "nan", "1e30", "99999999999999999999", "5x", "٣"]
+TEXTS: Words = ["", b"\xff\xfe", "-2", "..", "é 𝄞 \u202e", "%s%n%00", "a\nb", "--help", "x" * 5000]
 """Perhaps somebody means them; or they are wrong."""
-URLS: list[str | bytes] = [
-    "",
-    "-2",
-    "nan",
-    "é",
-    "http://",
-    "http://[",
-    "http://127.0.0.1:1",
-    "http://127.0.0.1:99999",
-]
-URLS += ["ftp://127.0.0.1", "http://a b", "/tmp"]
+URLS: Words = ["", "-2", "é", "http://", "http://[", "http://127.0.0.1:1", "http://127.0.0.1:99999"]
+URLS += ["ftp://127.0.0.1", "http://a b", "/tmp", b"http://\xff"]
+FILES: Words = ["folder", "none/a.bin", "", ".", "hello.txt/a.bin", "/", "/dev/full", b"\xff", "é"]
+FILES += ["x" * 300]
+PHOTOS: Words = ["folder.jpg", "none.jpg", ".jpg", "/dev/full.jpg", "\n.jpg", b"\xff.jpg"]
+ODD = {
+    "{number}": NUMBERS,
+    "{duration}": DURATIONS,
+    "{text}": TEXTS,
+    "{url}": URLS,
+    "{file}": FILES,
+    "{photo}": PHOTOS,
+}
 BAD = ["Traceback", "Fatal error", "Exception ignored", "BUG", "Sanitizer"]
 
 
@@ -147,42 +130,22 @@ PROGRAMS = {
     "poll": SIMPLE,
     "pull": SIMPLE,
 }
-FILES: list[str | bytes] = [
-    "",
-    ".",
-    "folder",
-    "none/a.bin",
-    "hello.txt/a.bin",
-    "/",
-    "/dev/full",
-    b"\xff",
-    "x" * 300,
-    "é",
-]
-ODD: dict[str, list[str | bytes]] = {
-    "{number}": NUMBERS,
-    "{duration}": DURATIONS,
-    "{text}": TEXTS,
-    "{url}": [*URLS, b"http://\xff"],
-    "{file}": FILES,
-    "{photo}": ["folder.jpg", "none.jpg", ".jpg", "/dev/full.jpg", "\n.jpg", b"\xff.jpg"],
-}
 
 
-def command_lines(program: Program, url: str) -> Iterator[tuple[list[str | bytes], bool]]:
+def command_lines(program: Program, url: str) -> Iterator[tuple[Words, bool]]:
     """The words, and whether one of them is surely wrong."""
-    odd_words: dict[str, list[str | bytes]] = {"": [""], **ODD}
+    odd_words: dict[str, Words] = {"": [""], **ODD}
     for line in program.lines:
         words = [word.replace("{server}", url) for word in line.split()]
         kind = next((word for word in words if word in ODD), "")
         for odd in odd_words[kind]:
             is_wrong = kind in ("{number}", "{duration}", "{url}", "{photo}", "")
             yield [odd if word == kind else word for word in words], is_wrong
-        # The other lines of that kind are read by the same function: some will do.
-        odd_words[kind] = odd_words[kind][:4]
+        # The other lines of that kind are read by the same function: two will do.
+        odd_words[kind] = odd_words[kind][:2]
 
 
-def complaint(words: list[str | bytes], is_wrong: bool, run: list[str], folder: Path) -> str:
+def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str:
     """What is to be said against how the program ends; nothing when all is well."""
     done = subprocess.run(
         [*run, *words],
@@ -226,12 +189,16 @@ def main() -> int:
     """0 when nothing is to be said against it."""
     name, *run = sys.argv[1:]
     program = PROGRAMS[name]
-    run[0] = os.path.abspath(run[0]) if os.sep in run[0] else run[0]
+    # The program runs in folders of its own.
+    run = [os.path.abspath(word) if os.path.exists(word) else word for word in run]
+    for variable in ("PYTHONPATH", "NTAPI_LIBRARY"):
+        if os.environ.get(variable):
+            os.environ[variable] = os.path.abspath(os.environ[variable])
     os.environ.update(program.environment, no_proxy="127.0.0.1")
     with server(program.server) as url, tempfile.TemporaryDirectory() as home:
         folders = iter(range(10_000))
 
-        def one(words: list[str | bytes], is_wrong: bool) -> str:
+        def one(words: Words, is_wrong: bool) -> str:
             folder = Path(home) / str(next(folders))
             (folder / "folder").mkdir(parents=True)
             (folder / "folder.jpg").mkdir()

@@ -97,8 +97,8 @@ def test_photos_are_found_and_uploaded_with_one_connection(
     urls = {request.url.partition("?")[0] for request in stub.requests[-2:]}
     assert len(urls) == 2
     assert all(re.fullmatch(r".*/photo-[0-9a-f]{8}\.jpg", url) for url in urls)
-    assert club.uploads.get_default("maximum_connections_per_host") == 1
-    assert club.content.get_default("maximum_connections_per_host") is None
+    assert club.uploads.get_default("maximumConnectionsPerHost") == 1
+    assert club.content.get_default("maximumConnectionsPerHost") is None
 
 
 def test_a_token_is_asked_for_until_the_user_has_answered(
