@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -50,6 +51,8 @@ class Program:
 
     lines: list[str]
     server: str = "weather"
+    good: str = "{server}"
+    """A command line that works."""
     interrupted: tuple[str, str] = ("", "")
     """A command line that Ctrl-C ends, and what it shows before."""
     environment: dict[str, str] = field(default_factory=dict)
@@ -72,6 +75,7 @@ PROGRAMS = {
             *("{server} follow", "{server} follow {duration} 1 2643743"),
             *("{server} follow 0 {number} 2643743", "{server} follow 0 1 {number}"),
         ],
+        good="{server} find London",
         interrupted=("{server} follow 1000 2 2643743", "London"),
     ),
     "byteclub": Program(
@@ -94,6 +98,7 @@ PROGRAMS = {
             ),
         ],
         server="storage",
+        good="account",
         interrupted=("login {server}", "browser"),
         environment={"EDITOR": "false", "XDG_CONFIG_HOME": "config", "DISPLAY": ""},
     ),
@@ -105,6 +110,7 @@ PROGRAMS = {
             *("{server} question 999", "{server} user {number}", "{server} user 1 {text}"),
         ],
         server="qanda",
+        good="{server} user 1",
         interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
     ),
     "transfer": Program(
@@ -118,6 +124,7 @@ PROGRAMS = {
             ),
             "get {server}/echo folder",
         ],
+        good="get {server}/download?size=1000 a.bin",
         interrupted=("get {server}/download?size=5000000&rate=100000 a.bin", "kB"),
     ),
     "tour": Program(
@@ -147,14 +154,17 @@ def command_lines(program: Program, url: str) -> Iterator[tuple[Words, bool]]:
 
 def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str:
     """What is to be said against how the program ends; nothing when all is well."""
-    done = subprocess.run(
-        [*run, *words],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-        timeout=LONGEST,
-    )
+    try:
+        done = subprocess.run(
+            [*run, *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{str(words)[:200]}: it does not end"
     errors = done.stderr.decode("utf-8", "replace")
     shown = done.stdout.decode("utf-8", "replace") + errors
     lines = [line for line in errors.splitlines() if line.startswith(("error: ", "usage: "))]
@@ -172,6 +182,26 @@ def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str
     elif len(errors.splitlines()) > 6:
         fault = "it says too much"
     return f"{str(words)[:200]}: {fault} ({done.returncode})\n{shown[-600:]}" if fault else ""
+
+
+def unread(line: str, run: list[str], url: str, folder: Path) -> str:
+    """The same of a reader that is gone, as `head` is after some lines."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [*run, *line.replace("{server}", url).split()]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=LONGEST,
+    )
+    os.close(writer)
+    errors = done.stderr.decode("utf-8", "replace")
+    is_bad = done.returncode not in (-signal.SIGPIPE, 0, 1) or any(bad in errors for bad in BAD)
+    return f"nobody reads: {done.returncode}\n{errors}" if is_bad else ""
 
 
 def interruption(line: str, shown: str, run: list[str], url: str, folder: Path) -> str:
@@ -198,7 +228,7 @@ def main() -> int:
     with server(program.server) as url, tempfile.TemporaryDirectory() as home:
         folders = iter(range(10_000))
 
-        def one(words: Words, is_wrong: bool) -> str:
+        def new_folder() -> Path:
             folder = Path(home) / str(next(folders))
             (folder / "folder").mkdir(parents=True)
             (folder / "folder.jpg").mkdir()
@@ -209,13 +239,17 @@ def main() -> int:
             token = f"odd{folder.name}"
             account = {"url": url, "content": url, "token": token, "secret": token[::-1]}
             session.write_text(json.dumps(account))
-            return complaint(words, is_wrong, run, folder)
+            return folder
+
+        def one(words: Words, is_wrong: bool) -> str:
+            return complaint(words, is_wrong, run, new_folder())
 
         with ThreadPoolExecutor(4) as threads:
             lines = list(command_lines(program, url))
             complaints = [text for text in threads.map(lambda line: one(*line), lines) if text]
+        complaints += filter(None, [unread(program.good, run, url, new_folder())])
         if program.interrupted[0]:
-            complaints += filter(None, [interruption(*program.interrupted, run, url, Path(home))])
+            complaints += filter(None, [interruption(*program.interrupted, run, url, new_folder())])
     print("\n".join(complaints))
     print(f"{len(lines)} command lines, {len(complaints)} complaints")
     return 1 if complaints else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 
 import ntapi
@@ -39,6 +40,7 @@ async def main(url: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     if len(sys.argv) != 2:
         sys.exit("usage: asyncio_weather.py URL")
     try:

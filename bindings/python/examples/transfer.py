@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import sys
 import time
 from collections import deque
@@ -226,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
             return transfer(arguments[1], arguments[2], True)
         if len(arguments) == 3 and arguments[0] == "put":
             return transfer(arguments[2], arguments[1], False)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print("usage: transfer.py get URL FILE | put FILE URL", file=sys.stderr)
@@ -234,4 +235,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     sys.exit(main(sys.argv[1:]))

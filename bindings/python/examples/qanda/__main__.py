@@ -11,6 +11,7 @@ environment may be STACKEXCHANGE_SITE (stackoverflow) and STACKEXCHANGE_KEY, a k
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from itertools import islice
@@ -105,7 +106,7 @@ def main(words: Sequence[str]) -> int:
     except ntapi.ApiError as error:
         print(f"error: {explanation(error)}", file=sys.stderr)
         return 1
-    except LookupError as error:
+    except (LookupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except ValueError as error:
@@ -118,4 +119,5 @@ def main(words: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     sys.exit(main(sys.argv[1:]))
