@@ -1,4 +1,4 @@
-"""Gives an example odd words: it ends by itself, says what is wrong in a line, and its status is not 0.
+"""Gives an example odd words and odd answers: it ends by itself, says what is wrong in a line, and its status is not 0.
 
 python3 Tests/docs/check_odd_words.py PROGRAM COMMAND...
 
@@ -14,9 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from terminal import Terminal
@@ -42,6 +44,29 @@ ODD = {
     "{file}": FILES,
     "{photo}": PHOTOS,
 }
+CITY = """{"cod": "200", "list": [{"id": 1, "name": "x", "sys": {"country": "x"}, "main": {"temp": %s},
+"weather": [{"description": "x"}], "dt": %s}]}"""
+FILE = """{"path": "/a.jpg", "bytes": %s, "size": "x", "is_dir": false, "thumb_exists": true, "modified": "%s"}"""
+ANSWERS = [
+    *(
+        "",
+        "no JSON",
+        "[]",
+        "5",
+        "null",
+        "{}",
+        '{"cod": [1]}',
+        '{"list": 5, "items": 5, "error": 5, "error_name": 5}',
+    ),
+    *(CITY % ("1e300", "1e300"), CITY % ("-1e-300", "-1e15"), CITY % ("1", "99999999999999999999")),
+    *(
+        '{"items": [1], "has_more": true}',
+        '{"items": [], "has_more": false, "backoff": "x", "quota_remaining": 1e30}',
+    ),
+    *(FILE % ("1e30", "x"), f"[{FILE % ('-1', 'Sat, 21 Aug 99999 22:31:20 +0000')}]"),
+    '{"display_name": "x", "email": "y", "quota_info": {"normal": 1e30, "quota": -1}}',
+]
+"""What other services say to any request, with the status 200."""
 BAD = ["Traceback", "Fatal error", "Exception ignored", "BUG", "Sanitizer"]
 
 
@@ -56,6 +81,8 @@ class Program:
     interrupted: tuple[str, str] = ("", "")
     """A command line that Ctrl-C ends, and what it shows before."""
     environment: dict[str, str] = field(default_factory=dict)
+    odd_answers: list[str] = field(default_factory=list)
+    """Command lines that get an odd answer."""
 
 
 SIMPLE = Program(["", "{url}", "{server}/nonsense"])
@@ -77,6 +104,7 @@ PROGRAMS = {
         ],
         good="{server} find London",
         interrupted=("{server} follow 1000 2 2643743", "London"),
+        odd_answers=["{server} find Oslo", "{server} list 1"],
     ),
     "byteclub": Program(
         [
@@ -100,6 +128,7 @@ PROGRAMS = {
         server="storage",
         good="account",
         interrupted=("login {server}", "browser"),
+        odd_answers=["account", "photos", "login {server}"],
         environment={"EDITOR": "false", "XDG_CONFIG_HOME": "config", "DISPLAY": ""},
     ),
     "qanda": Program(
@@ -112,6 +141,7 @@ PROGRAMS = {
         server="qanda",
         good="{server} user 1",
         interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
+        odd_answers=["{server} user 1", "{server} search x 3"],
     ),
     "transfer": Program(
         [
@@ -130,6 +160,7 @@ PROGRAMS = {
     "tour": Program(
         ["", "{url}", "{server}/nonsense", "--get", "--get {url}", "--get {server} {text}"],
         interrupted=("{server}", "download"),
+        odd_answers=["{server}"],
     ),
     "asyncio_weather": SIMPLE,
     "glib": SIMPLE,
@@ -184,6 +215,37 @@ def complaint(words: Words, is_wrong: bool, run: list[str], folder: Path) -> str
     return f"{str(words)[:200]}: {fault} ({done.returncode})\n{shown[-600:]}" if fault else ""
 
 
+class OddServer(ThreadingHTTPServer):
+    """Gives the same answer to everybody."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: str) -> None:
+        super().__init__(("127.0.0.1", 0), OddHandler)
+        self.answer = answer.encode()
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing of a client that is gone."""
+
+
+class OddHandler(BaseHTTPRequestHandler):
+    server: OddServer
+
+    def do_GET(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.server.answer)))
+        self.end_headers()
+        self.wfile.write(self.server.answer)
+
+    do_POST = do_PUT = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
 def unread(line: str, run: list[str], url: str, folder: Path) -> str:
     """The same of a reader that is gone, as `head` is after some lines."""
     reader, writer = os.pipe()
@@ -228,7 +290,7 @@ def main() -> int:
     with server(program.server) as url, tempfile.TemporaryDirectory() as home:
         folders = iter(range(10_000))
 
-        def new_folder() -> Path:
+        def new_folder(url: str = url) -> Path:
             folder = Path(home) / str(next(folders))
             (folder / "folder").mkdir(parents=True)
             (folder / "folder.jpg").mkdir()
@@ -244,14 +306,23 @@ def main() -> int:
         def one(words: Words, is_wrong: bool) -> str:
             return complaint(words, is_wrong, run, new_folder())
 
+        def with_odd_answer(line: str, answer: str) -> str:
+            odd = OddServer(answer)
+            words: Words = [word.replace("{server}", odd.url) for word in line.split()]
+            text = complaint(words, False, run, new_folder(odd.url))
+            odd.shutdown()
+            return f"{answer}\n{text}" if text else ""
+
         with ThreadPoolExecutor(4) as threads:
             lines = list(command_lines(program, url))
             complaints = [text for text in threads.map(lambda line: one(*line), lines) if text]
+            odd = [(line, answer) for line in program.odd_answers for answer in ANSWERS]
+            complaints += filter(None, threads.map(lambda pair: with_odd_answer(*pair), odd))
         complaints += filter(None, [unread(program.good, run, url, new_folder())])
         if program.interrupted[0]:
             complaints += filter(None, [interruption(*program.interrupted, run, url, new_folder())])
     print("\n".join(complaints))
-    print(f"{len(lines)} command lines, {len(complaints)} complaints")
+    print(f"{len(lines)} command lines, {len(odd)} odd answers, {len(complaints)} complaints")
     return 1 if complaints else 0
 
 

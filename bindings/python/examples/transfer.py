@@ -230,6 +230,9 @@ def main(arguments: Sequence[str]) -> int:
     except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        # A second one, which does not wait for the first.
+        return 130
     print("usage: transfer.py get URL FILE | put FILE URL", file=sys.stderr)
     return 2
 

@@ -7,7 +7,7 @@ import math
 import os
 import secrets
 from collections.abc import Iterator
-from typing import Callable, Optional
+from typing import Any, Callable, Optional
 
 from oauth import Token
 from session import Session
@@ -39,7 +39,7 @@ class StorageClient(ntapi.Client):
 
     activity = Activity()
 
-    def __init__(self, url: str, token: Token, **settings: int) -> None:
+    def __init__(self, url: str, token: Token, **settings: Any) -> None:
         configuration = ntapi.SessionConfiguration.ephemeral(
             additional_headers={"Authorization": token.header},
             request_timeout=30,

@@ -54,7 +54,8 @@ class TokenService(ntapi.Service[Token]):
     def make_response(self, response: ntapi.Response) -> Token:
         fields = parse_qs(response.text)
         if not {"oauth_token", "oauth_token_secret"} <= fields.keys():
-            raise ValueError("this is no service of OAuth 1.0")
+            text = "this is no service of OAuth 1.0: is the URL right?"
+            raise ntapi.ApiError("no token", text)
         return Token(fields["oauth_token"][0], fields["oauth_token_secret"][0])
 
 

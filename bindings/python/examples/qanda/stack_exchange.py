@@ -131,5 +131,7 @@ class StackExchange(ntapi.Client):
         for that, other methods, too.
         """
         wrapper = response.json if isinstance(response.json, dict) else {}
-        self.limiter.pause(wrapper.get("backoff") or 0)
+        backoff = wrapper.get("backoff")
+        if isinstance(backoff, (int, float)):
+            self.limiter.pause(backoff)
         self.quota_remaining = wrapper.get("quota_remaining", self.quota_remaining)

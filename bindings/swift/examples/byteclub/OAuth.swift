@@ -52,7 +52,9 @@ extension TokenService {
             if words.count == 2, words[0] == "oauth_token" { token.token = words[1] }
             if words.count == 2, words[0] == "oauth_token_secret" { token.secret = words[1] }
         }
-        guard !token.token.isEmpty, !token.secret.isEmpty else { throw Failure("this is no service of OAuth 1.0") }
+        guard !token.token.isEmpty, !token.secret.isEmpty else {
+            throw APIError(code: ErrorCode("no token"), message: "this is no service of OAuth 1.0: is the URL right?")
+        }
         return token
     }
 }
