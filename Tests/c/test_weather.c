@@ -42,11 +42,11 @@ static void answer(const char *url, const char *text) {
 
 static void cities_are_found_with_the_parameters_of_the_session(void **state) {
     (void)state;
-    answer("data/2.5/find?q=Oslo&appid=key&units=metric",
+    answer("data/2.5/find?q=Oslo&type=like&cnt=2&appid=key&units=metric",
            "{\"cod\": \"200\", \"list\": [" OSLO("1") ", " OSLO("2") "]}");
     struct cities cities;
     ntapi_error *error = NULL;
-    ntapi_decoded *decoded = find_cities(client, "Oslo", &cities, &error);
+    ntapi_decoded *decoded = find_cities(client, "Oslo", "like", "2", &cities, &error);
     assert_non_null(decoded);
     assert_null(error);
     assert_int_equal(cities.count, 2);
@@ -70,12 +70,24 @@ static void codes_go_in_one_parameter(void **state) {
     ntapi_decoded_free(decoded);
 }
 
+static void a_code_that_the_service_leaves_out_is_an_error(void **state) {
+    (void)state;
+    answer("data/2.5/group?id=7%2C8", "{\"list\": [" OSLO("8") "]}");
+    char *codes[] = {"7", "8"};
+    struct cities cities;
+    ntapi_error *error = NULL;
+    assert_null(current_weather(client, codes, 2, &cities, &error));
+    assert_ptr_equal(ntapi_error_code(error), NOT_FOUND);
+    assert_string_equal(ntapi_error_message(error), "no city has the code 7");
+    ntapi_error_free(error);
+}
+
 static void errors_of_the_service_have_its_codes(void **state) {
     (void)state;
     answer("data/2.5/find?q=nowhere", "{\"cod\": \"404\", \"message\": \"sorry\"}");
     struct cities cities;
     ntapi_error *error = NULL;
-    assert_null(find_cities(client, "nowhere", &cities, &error));
+    assert_null(find_cities(client, "nowhere", NULL, NULL, &cities, &error));
     assert_ptr_equal(ntapi_error_code(error), NOT_FOUND);
     assert_int_equal(ntapi_error_get_domain(error), NTAPI_ERROR_DOMAIN_SERVICE);
     assert_non_null(strstr(ntapi_error_message(error), "sorry"));
@@ -86,6 +98,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cities_are_found_with_the_parameters_of_the_session, set_up, tear_down),
         cmocka_unit_test_setup_teardown(codes_go_in_one_parameter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_code_that_the_service_leaves_out_is_an_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_of_the_service_have_its_codes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,8 +12,10 @@ import json
 import os
 import re
 import secrets
+import stat
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -21,10 +23,17 @@ from checks import run_checks
 from terminal import PATIENCE, Terminal
 from weather_server import server
 
+NOT_SIGNED_IN = "error: not signed in: byteclub login URL"
+PHOTO = r"photo-[0-9a-f]{8}\.jpg"
 DATE = r"  20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+BROWSER = """
+import sys, urllib.request
+page, _, query = sys.argv[1].partition("?")
+urllib.request.urlopen(page, f"{query}&name=browser&consent=allow".encode()).close()
+"""
 STATUSES = {
     400: "the service does not accept this: Bad input parameter",
-    401: "not signed in: renew BYTECLUB_TOKEN and BYTECLUB_TOKEN_SECRET",
+    401: "not signed in any more: byteclub login URL",
     403: "not allowed: Forbidden",
     404: "no such file or folder",
     405: "the service does not know this call: is the URL right?",
@@ -38,22 +47,32 @@ class Checks:
     """Everything that is asked of the program, each in a folder and with an account of its own."""
 
     def __init__(self, command: list[str], url: str, folder: Path) -> None:
-        self.command = [*command, url]
+        self.command = command
         self.url = url
         self.folder = folder
         self.token = secrets.token_hex(8)
+        home = folder.with_name(f"home of {folder.name}")
+        self.session = home / "byteclub" / "session"
         self.environment = os.environ | {
-            "BYTECLUB_KEY": "byteclub",
-            "BYTECLUB_SECRET": "club secret",
-            "BYTECLUB_TOKEN": self.token,
-            "BYTECLUB_TOKEN_SECRET": self.token[::-1],
+            "XDG_CONFIG_HOME": str(home),
+            "DISPLAY": "",
+            "WAYLAND_DISPLAY": "",
+            "TERM": "dumb",
             "TERM_PROGRAM": "",
+            "COLORTERM": "",
             # Proxies of the environment have no business here.
             "no_proxy": "127.0.0.1",
         }
+        self.sign_in(url, self.token[::-1])
+
+    def sign_in(self, url: str, secret: str) -> None:
+        """As `login` does it."""
+        self.session.parent.mkdir(parents=True, exist_ok=True)
+        session = {"url": url, "content": url, "token": self.token, "secret": secret}
+        self.session.write_text(json.dumps(session))
 
     def run(self, *words: str) -> tuple[int, str]:
-        """The exit code, and what was printed."""
+        """The exit code, and what was printed: errors where they belong."""
         done = subprocess.run(
             [*self.command, *words],
             env=self.environment,
@@ -63,8 +82,8 @@ class Checks:
             timeout=PATIENCE,
             check=False,
         )
-        assert done.stderr == "", done.stderr
-        return done.returncode, done.stdout.removesuffix("\n")
+        assert (done.stderr == "") == (done.returncode == 0), done
+        return done.returncode, (done.stdout + done.stderr).removesuffix("\n")
 
     def expect(self, words: list[str], text: str, code: int = 0) -> None:
         found = self.run(*words)
@@ -75,8 +94,8 @@ class Checks:
         assert code == 0, (words, text)
         assert re.fullmatch(pattern, text), f"{words}: {text!r}"
 
-    def at_terminal(self, *words: str, program: str = "") -> Terminal:
-        return Terminal([*self.command, *words], self.environment | {"TERM_PROGRAM": program})
+    def at_terminal(self, *words: str, **environment: str) -> Terminal:
+        return Terminal([*self.command, *words], self.environment | environment)
 
     def order(self, **fault: object) -> None:
         """Orders a trouble for this account."""
@@ -88,13 +107,110 @@ class Checks:
         with urllib.request.urlopen(f"{self.url}/log?token={self.token}") as answer:
             return [entry for entry in json.load(answer) if path in entry["path"]]
 
-    def photo(self, name: str = "a.png", size: int = 300_000) -> str:
+    def uploaded(self, file: str) -> str:
+        """The name that a photo has got."""
+        code, text = self.run("upload", file)
+        found = re.match(f"uploaded ({PHOTO}): ", text)
+        assert code == 0 and found, text
+        return found[1]
+
+    def thumbnail(self, name: str, kind: str, size: str) -> bytes:
+        """What the server has."""
+        signature = f"club%2520secret%26{self.token[::-1]}"
+        header = (
+            'OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", '
+            'oauth_consumer_key="byteclub", '
+            f'oauth_token="{self.token}", oauth_signature="{signature}"'
+        )
+        url = f"{self.url}/1/thumbnails/dropbox/byteclub/photos/{name}?format=png&size={size}"
+        request = urllib.request.Request(url, headers={"Authorization": header, "Accept": kind})
+        with urllib.request.urlopen(request) as answer:
+            return bytes(answer.read())
+
+    def answer_consent(self, page: str, consent: str) -> None:
+        """What a user does in a browser."""
+        with urllib.request.urlopen(page) as answer:
+            text = answer.read().decode()
+        assert f'<button name="consent" value="{consent}">{consent.capitalize()}</button>' in text
+        token = re.search(r'name="oauth_token" value="(.*?)"', text)
+        action = re.search(r'action="(.*?)"', text)
+        assert token and action, text
+        fields = {"oauth_token": token[1], "name": f"zoë {self.token}", "consent": consent}
+        data = urllib.parse.urlencode(fields).encode()
+        urllib.request.urlopen(urllib.parse.urljoin(page, action[1]), data).close()
+
+    def photo(self, name: str = "a.jpg", size: int = 300_000) -> str:
         """A file with bytes that nobody can guess."""
         path = self.folder / name
         path.write_bytes(os.urandom(size))
         return str(path)
 
     # What is asked
+
+    def users_let_the_club_in(self) -> None:
+        self.session.unlink()
+        self.expect(["notes"], NOT_SIGNED_IN, 1)
+        terminal = self.at_terminal("login", self.url)
+        page = terminal.read_until(r"\rPlease let Byte Club in, in your browser: (http\S+?)\x1b")[1]
+        self.answer_consent(page, "allow")
+        code, text = terminal.end()
+        name = f"Zoë {self.token}"
+        assert code == 0 and f"signed in as {name} <" in text, text
+        assert stat.S_IMODE(self.session.stat().st_mode) == 0o600
+        assert stat.S_IMODE(self.session.parent.stat().st_mode) & 0o077 in (0, 0o055)
+        assert os.listdir(self.session.parent) == ["session"]
+        session = json.loads(self.session.read_text())
+        assert session.keys() == {"url", "content", "token", "secret"}, session
+        self.expect_like(["account"], f"{name} <.*>: 0 of 50000000 bytes used")
+        # Whoever signs in again finds what is there.
+        self.expect(["write", "a.txt", "one"], "saved a.txt")
+        self.run("logout")
+        self.expect(["read", "a.txt"], NOT_SIGNED_IN, 1)
+        terminal = self.at_terminal("login", self.url)
+        self.answer_consent(terminal.read_until(r"browser: (http\S+?)\x1b")[1], "allow")
+        assert terminal.end()[0] == 0
+        self.expect(["read", "a.txt"], "one")
+
+    def users_may_say_no(self) -> None:
+        self.session.unlink()
+        terminal = self.at_terminal("login", self.url)
+        self.answer_consent(terminal.read_until(r"browser: (http\S+?)\x1b")[1], "deny")
+        code, text = terminal.end()
+        said = "error: the service does not let Byte Club in: the user has said no"
+        assert code == 1 and said in text, text
+        self.expect(["notes"], NOT_SIGNED_IN, 1)
+
+    def the_page_is_opened_where_there_is_a_display(self) -> None:
+        browser = self.folder / "xdg-open"
+        browser.write_text(f"#!{sys.executable}\n{BROWSER}")
+        browser.chmod(0o700)
+        path = f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+        code, text = self.at_terminal("login", self.url, DISPLAY=":0", PATH=path).end()
+        assert code == 0 and "signed in as Browser <" in text, text
+
+    def a_log_in_can_be_given_up(self) -> None:
+        terminal = self.at_terminal("login", self.url)
+        terminal.read_until(r"browser: (http\S+?)\x1b")
+        terminal.type("\x03")
+        code, text = terminal.end()
+        assert code in (130, -2) and "Traceback" not in text, (code, text)
+
+    def the_folder_is_shared_and_can_be_another(self) -> None:
+        self.environment["BYTECLUB_FOLDER"] = "other club"
+        self.expect(["notes"], "no notes yet")
+        self.expect(["write", "a.txt", "one"], "saved a.txt")
+        self.uploaded(self.photo())
+        self.expect(["read", "a.txt"], "one")
+        written = [entry["path"] for entry in self.requests("/files_put/")]
+        assert written[0] == "/1/files_put/dropbox/other club/a.txt", written
+        assert re.fullmatch(f"/1/files_put/dropbox/other club/photos/{PHOTO}", written[1]), written
+        del self.environment["BYTECLUB_FOLDER"]
+        self.expect(["notes"], "no notes yet")
+        self.expect(["photos"], "no photos yet")
+
+    def the_network_is_seen_at_work(self) -> None:
+        code, text = self.at_terminal("notes").end()
+        assert code == 0 and text == "\r⇅\x1b[K\r\x1b[Kno notes yet\r\n", text
 
     def notes_are_written_and_read(self) -> None:
         name = f"{self.token.capitalize()} <{self.token}@example.com>"
@@ -105,9 +221,9 @@ class Checks:
         self.expect(["write", "json", '{"error": 1}'], "saved json")
         self.expect(["read", "json"], '{"error": 1}')
         self.expect_like(["notes"], f"json  12 bytes{DATE}\ntea & cake\\.txt  12 bytes{DATE}")
-        self.expect(["search", "cake tea"], "/notes/tea & cake.txt")
+        self.expect(["search", "cake tea"], "tea & cake.txt")
         self.expect(["search", "nothing"], "nothing found")
-        self.expect(["delete", "/notes/json"], "deleted /notes/json")
+        self.expect(["delete", "json"], "deleted json")
         self.expect(["read", "json"], "error: no such file or folder", 1)
         again = "there is a tea & cake.txt: yours is tea & cake (1).txt"
         self.expect(["write", "tea & cake.txt", "at 6"], again)
@@ -141,19 +257,53 @@ class Checks:
 
     def photos_are_uploaded_and_listed(self) -> None:
         self.expect(["photos"], "no photos yet")
-        self.expect(["upload", self.photo()], "uploaded a.png: 293.0KB")
-        self.expect_like(["photos"], f"a\\.png  293\\.0KB{DATE}")
+        line = f"({PHOTO})  293\\.0KB{DATE}"
+        code, text = self.run("upload", self.photo())
+        first = re.fullmatch(f"uploaded {PHOTO}: 293\\.0KB\n{line}", text)
+        assert code == 0 and first, text
+        # What was uploaded is in the list that follows, beside the other.
+        code, text = self.run("upload", self.photo("B.JPEG"))
+        both = re.fullmatch(f"uploaded ({PHOTO}): 293\\.0KB\n{line}\n{line}", text)
+        assert code == 0 and both and {both[1], first[1]} == {both[2], both[3]}, text
+        self.expect(["search", "photo.jpg"], "nothing found")
+        self.expect(["search", first[1]], f"photos/{first[1]}")
+        self.expect(["delete", f"photos/{first[1]}"], f"deleted photos/{first[1]}")
+        self.expect_like(["photos"], f"{both[1]}  293\\.0KB{DATE}")
+        self.expect(["notes"], "no notes yet")
         code, text = self.at_terminal("photos").end()
-        assert code == 0 and "\x1b" not in text, text
+        assert code == 0 and text.count("\x1b") == text.count("\x1b[K"), text
 
-    def thumbnails_are_shown(self) -> None:
-        self.expect(["upload", self.photo()], "uploaded a.png: 293.0KB")
-        code, text = self.at_terminal("photos", program="iTerm.app").end()
+    def thumbnails_are_inline_where_the_terminal_can(self) -> None:
+        name = self.uploaded(self.photo())
+        code, text = self.at_terminal("photos", TERM_PROGRAM="iTerm.app").end()
         shown = re.search(r"\x1b]1337;File=inline=1;size=(\d+);height=4:(.*)\x07", text)
         assert code == 0 and shown, text
         picture = base64.b64decode(shown[2], validate=True)
-        assert len(picture) == int(shown[1]) and picture.startswith(b"\x89PNG\r\n\x1a\n")
-        assert re.search(f"a\\.png  293\\.0KB{DATE}", text), text
+        assert len(picture) == int(shown[1])
+        assert picture == self.thumbnail(name, "image/png", "s")
+        assert re.search(f"{name}  293\\.0KB{DATE}", text), text
+        code, text = self.at_terminal("photos", TERM="xterm-kitty").end()
+        pieces = re.findall(r"\x1b_G(a=T,f=100,r=4,)?m=([01]);(.*?)\x1b\\", text)
+        assert code == 0 and [piece[1] for piece in pieces][-1] == "0", text
+        assert base64.b64decode("".join(piece[2] for piece in pieces), validate=True) == picture
+
+    def thumbnails_are_half_blocks_elsewhere(self) -> None:
+        name = self.uploaded(self.photo())
+        code, text = self.at_terminal("photos", TERM="xterm-256color").end()
+        lines = [re.findall(r"38;5;(\d+);48;5;(\d+)m▀", line) for line in text.splitlines()]
+        shown = [pair for line in lines if line for pair in line]
+        head, _, pixels = self.thumbnail(name, "image/x-portable-pixmap", "xs").partition(b"\n")
+        assert head == b"P6 32 32 255"
+
+        def colour(x: int, y: int) -> str:
+            red, green, blue = pixels[3 * (32 * y + x) :][:3]
+            levels = [(value * 5 + 127) // 255 for value in (red, green, blue)]
+            return str(16 + 36 * levels[0] + 6 * levels[1] + levels[2])
+
+        expected = [
+            (colour(x, y), colour(x, y + 2)) for y in range(0, 32, 4) for x in range(0, 32, 2)
+        ]
+        assert code == 0 and shown == expected, text
 
     def an_upload_shows_its_progress(self) -> None:
         photo = self.photo(size=2_000_000)
@@ -163,7 +313,7 @@ class Checks:
         assert len(shown[1]) == int(shown[2]) // 5, shown[0]
         code, rest = terminal.end()
         assert code == 0 and "] 100 %" in rest, rest
-        assert re.search(r"\ruploaded a\.png: 1\.9MB", rest), rest
+        assert re.search(rf"\ruploaded {PHOTO}: 1\.9MB", rest), rest
 
     def an_upload_can_be_cancelled(self) -> None:
         photo = self.photo(size=4_000_000)
@@ -173,51 +323,53 @@ class Checks:
         terminal.type("\x03")
         code, rest = terminal.end()
         assert code == 130 and "cancelled" in rest, (code, rest)
+        # Nothing is drawn behind the last word.
+        assert rest.rpartition("cancelled")[2].replace("\x1b[K", "").strip() == "", rest
         self.expect(["photos"], "no photos yet")
 
     def a_download_that_breaks_goes_on_by_itself(self) -> None:
-        original, copy = Path(self.photo()), self.folder / "b.png"
-        self.run("upload", str(original))
+        original, copy = Path(self.photo()), self.folder / "b.jpg"
+        name = self.uploaded(str(original))
         self.order(path="/files/", cut=100_000)
-        self.expect(["download", "a.png", str(copy)], f"downloaded {copy}")
+        self.expect(["download", name, str(copy)], f"downloaded {copy}")
         assert copy.read_bytes() == original.read_bytes()
         first, second = self.requests("/files/")
         assert first["range"] == "" and re.fullmatch(r"bytes=\d+-", second["range"]), second
 
     def a_download_that_breaks_for_good_is_gone_on_with(self) -> None:
-        original, copy = Path(self.photo()), self.folder / "b.png"
-        self.run("upload", str(original))
+        original, copy = Path(self.photo()), self.folder / "b.jpg"
+        name = self.uploaded(str(original))
         self.order(path="/files/", cut=50_000, times=3)
-        code, text = self.run("download", "a.png", str(copy))
+        code, text = self.run("download", name, str(copy))
         assert code == 1 and text.startswith("stopped; the same command goes on\nerror: "), text
         assert not copy.exists()
-        self.expect(["download", "a.png", str(copy)], f"downloaded {copy}")
+        self.expect(["download", name, str(copy)], f"downloaded {copy}")
         assert copy.read_bytes() == original.read_bytes()
         assert re.fullmatch(r"bytes=\d+-", self.requests("/files/")[-1]["range"])
-        assert sorted(os.listdir(self.folder)) == ["a.png", "b.png"]
+        assert sorted(os.listdir(self.folder)) == ["a.jpg", "b.jpg"]
 
     def a_download_is_stopped_and_gone_on_with(self) -> None:
-        original, copy = Path(self.photo(size=2_000_000)), self.folder / "b.png"
-        self.run("upload", str(original))
+        original, copy = Path(self.photo(size=2_000_000)), self.folder / "b.jpg"
+        name = self.uploaded(str(original))
         self.order(path="/files/", rate=1_000_000)
-        terminal = self.at_terminal("download", "a.png", str(copy))
+        terminal = self.at_terminal("download", name, str(copy))
         terminal.read_until(r"\] [1-9]\d? %")
         terminal.type("\x03")
         code, rest = terminal.end()
         assert code == 130 and "stopped; the same command goes on" in rest, (code, rest)
-        self.expect(["download", "a.png", str(copy)], f"downloaded {copy}")
+        self.expect(["download", name, str(copy)], f"downloaded {copy}")
         assert copy.read_bytes() == original.read_bytes()
         assert re.fullmatch(r"bytes=[1-9]\d*-", self.requests("/files/")[-1]["range"])
 
     def a_download_of_another_photo_starts_over(self) -> None:
-        self.run("upload", self.photo())
-        other, copy = Path(self.photo("other.png")), self.folder / "copy.png"
-        self.run("upload", str(other))
+        name = self.uploaded(self.photo())
+        other, copy = Path(self.photo("other.jpg")), self.folder / "copy.jpg"
+        other_name = self.uploaded(str(other))
         self.order(path="/files/", cut=50_000, times=3)
-        assert self.run("download", "a.png", str(copy))[0] == 1
-        self.expect(["download", "other.png", str(copy)], f"downloaded {copy}")
+        assert self.run("download", name, str(copy))[0] == 1
+        self.expect(["download", other_name, str(copy)], f"downloaded {copy}")
         assert copy.read_bytes() == other.read_bytes()
-        assert sorted(os.listdir(self.folder)) == ["a.png", "copy.png", "other.png"]
+        assert sorted(os.listdir(self.folder)) == ["a.jpg", "copy.jpg", "other.jpg"]
 
     def each_status_is_explained(self) -> None:
         for status, text in STATUSES.items():
@@ -236,28 +388,44 @@ class Checks:
         # What is not idempotent is not sent twice.
         self.order(method="POST", status=503, retry_after="1")
         busy = "error: the service is busy: try again in 1 s"
-        self.expect(["delete", "/notes/a.txt"], busy, 1)
+        self.expect(["delete", "a.txt"], busy, 1)
         assert len(self.requests("/fileops")) == 1
 
     def the_wrong_credentials_are_told(self) -> None:
-        self.environment["BYTECLUB_TOKEN_SECRET"] = "wrong"
+        self.sign_in(self.url, "wrong")
         self.expect(["notes"], f"error: {STATUSES[401]}", 1)
 
     def mistakes_are_told(self) -> None:
-        for words in ([], ["read"], ["notes", "x"], ["dance"]):
+        for words in ([], ["read"], ["notes", "x"], ["dance"], ["login"], ["login", *"abcd"]):
             code, text = self.run(*words)
             assert code == 2 and text.startswith("usage: "), text
-        code, text = self.run("upload", str(self.folder / "none.png"))
-        assert code == 1 and text.startswith("error: ") and "none.png" in text, text
-        self.command[-1] = "http://127.0.0.1:1"
+        code, text = self.run("upload", str(self.folder / "none.jpg"))
+        assert code == 1 and text.startswith("error: ") and "none.jpg" in text, text
+        code, text = self.run("upload", self.photo("a.png"))
+        assert code == 2 and text.startswith("error: a photo is a file that ends in .jpg"), text
+        for path in ("", "/", "//"):
+            self.expect(
+                ["delete", path], "error: PATH must be the name of a note, or photos/NAME", 2
+            )
+        self.expect(
+            ["login", f"{self.url}/nonsense"],
+            "error: this is no file storage: is the URL right?",
+            1,
+        )
+        self.sign_in("http://127.0.0.1:1", "secret")
         code, text = self.run("notes")
-        assert code == 1 and text.startswith("error: "), text
+        assert code == 1 and text.startswith("error: 127.0.0.1:1: no connection"), text
+        for broken in ("", "nonsense", "[]", '{"url": 5}'):
+            self.session.write_text(broken)
+            self.expect(["notes"], NOT_SIGNED_IN, 1)
 
 
 CHECKS = [
     check
     for name, check in vars(Checks).items()
-    if name.startswith(("a_", "an_", "each_", "mistakes_", "notes_", "photos_", "the_", "thumb"))
+    if name.startswith(
+        ("a_", "an_", "each_", "mistakes_", "notes_", "photos_", "the_", "thumbnails_", "users_")
+    )
 ]
 
 

@@ -40,8 +40,9 @@ Zoë, 2023-11-15T03:13:20Z
     Because of reason 2: x -> y
 """
 THROTTLED = "too many requests from this IP, more requests available in 60 seconds"
-TROUBLE = "the service has trouble: try again later\n"
-NO_SITE = "error: bad_parameter: No site found for name `nosite`\n"
+TROUBLE = "error: the service has trouble: try again later\n"
+NO_SITE = "error: No site found for name `nosite`\n"
+NUMBER = "must be a whole number from 1 to"
 USAGE = "usage: qanda URL search WORDS COUNT | question NUMBER | user NUMBER\n"
 
 
@@ -67,18 +68,22 @@ RUNS = [
     Run(["search", "AWAIT loop", "99"], FOUND + left(2)),
     # The server punishes who comes back too early.
     Run(["search", "await", "99"], FOUND + left(2), path="/with/backoff/1"),
-    Run(["search", "nothing has this", "5"], left(1)),
+    Run(["search", "nothing has this", "5"], "nothing found\n" + left(1)),
     Run(["question", "5"], QUESTION + left(2)),
-    Run(["question", "999"], "no such question\n" + left(1)),
+    Run(["question", "999"], "error: no such question: 999\n", 1),
     Run(["user", "2"], "Zoë of Zürich & Basel: 2401, since 2023-11-12\n" + left(1)),
     Run(["user", "1"], "Ann & Bob: 1201, since 2023-11-13\n" + left(1), path="/with/slow/1"),
-    Run(["user", "9"], "no such user\n" + left(1)),
-    Run(["user", "1"], f"too many requests: {THROTTLED}\n", 1, "/with/throttle/60"),
+    Run(["user", "9"], "error: no such user: 9\n", 1),
+    Run(["user", "1"], f"error: too many requests: {THROTTLED}\n", 1, "/with/throttle/60"),
     Run(["user", "1"], TROUBLE, 1, "/with/error/500"),
     Run(["user", "1"], TROUBLE, 1, "/with/error/503"),
     Run(["user", "1"], NO_SITE, 1, environment={"STACKEXCHANGE_SITE": "nosite"}),
     Run(["search", "await"], USAGE, 2),
-    Run(["user", "x"], USAGE, 2),
+    Run(["search", "await", "-2"], f"error: COUNT {NUMBER} 1000: -2\n", 2),
+    Run(["search", "await", "1001"], f"error: COUNT {NUMBER} 1000: 1001\n", 2),
+    Run(["user", "x"], f"error: NUMBER {NUMBER} 2147483647: x\n", 2),
+    Run(["user", "0"], f"error: NUMBER {NUMBER} 2147483647: 0\n", 2),
+    Run(["user"], USAGE, 2),
     Run([], USAGE, 2),
 ]
 
@@ -105,16 +110,19 @@ def main() -> int:
     with server("qanda") as url:
         for one in RUNS:
             done = run(command, url, one)
-            if (done.returncode, done.stdout) != (one.code, one.output):
+            said, unsaid = done.stdout, done.stderr
+            if one.code != 0:
+                said, unsaid = unsaid, said
+            if (done.returncode, said, unsaid) != (one.code, one.output, ""):
                 failed += 1
                 print(f"{one.path} {one.words}: expected {one.code}\n{one.output}")
                 print(f"not {done.returncode}:\n{done.stdout}{done.stderr}")
         for base, message in (
-            (f"{url}/with/crash", "error: HTTP error: HTTP 500 "),
-            ("http://127.0.0.1:1", "error: network: "),
+            (f"{url}/with/crash", "error: HTTP 500 "),
+            ("http://127.0.0.1:1", "error: 127.0.0.1:1: no connection"),
         ):
             done = run(command, base, Run(["user", "1"], ""))
-            if done.returncode != 1 or not done.stdout.startswith(message):
+            if done.returncode != 1 or not done.stderr.startswith(message):
                 failed += 1
                 print(f"{base}: {done.returncode} {done.stdout}{done.stderr}")
     print(f"{failed} failed" if failed else "passed")

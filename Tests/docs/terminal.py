@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import re
@@ -16,6 +17,8 @@ class Terminal:
 
     def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.text = ""
+        # A letter may come in two pieces.
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             os.execvpe(command[0], command, os.environ if environment is None else environment)
@@ -48,5 +51,5 @@ class Terminal:
         except OSError:
             # The program has ended: so says Linux.
             return False
-        self.text += piece.decode("utf-8", "replace")
+        self.text += self.decoder.decode(piece)
         return bool(piece)

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -284,7 +284,7 @@ def signed(token: str) -> dict[str, str]:
         "oauth_version": "1.0",
         "oauth_signature_method": "PLAINTEXT",
         "oauth_consumer_key": "byteclub",
-        "oauth_token": token,
+        **({"oauth_token": token} if token else {}),
         "oauth_signature": f"club%2520secret%26{token[::-1]}",
     }
     return {"Authorization": "OAuth " + ", ".join(f'{key}="{fields[key]}"' for key in fields)}
@@ -305,6 +305,38 @@ def test_storage_keeps_files_by_revision(servers: Table) -> None:
     assert len(request(f"{base}/1/metadata/dropbox/b", "GET", headers)["contents"]) == 2
     with pytest.raises(HTTPError, match="404"):
         request(f"{base}/1/metadata/dropbox/a", "GET", headers)
+
+
+def test_storage_gives_tokens_to_those_that_users_let_in(servers: Table) -> None:
+    base = f"{servers['storage']}/1/oauth"
+
+    def token(step: str, before: str) -> str:
+        with urlopen(Request(f"{base}/{step}", b"", signed(before), method="POST")) as answer:
+            fields = dict(parse_qsl(answer.read().decode()))
+            assert fields["oauth_token_secret"] == fields["oauth_token"][::-1]
+            return str(fields["oauth_token"])
+
+    def answered(asked: str, consent: str) -> None:
+        with urlopen(f"{base}/authorize?oauth_token={asked}") as page:
+            assert f'value="{asked}"' in page.read().decode()
+        fields = {"oauth_token": asked, "name": "smoke club", "consent": consent}
+        urlopen(f"{base}/authorize", urlencode(fields).encode()).close()
+
+    asked = token("request_token", "")
+    with pytest.raises(HTTPError, match="401"):
+        token("access_token", asked)
+    answered(asked, "allow")
+    access = signed(token("access_token", asked))
+    url = f"{servers['storage']}/1/account/info"
+    assert request(url, "GET", access)["display_name"] == "Smoke club"
+    with pytest.raises(HTTPError, match="403"):
+        token("access_token", asked)
+    refused = token("request_token", "")
+    answered(refused, "deny")
+    with pytest.raises(HTTPError, match="403"):
+        token("access_token", refused)
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(f"{base}/authorize?oauth_token={refused}")
 
 
 def test_storage_sends_ranges_and_troubles(servers: Table) -> None:

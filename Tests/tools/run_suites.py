@@ -108,6 +108,12 @@ def example_in_swift(name: str) -> Suite:
     return Suite(f"{name} in Swift", [*command, str(ROOT / f".build/debug/{name}")])
 
 
+def odd_words_in_swift(name: str) -> Suite:
+    """The same example, given odd words."""
+    command = [sys.executable, str(ROOT / "Tests/docs/check_odd_words.py"), name]
+    return Suite(f"odd words, {name}", [*command, str(ROOT / f".build/debug/{name}")])
+
+
 def suites(sanitizer: str, only: str) -> list[Suite]:
     """What is to be run, in order."""
     chosen = [*cmake(sanitizer), swift(sanitizer, only), ctest(sanitizer, only)]
@@ -123,6 +129,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         example_in_swift("weather"),
         example_in_swift("qanda"),
         example_in_swift("byteclub"),
+        *map(odd_words_in_swift, ("weather", "qanda", "byteclub", "transfer", "tour")),
     ]
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from storage_app.handler import StorageHandler, call
 from storage_app.store import QUOTA, Refused
-from storage_app.thumbnail import SIZES, thumbnail
+from storage_app.thumbnail import FORMATS, SIZES
 
 
 @call("GET", "account/info")
@@ -69,7 +69,7 @@ def search(handler: StorageHandler, argument: str) -> None:
 
 @call("GET", "thumbnails")
 def thumbnails(handler: StorageHandler, argument: str) -> None:
-    """In PNG alone: JPEG, the other format of the service, needs an encoder."""
+    """As PNG, or as a portable pixmap, which needs no decoder, for who accepts that."""
     entry = handler.account.find(handler.place(argument))
     size = SIZES.get(handler.value("size", "s"))
     if size is None:
@@ -77,7 +77,9 @@ def thumbnails(handler: StorageHandler, argument: str) -> None:
     if not entry.is_photo or handler.value("format") != "png":
         raise Refused(415, "Thumbnail cannot be made")
     headers = {"x-dropbox-metadata": json.dumps(handler.account.metadata(entry))}
-    handler.send_file(thumbnail(entry.data or b"", size), "image/png", headers)
+    accepted = handler.headers.get("Accept", "")
+    kind = next((name for name in FORMATS if name in accepted), "image/png")
+    handler.send_file(FORMATS[kind](entry.data or b"", size), kind, headers)
 
 
 @call("POST", "fileops")

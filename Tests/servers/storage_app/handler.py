@@ -13,7 +13,9 @@ from storage_app.faults import Fault, Faults
 from storage_app.store import Account, Refused
 
 KEY, SECRET = "byteclub", "club secret"
-"""Of the application that may call. The secret of a token is its name backwards."""
+"""Of the application that may call. The secret of a token is the token backwards."""
+OPEN = ("oauth/",)
+"""Calls that sign with something else than a token of an account, or not at all."""
 
 MESSAGES = {
     400: "Bad input parameter",
@@ -41,12 +43,14 @@ def call(method: str, name: str) -> Callable[[Call], Call]:
 
 
 class StorageServer(WeatherServer):
-    """Has an account for each token, made when it is first seen."""
+    """Has an account for each user that has let the application in, and for each other token."""
 
     def __init__(self) -> None:
         super().__init__()
         self.RequestHandlerClass = StorageHandler
         self.accounts: dict[str, Account] = {}
+        self.owners: dict[str, str] = {}
+        """The account of a token that was given out."""
         self.faults = Faults()
 
 
@@ -77,27 +81,34 @@ class StorageHandler(Handler):
             return self.order_fault()
         if path == "/log":
             return self.answer_json(self.server.faults.requests(self.value("token")))
-        token = self.signed_token()
-        asked = self.headers.get("Range", "")
-        self.fault = self.server.faults.next(token, self.command, path, asked)
-        if self.fault and self.fault.status:
-            self.refuse(self.fault.status, MESSAGES[self.fault.status])
-            return
-        self.account = self.server.accounts.setdefault(token, Account(token))
         version, _, rest = path.lstrip("/").partition("/")
         known = [name for _, name in CALLS if version == "1" and f"{rest}/".startswith(f"{name}/")]
         if not known:
             raise Refused(404, f"No call at '{path}'")
+        if not rest.startswith(OPEN) and not self.admit(path):
+            return
         function = CALLS.get((self.command, known[0]))
         if function is None:
             raise Refused(405, MESSAGES[405])
         function(self, rest[len(known[0]) :].strip("/"))
 
+    def admit(self, path: str) -> bool:
+        """Finds the account of the request's token; False when an ordered fault has answered."""
+        token = self.signed_token()
+        asked = self.headers.get("Range", "")
+        self.fault = self.server.faults.next(token, self.command, path, asked)
+        if self.fault and self.fault.status:
+            self.refuse(self.fault.status, MESSAGES[self.fault.status])
+            return False
+        name = self.server.owners.get(token, token)
+        self.account = self.server.accounts.setdefault(name, Account(name))
+        return True
+
     def order_fault(self) -> None:
         self.server.faults.order(Fault(**json.loads(self.whole_body())))
         self.answer_json({})
 
-    def signed_token(self) -> str:
+    def signed_token(self, *, is_optional: bool = False) -> str:
         """The token of an OAuth 1.0 header with a PLAINTEXT signature (RFC 5849, 3.4.4)."""
         scheme, _, text = self.headers.get("Authorization", "").partition(" ")
         pairs = (pair.strip().partition("=") for pair in text.split(","))
@@ -107,10 +118,10 @@ class StorageHandler(Handler):
             "oauth_version": "1.0",
             "oauth_signature_method": "PLAINTEXT",
             "oauth_consumer_key": KEY,
-            "oauth_token": token,
+            **({} if is_optional and not token else {"oauth_token": token}),
             "oauth_signature": f"{SECRET.replace(' ', '%20')}&{token[::-1]}",
         }
-        if scheme != "OAuth" or not token or fields != right:
+        if scheme != "OAuth" or not (token or is_optional) or fields != right:
             raise Refused(401, MESSAGES[401])
         return token
 

@@ -1,4 +1,4 @@
-"""Thumbnails as PNG: a square of the size asked for, in the colour of the photo's checksum.
+"""Thumbnails: a pattern of coloured squares that follows from the photo's checksum.
 
 No photo is decoded here: what a client does with a thumbnail does not depend on what it shows.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
+from collections.abc import Callable
 
 SIZES = {"xs": 32, "s": 64, "m": 128, "l": 640, "xl": 1024}
+CELLS = 8
+"""Squares in a row, and rows; the right half is the left one in a mirror."""
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
@@ -17,14 +20,36 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
 
 
-def thumbnail(photo: bytes, side: int) -> bytes:
+def rows_of(photo: bytes, side: int) -> list[bytes]:
+    """The rows of pixels, each of three bytes: red, green, blue."""
+    digest = hashlib.sha256(photo).digest()
+    colours = (digest[:3], digest[3:6])
+    rows = []
+    for bits in digest[6 : 6 + CELLS]:
+        left = [colours[bits >> place & 1] for place in range(CELLS // 2)]
+        row = b"".join(colour * (side // CELLS) for colour in left + left[::-1])
+        rows += [row] * (side // CELLS)
+    return rows
+
+
+def png(photo: bytes, side: int) -> bytes:
     """A PNG of 8-bit RGB."""
-    colour = hashlib.sha256(photo).digest()[:3]
-    rows = (b"\x00" + colour * side) * side
     header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    rows = b"".join(b"\x00" + row for row in rows_of(photo, side))
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)
         + chunk(b"IDAT", zlib.compress(rows))
         + chunk(b"IEND", b"")
     )
+
+
+def ppm(photo: bytes, side: int) -> bytes:
+    """A portable pixmap: a line of text, and then the pixels as they are."""
+    return f"P6 {side} {side} 255\n".encode() + b"".join(rows_of(photo, side))
+
+
+FORMATS: dict[str, Callable[[bytes, int], bytes]] = {
+    "image/x-portable-pixmap": ppm,
+    "image/png": png,
+}

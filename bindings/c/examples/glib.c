@@ -32,7 +32,7 @@ static void on_weather(void *user_data, const ntapi_response *response) {
     const ntapi_error *error = ntapi_response_error(response);
     const ntapi_json *json = ntapi_response_json(response);
     if (error != NULL) {
-        g_printerr("%s\n", ntapi_error_message(error));
+        g_printerr("error: %s\n", ntapi_error_message(error));
         app->failures++;
     } else {
         g_print("%s: %s, %.1f °C\n", ntapi_json_string(json, "name"), ntapi_json_string(json, "weather[0].description"),
@@ -62,6 +62,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct app app = {.loop = g_main_loop_new(NULL, FALSE), .client = ntapi_client_create(NULL, argv[1])};
+    if (app.client == NULL) {
+        g_printerr("error: the URL is not UTF-8\n");
+        return 1;
+    }
+    ntapi_client_set_log_flags(app.client, NTAPI_LOG_NONE); /* errors are printed above */
 
     /* These two lines are the whole integration. */
     ntapi_mailbox *mailbox = ntapi_mailbox_main();

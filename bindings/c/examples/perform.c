@@ -17,7 +17,7 @@ int main(int argc, char **argv) {
     const ntapi_json *json = ntapi_response_json(response);
     const ntapi_error *error = ntapi_response_error(response);
     if (error != NULL)
-        fprintf(stderr, "%s: %s\n", ntapi_error_code(error), ntapi_error_message(error));
+        fprintf(stderr, "error: %s\n", ntapi_error_message(error));
     else
         printf("%s: %.1f °C\n", ntapi_json_string(json, "name"), ntapi_json_double(json, "main.temp", 0));
 

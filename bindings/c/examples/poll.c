@@ -15,7 +15,7 @@ static void on_weather(void *user_data, const ntapi_response *response) {
     const char *asked = user_data;
     const ntapi_error *error = ntapi_response_error(response);
     if (error != NULL) {
-        printf("%s: %s\n", asked, ntapi_error_message(error));
+        fprintf(stderr, "error: %s: %s\n", asked, ntapi_error_message(error));
         failures++;
     } else {
         const ntapi_json *json = ntapi_response_json(response);
@@ -31,6 +31,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     ntapi_client *client = ntapi_client_create(NULL, argv[1]);
+    if (client == NULL) {
+        fprintf(stderr, "error: the URL is not UTF-8\n");
+        return 1;
+    }
+    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed above */
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
 
     /* What all requests have in common: the client's own args. */

@@ -24,22 +24,28 @@ static ntapi_request *download(ntapi_client *client, ntapi_mailbox *mailbox, int
     return request;
 }
 
-/** Prints an event; returns 1 when it was the last one of its request. */
-static int show(const ntapi_event *event) {
+/** What has become of the downloads. */
+struct outcome {
+    int finished;
+    int failures;
+};
+
+static void show(const ntapi_event *event, struct outcome *outcome) {
     const char *name = event->user_data;
     if (event->handler == NTAPI_HANDLER_DOWNLOAD_PROGRESS) {
         printf("%-6s %9" PRId64 " of %9" PRId64 " bytes\n", name, event->bytes, event->total);
-        return 0;
+        return;
     }
     size_t length = 0;
     ntapi_response_data(event->response, &length);
     const ntapi_error *error = ntapi_response_error(event->response);
     if (error != NULL)
-        printf("%-6s %s\n", name, ntapi_error_message(error));
+        fprintf(stderr, "error: %s: %s\n", name, ntapi_error_message(error));
     else
         printf("%-6s done: %zu bytes, status %d\n", name, length, ntapi_response_status(event->response));
+    outcome->finished++;
+    outcome->failures += error != NULL;
     ntapi_response_free(event->response); /* an event's response is yours */
-    return 1;
 }
 
 int main(int argc, char **argv) {
@@ -48,6 +54,11 @@ int main(int argc, char **argv) {
         return 2;
     }
     ntapi_client *client = ntapi_client_create(NULL, argv[1]);
+    if (client == NULL) {
+        fprintf(stderr, "error: the URL is not UTF-8\n");
+        return 1;
+    }
+    ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed above */
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     ntapi_request *requests[] = {
         download(client, mailbox, 1000, "small"),
@@ -55,8 +66,8 @@ int main(int argc, char **argv) {
         download(client, mailbox, 2000000, "large"),
     };
 
-    int finished = 0;
-    while (finished < 3) {
+    struct outcome outcome = {0};
+    while (outcome.finished < 3) {
         struct pollfd fd = {.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN};
         if (poll(&fd, 1, -1) < 0) {
             perror("poll");
@@ -65,12 +76,12 @@ int main(int argc, char **argv) {
         ntapi_event events[ROOM];
         size_t count = ntapi_mailbox_take(mailbox, events, ROOM);
         for (size_t i = 0; i < count; i++)
-            finished += show(&events[i]);
+            show(&events[i], &outcome);
     }
 
     for (int i = 0; i < 3; i++)
         ntapi_request_free(requests[i]);
     ntapi_mailbox_free(mailbox);
     ntapi_client_free(client);
-    return 0;
+    return outcome.failures == 0 ? 0 : 1;
 }

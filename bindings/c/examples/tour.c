@@ -20,7 +20,7 @@ void heading(int number, const char *feature) {
     printf("\n%d  %s\n", number, feature);
 }
 
-void print_error(const ntapi_error *error) {
+static void print_error(const ntapi_error *error) {
     printf("error \"%s\": %s\n", ntapi_error_code(error), ntapi_error_message(error));
 }
 
@@ -85,14 +85,15 @@ static ntapi_client *open_service(const char *base_url) {
 
 /* ---- 1, 2: calls that are waited for ---- */
 
-static void search(ntapi_client *client) {
+static bool search(ntapi_client *client) {
     heading(1, "A search: url args, and defaults that every call gets");
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url(args, "q", "London");
     ntapi_args_url_int(args, "cnt", 5);
     ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
     printf("   GET %s\n", ntapi_response_url(response));
-    if (succeeded(response, NULL)) {
+    bool is_found = succeeded(response, NULL);
+    if (is_found) {
         const ntapi_json *json = ntapi_response_json(response);
         for (size_t i = 0; i < ntapi_json_count(json, "list"); i++) {
             char path[32];
@@ -105,6 +106,7 @@ static void search(ntapi_client *client) {
     }
     ntapi_response_free(response);
     ntapi_args_free(args);
+    return is_found;
 }
 
 static void feedback(ntapi_client *client) {
@@ -252,7 +254,11 @@ int main(int argc, char **argv) {
     }
     printf("ntapi %s from C\n", ntapi_version());
     ntapi_client *client = open_service(argv[1]);
-    search(client);
+    if (client == NULL || !search(client)) {
+        fprintf(stderr, "error: this is not the URL of the demo server, Tests/servers/weather.py\n");
+        ntapi_client_free(client);
+        return 1;
+    }
     feedback(client);
     upload_photo(client);
     download(client);
@@ -261,6 +267,10 @@ int main(int argc, char **argv) {
     service_error(client);
     threads(client);
     ntapi_client_free(client);
-    printf("\ndone: %d requests, %d errors as expected\n", requests, expected_errors);
-    return unexpected_errors == 0 && expected_errors == 2 ? 0 : 1;
+    bool is_good = unexpected_errors == 0 && expected_errors == 2;
+    printf("\ndone: %d requests, %d errors %s\n", requests, expected_errors + unexpected_errors,
+           is_good ? "as expected" : "instead of 2");
+    if (!is_good)
+        fprintf(stderr, "error: a step has failed\n");
+    return is_good ? 0 : 1;
 }

@@ -6,8 +6,6 @@
 
 void heading(int number, const char *feature);
 
-void print_error(const ntapi_error *error);
-
 /** Counts a response and prints its error; true when it has none. The error is the step's aim when `wanted` names it.
  */
 bool succeeded(const ntapi_response *response, const char *wanted);

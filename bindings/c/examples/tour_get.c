@@ -13,7 +13,7 @@ int get(const char *url) {
     const ntapi_error *error = ntapi_response_error(response);
     bool good = error == NULL;
     if (error != NULL) {
-        print_error(error);
+        fprintf(stderr, "error: %s\n", ntapi_error_message(error));
     } else {
         size_t length = 0;
         const char *data = ntapi_response_data(response, &length);

@@ -1,15 +1,17 @@
 /*
  * weather.c - the weather of cities: finds them, lists them, follows them.
  *
- *   weather URL find NAME                      cities by a part of their name
+ *   weather URL find NAME [TYPE [COUNT]]       cities by their name; TYPE is accurate or like
  *   weather URL list CODE ...                  their weather now
  *   weather URL follow SECONDS TIMES CODE ...  again and again: what is new
  *
  * URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_APPID, or what
  * `python3 Tests/servers/weather.py` prints.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <ntapi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,30 +99,62 @@ static ntapi_decoded *standard(ntapi_client *client, const char *command, ntapi_
     return direct(client, command, args, cities, error);
 }
 
-/** Cities by a part of their name. */
-static ntapi_decoded *find_cities(ntapi_client *client, const char *name, struct cities *cities, ntapi_error **error) {
+/** Cities by their name: `type` is "accurate", "like" for a part of it, or NULL, and `count` text or NULL, too. */
+static ntapi_decoded *find_cities(ntapi_client *client, const char *name, const char *type, const char *count,
+                                  struct cities *cities, ntapi_error **error) {
     ntapi_args *args = ntapi_args_create();
-    ntapi_args_url(args, "q", name);
+    if (ntapi_args_url(args, "q", name) != NTAPI_STATUS_OK) {
+        *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST, "the name is not UTF-8");
+        ntapi_args_free(args);
+        return NULL;
+    }
+    ntapi_args_url(args, "type", type); /* without a value there is no arg */
+    ntapi_args_url(args, "cnt", count);
     return standard(client, "data/2.5/find", args, cities, error);
 }
 
-/** The weather of cities now, by their codes: words of digits. */
+/** Whether the city of that code is among them. */
+static const struct city *find(const struct cities *cities, int64_t code) {
+    for (size_t i = 0; i < cities->count; i++)
+        if (cities->list[i].id == code)
+            return &cities->list[i];
+    return NULL;
+}
+
+/** The weather of cities now, by their codes. The service leaves out what it does not know: that is an error here. */
 static ntapi_decoded *current_weather(ntapi_client *client, char **codes, int count, struct cities *cities,
                                       ntapi_error **error) {
-    char list[1024] = "";
-    for (int i = 0; i < count && strlen(list) + strlen(codes[i]) + 2 < sizeof list; i++)
+    size_t room = 1;
+    for (int i = 0; i < count; i++)
+        room += strlen(codes[i]) + 1;
+    char *list = calloc(room, 1);
+    if (list == NULL)
+        return NULL;
+    for (int i = 0; i < count; i++)
         strcat(strcat(list, i == 0 ? "" : ","), codes[i]);
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url(args, "id", list);
-    return standard(client, "data/2.5/group", args, cities, error);
+    free(list);
+    ntapi_decoded *decoded = standard(client, "data/2.5/group", args, cities, error);
+    for (int i = 0; decoded != NULL && i < count; i++)
+        if (find(cities, atoll(codes[i])) == NULL) {
+            char text[64];
+            snprintf(text, sizeof text, "no city has the code %s", codes[i]);
+            *error = ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, NOT_FOUND, text);
+            ntapi_decoded_free(decoded);
+            decoded = NULL;
+        }
+    return decoded;
 }
 
 /* ---- the terminal ---- */
 
 static void show(const struct city *city) {
-    char moment[32];
+    char moment[32] = "";
     time_t seconds = (time_t)city->observed;
-    strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", gmtime(&seconds));
+    struct tm time;
+    if (gmtime_r(&seconds, &time) != NULL)
+        strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &time);
     printf("%" PRId64 "  %5.1f °C  %s, %s: %s, %s\n", city->id, city->temperature, city->name, city->country, city->sky,
            moment);
 }
@@ -130,23 +164,13 @@ static int finish(ntapi_decoded *decoded, const struct cities *cities, ntapi_err
     int status = decoded != NULL ? 0 : 1;
     for (size_t i = 0; decoded != NULL && i < cities->count; i++)
         show(&cities->list[i]);
-    if (error != NULL && ntapi_error_code(error) == NOT_FOUND)
-        printf("no such city\n");
-    else if (error != NULL && ntapi_error_code(error) == INTERNAL_ERROR)
-        printf("the service has trouble: try again later\n");
+    if (error != NULL && ntapi_error_code(error) == INTERNAL_ERROR)
+        fprintf(stderr, "error: the service has trouble: try again later\n");
     else if (error != NULL)
-        printf("error: %s: %s\n", ntapi_error_code(error), ntapi_error_message(error));
+        fprintf(stderr, "error: %s\n", ntapi_error_message(error));
     ntapi_decoded_free(decoded);
     ntapi_error_free(error);
     return status;
-}
-
-/** When the city of that id was observed in the cities of before; 0 when it is none of them. */
-static double observed_before(const struct cities *before, int64_t id) {
-    for (size_t i = 0; i < before->count; i++)
-        if (before->list[i].id == id)
-            return before->list[i].observed;
-    return 0;
 }
 
 static int follow(ntapi_client *client, double seconds, int times, char **codes, int count) {
@@ -162,11 +186,13 @@ static int follow(ntapi_client *client, double seconds, int times, char **codes,
         if (decoded == NULL)
             break;
         size_t news = 0;
-        for (size_t i = 0; i < now.count; i++)
-            if (now.list[i].observed != observed_before(&before, now.list[i].id)) {
+        for (size_t i = 0; i < now.count; i++) {
+            const struct city *known = find(&before, now.list[i].id);
+            if (known == NULL || known->observed != now.list[i].observed) {
                 show(&now.list[i]);
                 news++;
             }
+        }
         if (news == 0)
             printf("nothing new\n");
         fflush(stdout);
@@ -178,24 +204,70 @@ static int follow(ntapi_client *client, double seconds, int times, char **codes,
     return error != NULL ? finish(NULL, NULL, error) : 0;
 }
 
-int main(int argc, char **argv) {
-    const char *action = argc > 2 ? argv[2] : "";
-    ntapi_client *client = open_weather(argc > 1 ? argv[1] : "");
+/** Whether a word is a whole number from 1 to `most`; says so when it is not. */
+static bool is_number(const char *word, const char *name, long most) {
+    char *end = NULL;
+    errno = 0;
+    long number = strtol(word, &end, 10);
+    if (*word >= '0' && *word <= '9' && *end == '\0' && errno == 0 && number >= 1 && number <= most)
+        return true;
+    fprintf(stderr, "error: %s must be a whole number from 1 to %ld: %s\n", name, most, word);
+    return false;
+}
+
+static bool are_codes(char **words, int count) {
+    for (int i = 0; i < count; i++)
+        if (!is_number(words[i], "CODE", INT32_MAX))
+            return false;
+    return true;
+}
+
+/** Whether a word is a number of seconds up to a day; says so when it is not. */
+static bool is_duration(const char *word) {
+    char *end = NULL;
+    double seconds = strtod(word, &end);
+    if (*word != '\0' && *end == '\0' && seconds >= 0 && seconds <= 86400)
+        return true;
+    fprintf(stderr, "error: SECONDS must be a number from 0 to 86400: %s\n", word);
+    return false;
+}
+
+static bool is_type(const char *word) {
+    if (strcmp(word, "accurate") == 0 || strcmp(word, "like") == 0)
+        return true;
+    fprintf(stderr, "error: TYPE must be accurate or like: %s\n", word);
+    return false;
+}
+
+/** Does what the words say; the status of the program, 2 when one of them is wrong. */
+static int run(ntapi_client *client, const char *action, char **words, int count) {
     struct cities cities = {0};
     ntapi_error *error = NULL;
-    ntapi_decoded *decoded;
-    int status = 2;
-    if (strcmp(action, "find") == 0 && argc == 4) {
-        decoded = find_cities(client, argv[3], &cities, &error);
-        status = finish(decoded, &cities, error);
-    } else if (strcmp(action, "list") == 0 && argc > 3) {
-        decoded = current_weather(client, argv + 3, argc - 3, &cities, &error);
-        status = finish(decoded, &cities, error);
-    } else if (strcmp(action, "follow") == 0 && argc > 5) {
-        status = follow(client, atof(argv[3]), atoi(argv[4]), argv + 5, argc - 5);
+    ntapi_decoded *decoded = NULL;
+    if (strcmp(action, "find") == 0 && count >= 1 && count <= 3) {
+        const char *type = count > 1 ? words[1] : NULL, *limit = count > 2 ? words[2] : NULL;
+        if ((type != NULL && !is_type(type)) || (limit != NULL && !is_number(limit, "COUNT", 50)))
+            return 2;
+        decoded = find_cities(client, words[0], type, limit, &cities, &error);
+    } else if (strcmp(action, "list") == 0 && count > 0) {
+        if (!are_codes(words, count))
+            return 2;
+        decoded = current_weather(client, words, count, &cities, &error);
+    } else if (strcmp(action, "follow") == 0 && count > 2) {
+        if (!is_duration(words[0]) || !is_number(words[1], "TIMES", INT32_MAX) || !are_codes(words + 2, count - 2))
+            return 2;
+        return follow(client, atof(words[0]), atoi(words[1]), words + 2, count - 2);
     } else {
-        printf("usage: weather URL find NAME | list CODE ... | follow SECONDS TIMES CODE ...\n");
+        fprintf(stderr, "usage: weather URL find NAME [accurate|like [COUNT]] | list CODE ...\n"
+                        "       | follow SECONDS TIMES CODE ...\n");
+        return 2;
     }
+    return finish(decoded, &cities, error);
+}
+
+int main(int argc, char **argv) {
+    ntapi_client *client = open_weather(argc > 1 ? argv[1] : "");
+    int status = run(client, argc > 2 ? argv[2] : "", argv + (argc > 3 ? 3 : argc), argc > 3 ? argc - 3 : 0);
     ntapi_client_free(client);
     return status;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 
 import ntapi
@@ -15,11 +16,9 @@ class WeatherClient(ntapi.AsyncClient):
 
     def map_service_error(self, response: ntapi.Response) -> ntapi.ApiError | None:
         body = response.json
-        if not isinstance(body, dict):
+        if not isinstance(body, dict) or str(body.get("cod", 200)) == "200":
             return None
-        if str(body.get("cod", 200)) == "200":
-            return None
-        return ntapi.ApiError(str(body["cod"]), body["message"])
+        return ntapi.ApiError(str(body["cod"]), body.get("message"))
 
     async def temperature(self, city: str) -> float:
         response = await self.send("data/2.5/weather", ntapi.url("q", city))
@@ -41,4 +40,12 @@ async def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
+    if len(sys.argv) != 2:
+        sys.exit("usage: asyncio_weather.py URL")
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except (ntapi.ApiError, ValueError) as error:
+        sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

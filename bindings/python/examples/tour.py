@@ -7,6 +7,7 @@ python tour.py --get URL    gets any URL and prints status, headers and the star
 from __future__ import annotations
 
 import concurrent.futures
+import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -206,12 +207,18 @@ def main(arguments: Sequence[str]) -> int:
             return get(arguments[1])
         if len(arguments) == 1 and not arguments[0].startswith("-"):
             return walk(arguments[0])
-    except (ntapi.ApiError, ValueError) as error:
+    except (ntapi.ApiError, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except (LookupError, TypeError):
+        print("error: this is not the URL of the demo server", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
     print("usage: tour.py BASE_URL | --get URL", file=sys.stderr)
     return 2
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     sys.exit(main(sys.argv[1:]))

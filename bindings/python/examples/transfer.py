@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import signal
 import sys
 import time
 from collections import deque
@@ -73,7 +74,7 @@ class Display:
         self.total: Optional[int] = None
         self.is_paused = False
         self.meter = Meter()
-        self.is_terminal = sys.stdout.isatty()
+        self.is_terminal = os.isatty(1)
         self.interval = 0.1 if self.is_terminal else 1.0
         self.next = 0.0
 
@@ -90,7 +91,7 @@ class Display:
         rate = self.meter.rate()
         words = [size(self.count)]
         if self.total:
-            percent = self.count * 100 // self.total
+            percent = min(self.count * 100 // self.total, 100)
             bar = f"[{'#' * (percent // 5):<20}] " if self.is_terminal else ""
             words = [f"{bar}{percent:3} %", f"{size(self.count)} of {size(self.total)}"]
         if self.is_paused:
@@ -142,13 +143,15 @@ class Saved:
 
         A crash on the way leaves the one from before.
         """
-        new = self.path.with_name(f"{self.path.name}.new")
-        if resume_data is None:
-            new.unlink(missing_ok=True)
-            self.path.unlink(missing_ok=True)
-        else:
-            new.write_text(f"{self.url}\n{resume_data}\n")
-            new.replace(self.path)
+        new = Path(f"{self.path}.new")
+        # Where no file can be, the download itself has said so.
+        with contextlib.suppress(OSError):
+            if resume_data is None:
+                new.unlink(missing_ok=True)
+                self.path.unlink(missing_ok=True)
+            else:
+                new.write_text(f"{self.url}\n{resume_data}\n")
+                new.replace(self.path)
 
 
 def follow(
@@ -159,14 +162,15 @@ def follow(
 ) -> None:
     """Runs the handlers, listens to the keyboard and draws, until the response is there."""
     mailbox = ntapi.mailbox()
-    watched: list[Any] = [mailbox, sys.stdin]
+    keyboard = sys.stdin
+    watched: list[Any] = [mailbox, keyboard] if keyboard else [mailbox]
     saved_at = time.monotonic()
     while not responses:
         readable, _, _ = select.select(watched, [], [], display.interval)
-        if sys.stdin in readable:
-            if not os.read(sys.stdin.fileno(), 4096):
-                # There is no keyboard.
-                watched.remove(sys.stdin)
+        if keyboard in readable:
+            if not os.read(keyboard.fileno(), 4096):
+                # Nobody types.
+                watched.remove(keyboard)
             elif display.is_paused:
                 display.pause(False)
                 request.resume()
@@ -223,12 +227,16 @@ def main(arguments: Sequence[str]) -> int:
             return transfer(arguments[1], arguments[2], True)
         if len(arguments) == 3 and arguments[0] == "put":
             return transfer(arguments[2], arguments[1], False)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        # A second one, which does not wait for the first.
+        return 130
     print("usage: transfer.py get URL FILE | put FILE URL", file=sys.stderr)
     return 2
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """The weather of cities: finds them, lists them, follows them.
 
-python weather.py URL find NAME                      cities by a part of their name
+python weather.py URL find NAME [TYPE [COUNT]]       cities by name; TYPE is accurate or like
 python weather.py URL list CODE ...                  their weather now
 python weather.py URL follow SECONDS TIMES CODE ...  again and again: what is new
 
@@ -10,7 +10,9 @@ URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_AP
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -25,6 +27,10 @@ T = TypeVar("T")
 SUCCESS = ntapi.register_code("200")
 NOT_FOUND = ntapi.register_code("404")
 INTERNAL_ERROR = ntapi.register_code("500")
+TYPES = ("accurate", "like")
+USAGE = """\
+usage: weather.py URL find NAME [accurate|like [COUNT]] | list CODE ...
+       | follow SECONDS TIMES CODE ..."""
 
 
 @dataclass
@@ -48,15 +54,20 @@ class WeatherService(ntapi.Service[T]):
 
 @dataclass
 class FindCities(WeatherService[list[City]]):
-    """Cities by a part of their name."""
+    """Cities by their name: as it is ("accurate") or a part of it ("like")."""
 
     command = "data/2.5/find"
 
     name: str
+    type: Optional[str] = None
     count: Optional[int] = None
 
     def parameters(self) -> ntapi.Args:
-        return [ntapi.url("q", self.name), ntapi.url("cnt", self.count)]
+        return [
+            ntapi.url("q", self.name),
+            ntapi.url("type", self.type),
+            ntapi.url("cnt", self.count),
+        ]
 
 
 @dataclass
@@ -76,11 +87,19 @@ class OpenWeather(ntapi.Client):
     imperial or standard.
     """
 
-    def find_cities(self, name: str, count: Optional[int] = None) -> list[City]:
-        return self.standard(FindCities(name, count))
+    def find_cities(
+        self, name: str, type: Optional[str] = None, count: Optional[int] = None
+    ) -> list[City]:
+        return self.standard(FindCities(name, type, count))
 
     def current_weather(self, codes: Sequence[int]) -> list[City]:
-        return self.standard(CurrentWeather(codes))
+        """The service leaves out what it does not know: that is an error here."""
+        cities = self.standard(CurrentWeather(codes))
+        found = {city.id for city in cities}
+        unknown = [str(code) for code in codes if code not in found]
+        if unknown:
+            raise ntapi.ApiError(NOT_FOUND, f"no city has the code {', '.join(unknown)}")
+        return cities
 
     def direct(self, service: ntapi.Service[T], *args: ntapi.Args) -> T:
         """What is common to every call."""
@@ -93,6 +112,8 @@ class OpenWeather(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The service says HTTP 200 and then {"cod": "404", "message": ...}: that is an error."""
+        if not isinstance(response.json, dict):
+            return None
         code = ntapi.register_code(str(response.json.get("cod", SUCCESS)))
         return None if code is SUCCESS else ntapi.ApiError(code, response.json.get("message"))
 
@@ -100,7 +121,8 @@ class OpenWeather(ntapi.Client):
 def show(cities: Sequence[City]) -> None:
     for city in cities:
         place = f"{city.name}, {city.country}: {city.sky}"
-        print(f"{city.id}  {city.temperature:5.1f} °C  {place}, {city.observed:%Y-%m-%dT%H:%M:%SZ}")
+        moment = f"{city.observed:%Y-%m-%dT%H:%M:%SZ}"
+        print(f"{city.id}  {city.temperature:5.1f} °C  {place}, {moment}", flush=True)
 
 
 def follow(weather: OpenWeather, codes: Sequence[int], seconds: float, times: int) -> None:
@@ -112,37 +134,70 @@ def follow(weather: OpenWeather, codes: Sequence[int], seconds: float, times: in
         news = [city for city in cities if seen.get(city.id) != city.observed]
         seen.update({city.id: city.observed for city in news})
         if not news:
-            print("nothing new")
+            print("nothing new", flush=True)
         show(news)
+
+
+def number(word: str, name: str, most: int = 2_147_483_647) -> int:
+    """A whole number of the command line."""
+    if word.isascii() and word.isdigit() and len(word) < 20 and 1 <= int(word) <= most:
+        return int(word)
+    raise ValueError(f"{name} must be a whole number from 1 to {most}: {word}")
+
+
+def duration(word: str) -> float:
+    """Seconds of the command line, up to a day."""
+    with contextlib.suppress(ValueError):
+        if word.isascii() and 0 <= float(word) <= 86_400:
+            return float(word)
+    raise ValueError(f"SECONDS must be a number from 0 to 86400: {word}")
+
+
+def run(weather: OpenWeather, words: Sequence[str]) -> bool:
+    """False when the words are none of the three commands."""
+    command, rest = words[0], words[1:]
+    if command == "find" and 1 <= len(rest) <= 3:
+        if len(rest) > 1 and rest[1] not in TYPES:
+            raise ValueError(f"TYPE must be {' or '.join(TYPES)}: {rest[1]}")
+        count = number(rest[2], "COUNT", 50) if len(rest) > 2 else None
+        show(weather.find_cities(rest[0], rest[1] if len(rest) > 1 else None, count))
+    elif command == "list" and rest:
+        show(weather.current_weather([number(word, "CODE") for word in rest]))
+    elif command == "follow" and len(rest) > 2:
+        codes = [number(word, "CODE") for word in rest[2:]]
+        follow(weather, codes, duration(rest[0]), number(rest[1], "TIMES"))
+    else:
+        return False
+    return True
 
 
 def main(words: Sequence[str]) -> int:
     OpenWeather.set_default("appid", os.environ.get("OPENWEATHER_APPID", "demo"))
     OpenWeather.set_default("unit", "metric")
+    if len(words) < 2:
+        print(USAGE, file=sys.stderr)
+        return 2
     try:
         with OpenWeather(words[0], log_flags=ntapi.LogFlags.NONE) as weather:
-            if words[1] == "find" and len(words) == 3:
-                show(weather.find_cities(words[2]))
-            elif words[1] == "list" and len(words) > 2:
-                show(weather.current_weather([int(word) for word in words[2:]]))
-            elif words[1] == "follow" and len(words) > 4:
-                codes = [int(word) for word in words[4:]]
-                follow(weather, codes, float(words[2]), int(words[3]))
-            else:
-                raise IndexError
+            if run(weather, words[1:]):
+                return 0
     except ntapi.ApiError as error:
-        if error.code is NOT_FOUND:
-            print("no such city")
-        elif error.code is INTERNAL_ERROR:
-            print("the service has trouble: try again later")
-        else:
-            print(f"error: {error.code}: {error}")
+        is_internal = error.code is INTERNAL_ERROR
+        text = "the service has trouble: try again later" if is_internal else error
+        print(f"error: {text}", file=sys.stderr)
         return 1
-    except (IndexError, ValueError):
-        print("usage: weather.py URL find NAME | list CODE ... | follow SECONDS TIMES CODE ...")
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+    except OSError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    print(USAGE, file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so `| head` ends it, as it does other programs
     sys.exit(main(sys.argv[1:]))

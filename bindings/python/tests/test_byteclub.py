@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,11 +31,12 @@ def club_module() -> Iterator[Any]:
 
 @pytest.fixture
 def club(club_module: Any, stub: Stub, clock: ManualClock) -> Iterator[Any]:
-    credentials = club_module.Credentials("key", "a&b", "token", "c d")
-    club = club_module.ByteClub("http://api.test", credentials)
-    with club.api as api:
-        api.stub = stub
-        api.clock = clock
+    session = club_module.Session("http://api.test", "http://content.test", "token", "c d")
+    club = club_module.ByteClub(session)
+    with club.api, club.content, club.uploads:
+        for client in (club.api, club.content, club.uploads):
+            client.stub = stub
+            client.clock = clock
         yield club
 
 
@@ -45,9 +48,9 @@ def entry(path: str, rev: str = "1f", **more: Any) -> dict[str, Any]:
 
 
 def test_files_are_listed_and_folders_are_not(club: Any, stub: Stub) -> None:
-    inside = [entry("/notes/a.txt"), entry("/notes/old", is_dir=True)]
-    folder = entry("/notes", is_dir=True, contents=inside)
-    stub.on("GET", "/1/metadata/dropbox/notes?list=true").answer(json=folder)
+    inside = [entry("/byteclub/a.txt"), entry("/byteclub/photos", is_dir=True)]
+    folder = entry("/byteclub", is_dir=True, contents=inside)
+    stub.on("GET", "http://api.test/1/metadata/dropbox/byteclub?list=true").answer(json=folder)
     (note,) = club.notes()
     assert (note.name, note.bytes, note.rev) == ("a.txt", 5, "1f")
     assert note.modified.isoformat() == "2010-08-21T22:31:20+00:00"
@@ -55,46 +58,107 @@ def test_files_are_listed_and_folders_are_not(club: Any, stub: Stub) -> None:
 
 
 def test_requests_are_signed(club: Any, stub: Stub) -> None:
-    stub.on("GET", "/1/metadata/dropbox/notes").answer(404, json={"error": "not found"})
+    stub.on("GET", "/1/metadata/dropbox/byteclub").answer(404, json={"error": "not found"})
     assert club.notes() == []
     assert stub.requests[0].headers["authorization"] == (
         'OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", '
-        'oauth_consumer_key="key", oauth_token="token", oauth_signature="a%2526b%26c%2520d"'
+        'oauth_consumer_key="byteclub", oauth_token="token", '
+        'oauth_signature="club%2520secret%26c%2520d"'
     )
 
 
 def test_a_note_is_written_over_the_revision_that_was_read(club: Any, stub: Stub) -> None:
-    about = {"x-dropbox-metadata": json.dumps(entry("/notes/50 %?.txt", "2a"))}
-    url = "/1/files/dropbox/notes/50%20%25%3F.txt"
+    about = {"x-dropbox-metadata": json.dumps(entry("/byteclub/50 %?.txt", "2a"))}
+    url = "http://content.test/1/files/dropbox/byteclub/50%20%25%3F.txt"
     stub.on("GET", url).answer(text="hello", headers=about)
     note = club.read("50 %?.txt")
     assert (note.text, note.entry.rev) == ("hello", "2a")
     put = stub.on(
-        "PUT", "/1/files_put/dropbox/notes/*?parent_rev=2a&overwrite=false", contains="ciao"
+        "PUT", "/1/files_put/dropbox/byteclub/*?parent_rev=2a&overwrite=false", contains="ciao"
     )
-    put.answer(json=entry("/notes/50 %?.txt"))
+    put.answer(json=entry("/byteclub/50 %?.txt"))
     club.write("50 %?.txt", "ciao", replacing=note.entry)
     stub.verify()
+
+
+def test_photos_are_found_and_uploaded_with_one_connection(
+    club: Any, stub: Stub, tmp_path: Path
+) -> None:
+    found = stub.on("GET", "http://api.test/1/search/dropbox/byteclub/photos?query=.jpg")
+    found.answer(json=[entry("/byteclub/photos/b.jpg")]).answer(404, json={"error": "no folder"})
+    assert [photo.name for photo in club.photos()] == ["b.jpg"]
+    assert club.photos() == []
+    put = stub.on("PUT", "http://content.test/1/files_put/dropbox/byteclub/photos/*")
+    put.answer(json=entry("/byteclub/photos/c.jpg"))
+    file = tmp_path / "a.jpg"
+    file.write_bytes(b"photo")
+    for _ in range(2):
+        club.upload(str(file), lambda *_: None)
+    urls = {request.url.partition("?")[0] for request in stub.requests[-2:]}
+    assert len(urls) == 2
+    assert all(re.fullmatch(r".*/photo-[0-9a-f]{8}\.jpg", url) for url in urls)
+    assert club.uploads.get_default("maximumConnectionsPerHost") == 1
+    assert club.content.get_default("maximumConnectionsPerHost") is None
+
+
+def test_a_token_is_asked_for_until_the_user_has_answered(
+    club_module: Any, club: Any, stub: Stub, clock: ManualClock
+) -> None:
+    import oauth
+
+    step = stub.on("POST", "/1/oauth/request_token")
+    step.answer(text="oauth_token_secret=s&oauth_token=t")
+    with club_module.StorageClient("http://api.test", oauth.Token()) as client:
+        client.stub = stub
+        first = client.call(oauth.RequestToken())
+    assert first == oauth.Token("t", "s")
+    assert "oauth_token=" not in stub.requests[0].headers["authorization"]
+    step = stub.on("POST", "/1/oauth/access_token")
+    step.answer(401, json={}).answer(401, json={})
+    step.answer(text="oauth_token=access&oauth_token_secret=secret&uid=5")
+    with (
+        club_module.StorageClient("http://api.test", first) as client,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        client.stub, client.clock = stub, clock
+        access = thread.submit(client.call, oauth.AccessToken())
+        for _ in range(2):
+            assert clock.wait_for_sleepers()
+            clock.advance(1)
+        assert access.result(30) == oauth.Token("access", "secret")
+    assert step.call_count == 3
+    assert 'oauth_token="t"' in stub.requests[1].headers["authorization"]
+
+
+@pytest.mark.parametrize("text", ["", "oauth_token=t", "oauth_token=&oauth_token_secret=s", "{}"])
+def test_what_is_no_token_is_an_error(club_module: Any, stub: Stub, text: str) -> None:
+    import oauth
+
+    stub.on("POST", "/1/oauth/request_token").answer(text=text)
+    with club_module.StorageClient("http://api.test", oauth.Token()) as client:
+        client.stub = stub
+        with pytest.raises(ntapi.ApiError, match=r"this is no service of OAuth 1\.0"):
+            client.call(oauth.RequestToken())
 
 
 def test_a_busy_service_is_asked_again_when_it_says(
     club: Any, stub: Stub, clock: ManualClock
 ) -> None:
-    rule = stub.on("GET", "/1/search/dropbox?query=tea")
+    rule = stub.on("GET", "/1/search/dropbox/byteclub?query=tea")
     rule.answer(503, json={"error": "busy"}, headers={"Retry-After": "20"})
-    rule.answer(json=[entry("/notes/tea")])
+    rule.answer(json=[entry("/byteclub/tea")])
     with ThreadPoolExecutor(1) as thread:
         found = thread.submit(club.search, "tea")
         assert clock.wait_for_sleepers()
         wake = clock.next_wake or 0
         assert wake >= 20
         clock.advance(wake)
-        assert [file.path for file in found.result(30)] == ["/notes/tea"]
+        assert [file.path for file in found.result(30)] == ["/byteclub/tea"]
     assert rule.call_count == 2
 
 
 def test_a_file_that_may_have_been_written_is_not_sent_again(club: Any, stub: Stub) -> None:
-    put = stub.on("PUT", "/1/files_put/dropbox/notes/a.txt").fail(StubFault.CONNECTION_LOST)
+    put = stub.on("PUT", "/1/files_put/dropbox/byteclub/a.txt").fail(StubFault.CONNECTION_LOST)
     with pytest.raises(ntapi.ApiError) as raised:
         club.write("a.txt", "hello")
     assert raised.value.domain is ntapi.ErrorDomain.NETWORK
@@ -114,7 +178,7 @@ def test_a_wait_that_is_too_long_is_told(club_module: Any, club: Any, stub: Stub
     ("status", "text"),
     [
         (400, "the service does not accept this: why not"),
-        (401, "not signed in: renew BYTECLUB_TOKEN and BYTECLUB_TOKEN_SECRET"),
+        (401, "not signed in any more: byteclub login URL"),
         (403, "not allowed: why not"),
         (404, "no such file or folder"),
         (405, "the service does not know this call: is the URL right?"),
@@ -127,7 +191,7 @@ def test_statuses_are_explained(
 ) -> None:
     stub.on("POST", "fileops/delete").answer(status, json={"error": "why not"})
     with pytest.raises(ntapi.ApiError) as raised:
-        club.delete("/notes/a.txt")
+        club.delete("a.txt")
     assert club_module.explanation(raised.value) == text
     assert raised.value.domain is ntapi.ErrorDomain.HTTP
 

@@ -77,6 +77,26 @@ def test_example_of_a_service(servers: dict[str, str], example: str, server: str
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("example", "server"),
+    [
+        ("weather", "weather"),
+        ("qanda", "qanda"),
+        ("byteclub", "storage"),
+        ("transfer", "weather"),
+        ("tour", "weather"),
+        ("asyncio_weather", "weather"),
+    ],
+)
+def test_odd_words(servers: dict[str, str], example: str, server: str) -> None:
+    command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_odd_words.py"), example]
+    program = EXAMPLES / example
+    command += [sys.executable, str(program if program.is_dir() else program.with_suffix(".py"))]
+    environment = os.environ | {f"NTAPI_TEST_{server.upper()}": servers[server]}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_transfer(servers: dict[str, str]) -> None:
     """At a terminal and without one; begun here, gone on with by the C program, if it is built."""
     command = [sys.executable, str(REPOSITORY / "Tests" / "docs" / "check_transfer.py")]

@@ -272,6 +272,22 @@ def test_keyboard_interrupt_in_the_handler_passes_and_loses_no_piece(
     assert b"".join(taken) == pattern
 
 
+def test_no_handler_runs_after_ctrl_c_has_ended_the_wait(fault: ntapi.Client) -> None:
+    counts: list[int] = []
+
+    def progress(count: int, _: Any) -> None:
+        counts.append(count)
+        # The next progress waits already when the interrupt comes.
+        assert select.select([ntapi.mailbox()], [], [], PATIENCE)[0]
+        raise KeyboardInterrupt
+
+    body = ntapi.data(bytes(100_000))
+    with pytest.raises(KeyboardInterrupt):
+        fault.perform("echo", body, upload_progress=progress, download_progress=progress)
+    assert fault.drain(PATIENCE) == 0
+    assert counts == [0]
+
+
 def test_on_a_loop(servers: dict[str, str], pattern: bytes) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()

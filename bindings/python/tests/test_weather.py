@@ -41,10 +41,10 @@ def city(number: int) -> dict[str, Any]:
 def test_cities_are_found_with_the_parameters_of_the_session(
     weather: OpenWeather, stub: Stub
 ) -> None:
-    url = "data/2.5/find?q=Oslo&cnt=2&appid=key&units=metric"
+    url = "data/2.5/find?q=Oslo&type=like&cnt=2&appid=key&units=metric"
     stub.on("GET", url).answer(json={"cod": "200", "list": [city(1), city(2)]})
     observed = datetime.fromtimestamp(1_700_000_000, timezone.utc)
-    found = weather.find_cities("Oslo", 2)
+    found = weather.find_cities("Oslo", "like", 2)
     assert found[1] == City(2, "Oslo", "NO", 3.5, "light rain", observed)
     assert stub.requests[0].headers["accept-language"] == "en"
 
@@ -52,6 +52,13 @@ def test_cities_are_found_with_the_parameters_of_the_session(
 def test_codes_go_in_one_parameter(weather: OpenWeather, stub: Stub) -> None:
     stub.on("GET", "data/2.5/group?id=7%2C8").answer(json={"list": [city(7), city(8)]})
     assert [found.id for found in weather.current_weather([7, 8])] == [7, 8]
+
+
+def test_a_code_that_the_service_leaves_out_is_an_error(weather: OpenWeather, stub: Stub) -> None:
+    stub.on("GET", "data/2.5/group?id=7%2C8%2C9").answer(json={"list": [city(8)]})
+    with pytest.raises(ntapi.ApiError, match=r"^no city has the code 7, 9$") as caught:
+        weather.current_weather([7, 8, 9])
+    assert caught.value.code is NOT_FOUND
 
 
 @pytest.mark.parametrize("code", [NOT_FOUND, INTERNAL_ERROR])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Callable, Optional
-from urllib.parse import quote
+import os
+import secrets
+from collections.abc import Iterator
+from typing import Any, Callable, Optional
 
+from oauth import Token
+from session import Session
 from storage import (
     STORAGE,
     Account,
@@ -21,41 +24,27 @@ from storage import (
     Thumbnail,
     WriteFile,
 )
+from terminal import Activity
 
 import ntapi
 
 Progress = Callable[[int, Optional[int]], object]
 
-
-@dataclass
-class Credentials:
-    """What OAuth 1.0 makes a signature of, in its simplest form, PLAINTEXT (RFC 5849, 3.4.4)."""
-
-    key: str
-    secret: str
-    token: str
-    token_secret: str
-
-    @property
-    def header(self) -> str:
-        fields = {
-            "oauth_version": "1.0",
-            "oauth_signature_method": "PLAINTEXT",
-            "oauth_consumer_key": self.key,
-            "oauth_token": self.token,
-            "oauth_signature": f"{quote(self.secret, '')}&{quote(self.token_secret, '')}",
-        }
-        return "OAuth " + ", ".join(f'{name}="{quote(text, "")}"' for name, text in fields.items())
+FOLDER = (os.environ.get("BYTECLUB_FOLDER") or "byteclub").strip("/")
+"""The folder that the club's members share: notes, and below it photos."""
 
 
 class StorageClient(ntapi.Client):
     """A session with one of the servers of the storage."""
 
-    def __init__(self, url: str, credentials: Credentials) -> None:
+    activity = Activity()
+
+    def __init__(self, url: str, token: Token, **settings: Any) -> None:
         configuration = ntapi.SessionConfiguration.ephemeral(
-            additional_headers={"Authorization": credentials.header},
+            additional_headers={"Authorization": token.header},
             request_timeout=30,
             retry=STORAGE,
+            **settings,
         )
         # Errors are printed by the program.
         super().__init__(url, configuration=configuration, log_flags=ntapi.LogFlags.NONE)
@@ -71,28 +60,49 @@ class StorageClient(ntapi.Client):
             error.message = response.json["error"]
         return error
 
+    def request_started(self, request: ntapi.Request) -> None:
+        self.activity.begin()
+
+    def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
+        self.activity.end()
+
+
+@contextlib.contextmanager
+def absent_is_empty() -> Iterator[None]:
+    """A folder that is not there is an empty one: it is made when something is written."""
+    try:
+        yield
+    except ntapi.ApiError as error:
+        if error.http_status != 404:
+            raise
+
 
 class ByteClub:
-    """The notes and photos of a club, in folders that its members share."""
+    """The notes and photos of a club, in a folder that its members share."""
 
-    def __init__(
-        self, url: str, credentials: Credentials, content_url: Optional[str] = None
-    ) -> None:
-        self.api = StorageClient(url, credentials)
-        # What has the files themselves; the same, where a service has one address for all.
-        self.content = StorageClient(content_url, credentials) if content_url else self.api
+    def __init__(self, session: Session) -> None:
+        token = session.credentials
+        self.api = StorageClient(session.url, token)
+        self.content = StorageClient(session.content, token)
+        # Uploads keep to one connection, whatever else goes on.
+        self.uploads = StorageClient(session.content, token, maximum_connections_per_host=1)
 
     def account(self) -> Account:
         return self.api.call(AccountInfo())
 
     def notes(self) -> list[Entry]:
-        return self._files("/notes")
+        with absent_is_empty():
+            folder = self.api.call(Metadata(f"/{FOLDER}"))
+            return [entry for entry in folder.contents if not entry.is_dir]
+        return []
 
     def photos(self) -> list[Entry]:
-        return [photo for photo in self._files("/photos") if photo.thumb_exists]
+        with absent_is_empty():
+            return self.api.call(Search(f"/{FOLDER}/photos", ".jpg"))
+        return []
 
     def read(self, note: str) -> Note:
-        return self.content.call(ReadNote(f"/notes/{note}"))
+        return self.content.call(ReadNote(f"/{FOLDER}/{note}"))
 
     def write(self, note: str, text: str, replacing: Optional[Entry] = None) -> Entry:
         """Writes over `replacing`, which the writer has read; without it the note is a new one.
@@ -101,20 +111,25 @@ class ByteClub:
         """
         body = ntapi.data(text.encode(), "text/plain; charset=utf-8")
         rev = replacing.rev if replacing else None
-        return self.content.call(WriteFile(f"/notes/{note}", body, parent_rev=rev))
+        return self.content.call(WriteFile(f"/{FOLDER}/{note}", body, parent_rev=rev))
 
     def search(self, words: str) -> list[Entry]:
-        return self.api.call(Search("/", words))
+        with absent_is_empty():
+            return self.api.call(Search(f"/{FOLDER}", words))
+        return []
 
     def delete(self, path: str) -> None:
-        self.api.call(Delete(path))
+        if not path.strip("/"):
+            raise ValueError("PATH must be the name of a note, or photos/NAME")
+        self.api.call(Delete(f"/{FOLDER}/{path}"))
 
-    def thumbnail(self, photo: Entry) -> bytes:
-        return self.content.call(Thumbnail(photo.path))
+    def thumbnail(self, photo: Entry, size: str, kind: str) -> bytes:
+        return self.content.call(Thumbnail(photo.path, size, kind))
 
     def upload(self, file: str, progress: Progress) -> Entry:
-        service = WriteFile(f"/photos/{Path(file).name}", ntapi.file(file))
-        return self.content.call(service, upload_progress=progress)
+        """Puts a photo among the others, under a name that none of them has."""
+        path = f"/{FOLDER}/photos/photo-{secrets.token_hex(4)}.jpg"
+        return self.uploads.call(WriteFile(path, ntapi.file(file)), upload_progress=progress)
 
     def download(
         self, photo: str, file: str, resume_data: Optional[str], progress: Progress
@@ -122,9 +137,10 @@ class ByteClub:
         """The response, which has resume data when the download was stopped, by Ctrl-C say."""
         args: ntapi.Args = ntapi.resume(resume_data)
         if resume_data is None:
-            args = [ntapi.path("name", photo), ntapi.download(file)]
+            path = f"{FOLDER}/photos/{photo}"
+            args = [ntapi.path("path", path), ntapi.download(file)]
         request = self.content.begin(
-            "1/files/dropbox/photos/{name}", args, lambda _: None, download_progress=progress
+            "1/files/dropbox/{path*}", args, lambda _: None, download_progress=progress
         )
         try:
             request.wait()
@@ -134,16 +150,6 @@ class ByteClub:
         assert request.response is not None
         return request.response
 
-    def _files(self, folder: str) -> list[Entry]:
-        try:
-            entries = self.api.call(Metadata(folder)).contents
-        except ntapi.ApiError as error:
-            # A folder that is not there is an empty one: it is made when something is written.
-            if error.http_status == 404:
-                return []
-            raise
-        return [entry for entry in entries if not entry.is_dir]
-
 
 def explanation(error: ntapi.ApiError) -> str:
     """What is said to people about an error."""
@@ -152,7 +158,7 @@ def explanation(error: ntapi.ApiError) -> str:
         wait = f"try again in {math.ceil(error.retry_after)} s"
     texts = {
         400: f"the service does not accept this: {error.message}",
-        401: "not signed in: renew BYTECLUB_TOKEN and BYTECLUB_TOKEN_SECRET",
+        401: "not signed in any more: byteclub login URL",
         403: f"not allowed: {error.message}",
         404: "no such file or folder",
         405: "the service does not know this call: is the URL right?",

@@ -142,13 +142,20 @@ class Search(StorageService[list[Entry]]):
 
 @dataclass
 class Thumbnail(StorageService[bytes]):
-    """A small picture of a photo, as PNG."""
+    """A small picture of a photo: of PNG and others, what the client asks for."""
 
     call = "thumbnails"
     path: str
+    size: str
+    kind: str
 
     def options(self) -> ntapi.Args:
-        return [ntapi.url("size", "s"), ntapi.url("format", "png"), ntapi.option("raw_data")]
+        return [
+            ntapi.url("size", self.size),
+            ntapi.url("format", "png"),
+            ntapi.header("Accept", self.kind),
+            ntapi.option("raw_data"),
+        ]
 
     def make_response(self, response: ntapi.Response) -> bytes:
         return response.data

@@ -122,14 +122,16 @@ class StackExchange(ntapi.Client):
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         """The wrapper of an error: {"error_id": 502, "error_name": ..., "error_message": ...}."""
-        if "error_name" not in response.json:
-            return None
-        return ntapi.ApiError(response.json["error_name"], response.json.get("error_message"))
+        wrapper = response.json if isinstance(response.json, dict) else {}
+        name = wrapper.get("error_name")
+        return ntapi.ApiError(name, wrapper.get("error_message")) if name else None
 
     def request_completed(self, request: ntapi.Request, response: ntapi.Response) -> None:
         """The API may ask not to call the method again for some seconds. Whatever comes next waits
         for that, other methods, too.
         """
-        wrapper = response.json if response.has_json else {}
-        self.limiter.pause(wrapper.get("backoff") or 0)
+        wrapper = response.json if isinstance(response.json, dict) else {}
+        backoff = wrapper.get("backoff")
+        if isinstance(backoff, (int, float)):
+            self.limiter.pause(backoff)
         self.quota_remaining = wrapper.get("quota_remaining", self.quota_remaining)

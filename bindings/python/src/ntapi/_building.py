@@ -9,7 +9,7 @@ from . import _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
-from ._delivery import Delivery
+from ._delivery import Delivery, nothing
 from ._errors import ApiError
 from ._handles import Handle
 from ._hooks import configuring
@@ -35,10 +35,6 @@ _HANDLER_OF = {
     "data_thread": Handler.DATA,
     "decision_thread": Handler.DECISION,
 }
-
-
-def _nothing(_: object) -> None:
-    """The handler of a request that has none."""
 
 
 def build(
@@ -76,7 +72,7 @@ def build(
         adjusted = client.build_args(command, flat)
         flat = flatten(flat if adjusted is None else adjusted)
     functions = {
-        Handler.RESPONSE: handler or _nothing,
+        Handler.RESPONSE: handler or nothing,
         Handler.UPLOAD_PROGRESS: upload_progress,
         Handler.DOWNLOAD_PROGRESS: download_progress,
         Handler.DATA: data_handler,
@@ -85,7 +81,7 @@ def build(
     handlers = _placed(client, flat, functions, usual_place, response_place)
     if reader is not None:
         # It runs nothing of the user's, and must be told of pieces and end by the same thread.
-        handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], _nothing
+        handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], nothing
     delivery = Delivery(client, handlers, reader)
     configure = None
     if call is not None:
@@ -118,7 +114,7 @@ def restore(
     check_handler(upload_progress, "the upload progress handler")
     check_handler(download_progress, "the download progress handler")
     functions = {
-        Handler.RESPONSE: handler or _nothing,
+        Handler.RESPONSE: handler or nothing,
         Handler.UPLOAD_PROGRESS: upload_progress,
         Handler.DOWNLOAD_PROGRESS: download_progress,
     }

@@ -40,6 +40,10 @@ _CANCELLED = int(RequestState.CANCELLED.value)
 """A plain number: an enum's members are found by a call."""
 
 
+def nothing(*_: object) -> None:
+    """The handler of a request that has none."""
+
+
 class Outcome:
     """How a request ends, shared by the handles to it.
 
@@ -159,12 +163,18 @@ class Delivery:
         self.cancel()
         self._end()
 
+    def silence(self) -> None:
+        """Calls none of its handlers any more: whoever waited was interrupted, and has moved on.
+
+        The client's hooks still learn how it ends.
+        """
+        self._handlers = {kind: (place, nothing) for kind, (place, _) in self._handlers.items()}
+
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """An event from C, on the thread that took it."""
-        function = self._handlers[handler][1]
         known = None if total < 0 else total
         # That it has begun is told even when more has come before the handler is called.
-        self._submit(handler, partial(self._call, function, count, known), yields=count != 0)
+        self._submit(handler, partial(self._call, handler, count, known), yields=count != 0)
 
     def take_data(self, event: Facts) -> None:
         """A piece of the body from C, on the thread that took it."""
@@ -223,10 +233,10 @@ class Delivery:
             if next_place is not None:
                 next_place.post(self._run_first)
 
-    def _call(self, function: Callable[..., object], *arguments: object) -> None:
+    def _call(self, handler: int, *arguments: object) -> None:
         self.outcome.runner = get_ident()
         try:
-            call_reporting(function, *arguments)
+            call_reporting(self._handlers[handler][1], *arguments)
         finally:
             self.outcome.runner = None
 
@@ -235,7 +245,7 @@ class Delivery:
         # The next one may come while the handler works.
         piece.free()
         if content is not None:
-            self._call(self._handlers[Handler.DATA][1], content)
+            self._call(Handler.DATA, content)
 
     def _decide(self, decision: Decision) -> None:
         function = self._handlers[Handler.DECISION][1]

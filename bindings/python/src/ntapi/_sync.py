@@ -90,8 +90,9 @@ class Client(BaseClient):
         Raises nothing for that.
 
         Runs the calling thread's handlers meanwhile; other threads run too. When Ctrl-C ends the
-        wait, the request is cancelled; the exception that a download leaves by has what it can be
-        gone on with as an attribute, `resume_data`, if there is something.
+        wait, the request is cancelled and none of its handlers is called any more; the exception
+        that a download leaves by has what it can be gone on with as an attribute, `resume_data`,
+        if there is something.
         """
         if not isinstance(command, str):
             command, args = "", (command, *args)
@@ -319,7 +320,9 @@ def _wait(request: Request, mailbox: Mailbox) -> Response:
         request.resume()
         mailbox.run_until(lambda: outcome.is_done)
     except BaseException as interrupt:
-        # Ctrl-C, say. Nobody will look at the response.
+        # Ctrl-C, say. Nobody will look at the response, nor at how far it is.
+        if outcome.delivery is not None:
+            outcome.delivery.silence()
         request._leave_resume_data(interrupt)
         request.cancel()
         raise

@@ -1,39 +1,15 @@
 import NTApi
 
-/// What OAuth 1.0 makes a signature of, in its simplest form, PLAINTEXT (RFC 5849, 3.4.4).
-struct Credentials: Sendable {
-    var key: String
-    var secret: String
-    var token: String
-    var tokenSecret: String
-
-    var header: String {
-        let signature = "\(encoded(secret))&\(encoded(tokenSecret))"
-        return """
-            OAuth oauth_version="1.0", oauth_signature_method="PLAINTEXT", oauth_consumer_key="\(encoded(key))", \
-            oauth_token="\(encoded(token))", oauth_signature="\(encoded(signature))"
-            """
-    }
-
-    /// All but the unreserved characters as %XX.
-    private func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            let character = Character(Unicode.Scalar(byte))
-            if byte < 128, character.isLetter || character.isNumber || "-._~".contains(character) {
-                return String(character)
-            }
-            return (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-        }.joined()
-    }
-}
-
 /// A session with one of the servers of the storage.
 final class StorageClient: APIClient, @unchecked Sendable {
-    init(_ url: String, _ credentials: Credentials) {
+    private static let activity = Activity()
+
+    init(_ url: String, _ token: Token, maximumConnections: Int? = nil) {
         var configuration = SessionConfiguration.ephemeral
-        configuration.additionalHeaders = ["Authorization": credentials.header]
+        configuration.additionalHeaders = ["Authorization": token.header]
         configuration.requestTimeout = 30
         configuration.retry = .storage
+        configuration.maximumConnectionsPerHost = maximumConnections
         super.init(baseURL: url, configuration: configuration)
         logFlags = []  // errors are printed by the program
     }
@@ -44,51 +20,69 @@ final class StorageClient: APIClient, @unchecked Sendable {
         error.message = text
         return error
     }
+
+    override func requestStarted(_ request: APIRequest) { Self.activity.begin() }
+
+    override func requestCompleted(_ request: APIRequest, _ response: APIResponse) { Self.activity.end() }
 }
 
-/// The notes and photos of a club, in folders that its members share.
+/// The notes and photos of a club, in a folder that its members share.
 final class ByteClub: Sendable {
-    let api: StorageClient
-    /// What has the files themselves; the same, where a service has one address for all.
-    let content: StorageClient
+    /// Notes are in it, photos in a folder below it.
+    static let folder = variable("BYTECLUB_FOLDER") ?? "byteclub"
 
-    init(_ url: String, contentURL: String? = nil, _ credentials: Credentials) {
-        api = StorageClient(url, credentials)
-        content = contentURL.map { StorageClient($0, credentials) } ?? api
+    let api: StorageClient
+    let content: StorageClient
+    /// Uploads keep to one connection, whatever else goes on.
+    let uploads: StorageClient
+
+    init(_ session: Session) {
+        api = StorageClient(session.url, session.credentials)
+        content = StorageClient(session.content, session.credentials)
+        uploads = StorageClient(session.content, session.credentials, maximumConnections: 1)
     }
 
     func account() async throws(APIError) -> Account { try await api.call(AccountInfo()) }
 
-    func notes() async throws(APIError) -> [Entry] { try await files(in: "/notes") }
+    func notes() async throws(APIError) -> [Entry] {
+        do {
+            return try await api.call(Metadata(path: "/\(Self.folder)")).contents?.filter { !$0.isDir } ?? []
+        } catch  where error.httpStatus == 404 {
+            return []
+        }
+    }
 
-    func photos() async throws(APIError) -> [Entry] { try await files(in: "/photos").filter(\.thumbExists) }
+    func photos() async throws(APIError) -> [Entry] { try await search(".jpg", in: "/\(Self.folder)/photos") }
+
+    func search(_ words: String) async throws(APIError) -> [Entry] { try await search(words, in: "/\(Self.folder)") }
 
     func read(_ note: String) async throws(APIError) -> Note {
-        try await content.call(ReadNote(path: "/notes/\(note)"))
+        try await content.call(ReadNote(path: "/\(Self.folder)/\(note)"))
     }
 
     /// - Parameter replacing: what the writer has read; without it the note is a new one.
     /// - Returns: what was written: by another name, when another note was in its place.
     func write(_ note: String, _ text: String, replacing: Entry? = nil) async throws(APIError) -> Entry {
         let body = APIArg.data(Array(text.utf8), contentType: "text/plain; charset=utf-8")
-        return try await content.call(WriteFile(path: "/notes/\(note)", body: body, parentRev: replacing?.rev))
+        return try await content.call(
+            WriteFile(path: "/\(Self.folder)/\(note)", body: body, parentRev: replacing?.rev))
     }
 
-    func search(_ words: String) async throws(APIError) -> [Entry] {
-        try await api.call(Search(path: "/", query: words))
+    func delete(_ path: String) async throws(APIError) {
+        _ = try await api.call(Delete(path: "/\(Self.folder)/\(path)"))
     }
 
-    func delete(_ path: String) async throws(APIError) { _ = try await api.call(Delete(path: path)) }
-
-    func thumbnail(of photo: Entry) async throws(APIError) -> [UInt8] {
-        try await content.call(Thumbnail(path: photo.path))
+    func thumbnail(of photo: Entry, for display: PictureDisplay) async throws(APIError) -> [UInt8] {
+        try await content.call(Thumbnail(path: photo.path, size: display.size, kind: display.kind))
     }
 
+    /// Puts a photo among the others, under a name that none of them has.
     func upload(
         _ file: String, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws(APIError) -> Entry {
-        let name = file.split(separator: "/").last ?? ""
-        return try await content.call(WriteFile(path: "/photos/\(name)", body: .file(file)), uploadProgress: progress)
+        let name = "photo-\(String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)).jpg"
+        let service = WriteFile(path: "/\(Self.folder)/photos/\(name)", body: .file(file))
+        return try await uploads.call(service, uploadProgress: progress)
     }
 
     /// - Parameter resuming: what an earlier response has left.
@@ -97,16 +91,17 @@ final class ByteClub: Sendable {
         _ photo: String, to file: String, resuming: ResumeData?,
         progress: @escaping @Sendable (TransferProgress) -> Void
     ) async -> APIResponse {
-        await content.response(
-            "1/files/dropbox/photos/{name}",
-            args: resuming.map { [.resume($0)] } ?? [.path("name", photo), .download(to: file)],
+        let path = "\(Self.folder)/photos/\(photo)"
+        return await content.response(
+            "1/files/dropbox/{path*}",
+            args: resuming.map { [.resume($0)] } ?? [.path("path", path), .download(to: file)],
             downloadProgress: progress)
     }
 
     /// A folder that is not there is an empty one: it is made when something is written.
-    private func files(in folder: String) async throws(APIError) -> [Entry] {
+    private func search(_ words: String, in folder: String) async throws(APIError) -> [Entry] {
         do {
-            return try await api.call(Metadata(path: folder)).contents?.filter { !$0.isDir } ?? []
+            return try await api.call(Search(path: folder, query: words))
         } catch  where error.httpStatus == 404 {
             return []
         }
@@ -115,10 +110,10 @@ final class ByteClub: Sendable {
 
 /// What is said to people about an error.
 func explanation(of error: APIError) -> String {
-    let wait = error.retryAfter.map { "try again in \(Int($0.rounded(.up))) s" } ?? "try again later"
+    let wait = error.retryAfter.map { "try again in \(Int(min($0, 1e9).rounded(.up))) s" } ?? "try again later"
     return switch error.httpStatus {
     case 400: "the service does not accept this: \(error.message)"
-    case 401: "not signed in: renew BYTECLUB_TOKEN and BYTECLUB_TOKEN_SECRET"
+    case 401: "not signed in any more: byteclub login URL"
     case 403: "not allowed: \(error.message)"
     case 404: "no such file or folder"
     case 405: "the service does not know this call: is the URL right?"

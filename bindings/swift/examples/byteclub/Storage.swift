@@ -121,11 +121,15 @@ struct Search: StorageService {
     var options: [APIArg] { [.url("query", query)] }
 }
 
-/// A small picture of a photo, as PNG.
+/// A small picture of a photo: of PNG and others, what the client asks for.
 struct Thumbnail: StorageService {
     let call = "thumbnails"
     let path: String
-    var options: [APIArg] { [.url("size", "s"), .url("format", "png"), .option(.rawData)] }
+    let size: String
+    let kind: String
+    var options: [APIArg] {
+        [.url("size", size), .url("format", "png"), .header("Accept", kind), .option(.rawData)]
+    }
 
     func makeResponse(_ response: APIResponse) -> [UInt8] { Array(response.data) }
 }

@@ -10,9 +10,18 @@ import Synchronization
 
 let isTerminal = isatty(STDOUT_FILENO) != 0
 
+/// What a program says before it ends with a status: 1, or 2 when the command line is wrong.
+struct Failure: Error {
+    let text: String
+    let status: Int32
+
+    init(_ text: String, status: Int32 = 1) { (self.text, self.status) = (text, status) }
+}
+
 /// A progress bar, at a terminal.
 func draw(_ progress: TransferProgress) {
-    guard isTerminal, let percent = progress.fraction.map({ Int($0 * 100) }) else { return }
+    guard isTerminal, let fraction = progress.fraction else { return }
+    let percent = Int(min(fraction, 1) * 100)
     let done = String(repeating: "#", count: percent / 5)
     let rest = String(repeating: " ", count: 20 - done.count)
     print("\r[\(done)\(rest)] \(percent) %", terminator: "\u{1b}[K")
@@ -20,16 +29,22 @@ func draw(_ progress: TransferProgress) {
 }
 
 /// The line in the place of the bar.
-func finish(_ text: String) { print(isTerminal ? "\r\(text)\u{1b}[K" : text) }
-
-/// Shows a picture where the terminal has the sequence of iTerm for it.
-func show(_ picture: [UInt8]) {
-    print("\u{1b}]1337;File=inline=1;size=\(picture.count);height=4:\(base64(picture))\u{7}")
+func finish(_ text: String) {
+    print(isTerminal ? "\r\(text)\u{1b}[K" : text)
+    fflush(nil)
 }
 
-let showsPictures = isTerminal && ["iTerm.app", "WezTerm"].contains(variable("TERM_PROGRAM"))
+/// An error, where the terminal is free for it.
+func complain(_ text: String) {
+    if isTerminal { print("\r", terminator: "\u{1b}[K") }
+    fflush(nil)
+    write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1)
+}
 
-func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+/// A variable of the environment; an empty one counts as none.
+func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+}
 
 /// Does something that Ctrl-C cancels.
 func cancellable<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -67,17 +82,4 @@ func write(_ text: String, to path: String) -> Bool {
     guard let file = fopen(path, "w") else { return false }
     let isWritten = fputs(text, file) >= 0
     return fclose(file) == 0 && isWritten
-}
-
-private func base64(_ bytes: [UInt8]) -> String {
-    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-    var text = ""
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-        let group = bytes[start..<min(start + 3, bytes.count)]
-        let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-        for place in 0..<4 {
-            text.append(place <= group.count ? digits[bits >> (18 - 6 * place) & 63] : "=")
-        }
-    }
-    return text
 }

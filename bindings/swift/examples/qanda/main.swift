@@ -28,13 +28,16 @@ func show(_ text: HTMLText?) {
 }
 
 func search(_ stack: StackExchange, _ words: String, _ count: Int) async throws {
+    var isFound = false
     for try await question in stack.search(words).prefix(count) {
         show(question.questionID, question.score, "\(question.title)", question.owner)
+        isFound = true
     }
+    if !isFound { print("nothing found") }
 }
 
 func showQuestion(_ stack: StackExchange, _ number: Int) async throws {
-    guard let question = try await stack.question(number) else { return print("no such question") }
+    guard let question = try await stack.question(number) else { throw Failure("no such question: \(number)") }
     print("\(question.title) [\(question.tags.joined(separator: ", "))]")
     print("\(question.owner.displayName), \(question.creationDate)")
     show(question.body)
@@ -45,24 +48,48 @@ func showQuestion(_ stack: StackExchange, _ number: Int) async throws {
 }
 
 func showUser(_ stack: StackExchange, _ number: Int) async throws {
-    guard let user = try await stack.user(number) else { return print("no such user") }
+    guard let user = try await stack.user(number) else { throw Failure("no such user: \(number)") }
     let place = user.location.map { " of \($0)" } ?? ""
     print("\(user.displayName)\(place): \(user.reputation), since \("\(user.creationDate)".prefix(10))")
 }
 
+/// What a program says before it ends with a status: 1, or 2 when the command line is wrong.
+struct Failure: Error {
+    let text: String
+    let status: Int32
+
+    init(_ text: String, status: Int32 = 1) { (self.text, self.status) = (text, status) }
+}
+
+func number(_ word: String, _ name: String, upTo most: Int = 2_147_483_647) throws(Failure) -> Int {
+    if let number = Int(word), 1...most ~= number { return number }
+    throw Failure("\(name) must be a whole number from 1 to \(most): \(word)", status: 2)
+}
+
+/// False when the words are none of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let stack = StackExchange(url: words.first)
     stack.logFlags = []  // errors are printed below
-    guard words.count > 2, let number = Int(words[words.count - 1]) else { return false }
-    switch (words[1], words.count) {
-    case ("search", 4): try await search(stack, words[2], number)
-    case ("question", 3): try await showQuestion(stack, number)
-    case ("user", 3): try await showUser(stack, number)
+    switch (words.dropFirst().first, words.count) {
+    case ("search", 4): try await search(stack, words[2], number(words[3], "COUNT", upTo: 1000))
+    case ("question", 3): try await showQuestion(stack, number(words[2], "NUMBER"))
+    case ("user", 3): try await showUser(stack, number(words[2], "NUMBER"))
     default: return false
     }
-    print("\(stack.quotaRemaining ?? 0) requests left today")
+    if let left = stack.quotaRemaining { print("\(left) requests left today") }
     return true
 }
+
+/// What is said to people about an error.
+func explanation(of error: APIError) -> String {
+    switch error.code {
+    case StackExchange.throttled: "too many requests: \(error.message)"
+    case StackExchange.internalError, StackExchange.unavailable: "the service has trouble: try again later"
+    default: error.message
+    }
+}
+
+func complain(_ text: String) { write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1) }
 
 func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
@@ -70,17 +97,16 @@ StackExchange.defaults["site"] = JSON(environment("STACKEXCHANGE_SITE") ?? "stac
 StackExchange.defaults["key"] = environment("STACKEXCHANGE_KEY").map { JSON($0) }
 StackExchange.defaults["pagesize"] = 10
 do {
-    if try await !run(Array(CommandLine.arguments.dropFirst())) {
-        print("usage: qanda URL search WORDS COUNT | question NUMBER | user NUMBER")
-        exit(2)
-    }
-} catch let error as APIError where error.code == StackExchange.throttled {
-    print("too many requests: \(error.message)")
-    exit(1)
-} catch let error as APIError where [StackExchange.internalError, StackExchange.unavailable].contains(error.code) {
-    print("the service has trouble: try again later")
+    if try await run(Array(CommandLine.arguments.dropFirst())) { exit(0) }
+    complain("usage: qanda URL search WORDS COUNT | question NUMBER | user NUMBER")
+    exit(2)
+} catch let failure as Failure {
+    complain("error: \(failure.text)")
+    exit(failure.status)
+} catch let error as APIError {
+    complain("error: \(explanation(of: error))")
     exit(1)
 } catch {
-    print("error: \(error)")
+    complain("error: \(error)")
     exit(1)
 }

@@ -4,6 +4,7 @@
 //     swift run tour --get URL    gets any URL and prints status, headers and the start of the body
 
 import NTApi
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -13,13 +14,23 @@ import NTApi
 
 /// Runs async code from the main thread, which runs its mailbox meanwhile. A program that is async throughout has no
 /// use for this; this one also shows handlers on the main thread.
-func wait(for body: @escaping @Sendable () async throws -> Void) {
+///
+/// - Returns: whether nothing was thrown.
+@discardableResult
+func wait(for body: @escaping @Sendable () async throws -> Void) -> Bool {
     let mailbox = Mailbox.main
+    let isGood = Mutex(true)
     Task.detached {
-        do { try await body() } catch { show(error) }
+        do {
+            try await body()
+        } catch {
+            show(error)
+            isGood.withLock { $0 = false }
+        }
         mailbox.stop()
     }
     mailbox.run()
+    return isGood.withLock { $0 }
 }
 
 func show(_ error: any Error) { print("   \((error as? APIError).map(text) ?? "error: \(error)")") }
@@ -29,7 +40,10 @@ func walk(_ baseURL: String) -> Bool {
     client.logFlags = []  // the steps print errors themselves
     let steps = Steps(client: client)
     print("ntapi \(ntapiVersion) from Swift")
-    wait { try await steps.search() }
+    guard wait(for: { try await steps.search() }) else {
+        complain("error: this is not the URL of the demo server, Tests/servers/weather.py")
+        return false
+    }
     do { try steps.feedback() } catch { show(error) }
     steps.uploadPhoto()
     wait { try await steps.download() }
@@ -39,15 +53,18 @@ func walk(_ baseURL: String) -> Bool {
     steps.threads()
     let (requests, errors) = client.completed
     print("\ndone: \(requests) requests, \(errors) errors \(errors == 2 ? "as expected" : "instead of 2")")
+    if errors != 2 { complain("error: a step has failed") }
     return errors == 2
 }
+
+func complain(_ text: String) { write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1) }
 
 func get(_ url: String) -> Bool {
     let client = APIClient(baseURL: url)
     client.logFlags = []  // an error is printed below
     let response = client.perform(args: [.option(.rawData), .option(.ignoreHTTPErrors)])
     if let error = response.error {
-        print(text(error))
+        complain("error: \(error.message)")
         return false
     }
     print("\(response.url)\nstatus \(response.status) after \(milliseconds(response.elapsed))")
@@ -60,6 +77,6 @@ switch Array(CommandLine.arguments.dropFirst()) {
 case let words where words.count == 2 && words[0] == "--get": exit(get(words[1]) ? 0 : 1)
 case let words where words.count == 1: exit(walk(words[0]) ? 0 : 1)
 default:
-    print("usage: tour BASE_URL | --get URL")
+    complain("usage: tour BASE_URL | --get URL")
     exit(2)
 }

@@ -26,15 +26,19 @@ extension WeatherService {
     var decoding: DecodingOptions { DecodingOptions(keys: .paths, dates: [.seconds]) }
 }
 
-/// Cities by a part of their name.
+/// How a city's name is compared: as it is, or with a part of it.
+enum SearchType: String { case accurate, like }
+
+/// Cities by their name.
 struct FindCities: WeatherService {
     typealias Response = [City]
 
     let name: String
+    var type: SearchType?
     var count: Int?
 
     var command: String { "data/2.5/find" }
-    var parameters: [APIArg] { [.url("q", name), .url("cnt", count)] }
+    var parameters: [APIArg] { [.url("q", name), .url("type", type?.rawValue), .url("cnt", count)] }
 }
 
 /// The weather of cities now, by their codes.
@@ -53,12 +57,21 @@ final class OpenWeather: APIClient, @unchecked Sendable {
     static let notFound = ErrorCode("404")
     static let internalError = ErrorCode("500")
 
-    func findCities(_ name: String, count: Int? = nil) async throws(APIError) -> [City] {
-        try await standard(FindCities(name: name, count: count))
+    func findCities(
+        _ name: String, type: SearchType? = nil, count: Int? = nil
+    ) async throws(APIError) -> [City] {
+        try await standard(FindCities(name: name, type: type, count: count))
     }
 
+    /// The service leaves out what it does not know: that is an error here.
     func currentWeather(_ codes: [Int]) async throws(APIError) -> [City] {
-        try await standard(CurrentWeather(codes: codes))
+        let cities = try await standard(CurrentWeather(codes: codes))
+        let unknown = codes.filter { code in !cities.contains { $0.id == code } }
+        guard unknown.isEmpty else {
+            let list = unknown.map(String.init).joined(separator: ", ")
+            throw APIError(code: Self.notFound, message: "no city has the code \(list)")
+        }
+        return cities
     }
 
     /// The direct request: what is common to every call.

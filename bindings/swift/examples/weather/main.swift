@@ -1,6 +1,6 @@
 // The weather of cities: finds them, lists them, follows them.
 //
-//     swift run weather URL find NAME                      cities by a part of their name
+//     swift run weather URL find NAME [TYPE [COUNT]]       cities by their name; TYPE is accurate or like
 //     swift run weather URL list CODE ...                  their weather now
 //     swift run weather URL follow SECONDS TIMES CODE ...  again and again: what is new
 //
@@ -17,8 +17,7 @@ import NTApi
 
 func show(_ cities: [City]) {
     for city in cities {
-        let tenths = Int((city.temperature * 10).rounded())
-        let degrees = "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
+        let degrees = "\((city.temperature * 10).rounded() / 10)"
         let aligned = String(repeating: " ", count: max(0, 5 - degrees.count)) + degrees
         print("\(city.id)  \(aligned) °C  \(city.name), \(city.country): \(city.sky), \(city.observed)")
     }
@@ -36,34 +35,62 @@ func follow(_ weather: OpenWeather, _ codes: [Int], seconds: Double, times: Int)
     }
 }
 
+/// What is wrong with the words of the command line.
+struct Mistake: Error {
+    let text: String
+    init(_ text: String) { self.text = text }
+}
+
+func number(_ word: String, _ name: String, upTo most: Int = 2_147_483_647) throws(Mistake) -> Int {
+    if let number = Int(word), 1...most ~= number { return number }
+    throw Mistake("\(name) must be a whole number from 1 to \(most): \(word)")
+}
+
+/// Up to a day.
+func duration(_ word: String) throws(Mistake) -> Double {
+    if let seconds = Double(word), 0...86_400 ~= seconds { return seconds }
+    throw Mistake("SECONDS must be a number from 0 to 86400: \(word)")
+}
+
+/// False when the words are none of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let weather = OpenWeather(baseURL: words.first)
     weather.logFlags = []  // errors are printed below
+    let rest = Array(words.dropFirst(2))
     switch words.dropFirst().first {
-    case "find" where words.count == 3: show(try await weather.findCities(words[2]))
-    case "list" where words.count > 2: show(try await weather.currentWeather(words.dropFirst(2).compactMap { Int($0) }))
-    case "follow" where words.count > 4:
-        guard let seconds = Double(words[2]), let times = Int(words[3]), times > 0 else { return false }
-        try await follow(weather, words.dropFirst(4).compactMap { Int($0) }, seconds: seconds, times: times)
+    case "find" where 1...3 ~= rest.count:
+        let type = rest.count > 1 ? SearchType(rawValue: rest[1]) : nil
+        if rest.count > 1, type == nil { throw Mistake("TYPE must be accurate or like: \(rest[1])") }
+        let count = rest.count > 2 ? try number(rest[2], "COUNT", upTo: 50) : nil
+        show(try await weather.findCities(rest[0], type: type, count: count))
+    case "list" where !rest.isEmpty: show(try await weather.currentWeather(rest.map { try number($0, "CODE") }))
+    case "follow" where rest.count > 2:
+        let codes = try rest.dropFirst(2).map { try number($0, "CODE") }
+        try await follow(weather, codes, seconds: duration(rest[0]), times: number(rest[1], "TIMES"))
     default: return false
     }
     return true
 }
 
+func complain(_ text: String) { write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1) }
+
 OpenWeather.defaults["appid"] = JSON(getenv("OPENWEATHER_APPID").map { String(cString: $0) } ?? "demo")
 OpenWeather.defaults["unit"] = "metric"
 do {
-    if try await !run(Array(CommandLine.arguments.dropFirst())) {
-        print("usage: weather URL find NAME | list CODE ... | follow SECONDS TIMES CODE ...")
-        exit(2)
-    }
-} catch let error as APIError where error.code == OpenWeather.notFound {
-    print("no such city")
-    exit(1)
+    if try await run(Array(CommandLine.arguments.dropFirst())) { exit(0) }
+    complain("usage: weather URL find NAME [accurate|like [COUNT]] | list CODE ...")
+    complain("       | follow SECONDS TIMES CODE ...")
+    exit(2)
+} catch let mistake as Mistake {
+    complain("error: \(mistake.text)")
+    exit(2)
 } catch let error as APIError where error.code == OpenWeather.internalError {
-    print("the service has trouble: try again later")
+    complain("error: the service has trouble: try again later")
+    exit(1)
+} catch let error as APIError {
+    complain("error: \(error.message)")
     exit(1)
 } catch {
-    print("error: \(error)")
+    complain("error: \(error)")
     exit(1)
 }
