@@ -26,6 +26,7 @@ OF_NO_HEADER = re.compile(r"NTAPI_(?:TEST_\w+|TESTS|SANITIZE|LIBRARY)|ntapi_jans
 TABLES = ROOT / "docs" / "coming-from.md"
 SWIFT_NAME = re.compile(
     r"\b(?:public|open|package)\b[\w @():.]*?\b(?:func|var|let|class|struct|enum|protocol|actor|typealias)\s+(\w+)"
+    r"|\bassociatedtype (\w+)"
     r"|\b(\w+)\s*(?:\w+)?: "
 )
 """What is declared, and labels of parameters."""

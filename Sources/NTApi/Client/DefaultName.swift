@@ -1,7 +1,8 @@
 /// The names of the defaults that have a meaning.
 enum DefaultName {
     static let builtIn = [
-        "additionalHeaders", "applicationName", "attemptTimeout", "baseUrl", "caFile", "cacheDiskCapacity",
+        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl", "caFile",
+        "cacheDiskCapacity",
         "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "clientCertificate", "clientKey", "clientKeyPassword",
         "connectTimeout", "cookieAcceptPolicy", "decompression", "exitTimeout", "httpVersion", "logFlags",
         "maximumConnections", "maximumConnectionsPerHost", "maximumRedirects", "maximumResponseSize",
