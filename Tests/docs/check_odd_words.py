@@ -81,8 +81,8 @@ class Program:
     interrupted: tuple[str, str] = ("", "")
     """A command line that Ctrl-C ends, and what it shows before."""
     environment: dict[str, str] = field(default_factory=dict)
-    odd_answers: list[str] = field(default_factory=list)
-    """Command lines that get an odd answer."""
+    odd_answers: str = ""
+    """A command line that gets odd answers."""
 
 
 SIMPLE = Program(["", "{url}", "{server}/nonsense"])
@@ -104,7 +104,7 @@ PROGRAMS = {
         ],
         good="{server} find London",
         interrupted=("{server} follow 1000 2 2643743", "London"),
-        odd_answers=["{server} find Oslo", "{server} list 1"],
+        odd_answers="{server} find Oslo",
     ),
     "byteclub": Program(
         [
@@ -128,7 +128,7 @@ PROGRAMS = {
         server="storage",
         good="account",
         interrupted=("login {server}", "browser"),
-        odd_answers=["account", "photos", "login {server}"],
+        odd_answers="photos",
         environment={"EDITOR": "false", "XDG_CONFIG_HOME": "config", "DISPLAY": ""},
     ),
     "qanda": Program(
@@ -141,7 +141,7 @@ PROGRAMS = {
         server="qanda",
         good="{server} user 1",
         interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
-        odd_answers=["{server} user 1", "{server} search x 3"],
+        odd_answers="{server} user 1",
     ),
     "transfer": Program(
         [
@@ -160,7 +160,7 @@ PROGRAMS = {
     "tour": Program(
         ["", "{url}", "{server}/nonsense", "--get", "--get {url}", "--get {server} {text}"],
         interrupted=("{server}", "download"),
-        odd_answers=["{server}"],
+        odd_answers="{server}",
     ),
     "asyncio_weather": SIMPLE,
     "glib": SIMPLE,
@@ -306,23 +306,23 @@ def main() -> int:
         def one(words: Words, is_wrong: bool) -> str:
             return complaint(words, is_wrong, run, new_folder())
 
-        def with_odd_answer(line: str, answer: str) -> str:
+        def with_odd_answer(answer: str) -> str:
             odd = OddServer(answer)
-            words: Words = [word.replace("{server}", odd.url) for word in line.split()]
-            text = complaint(words, False, run, new_folder(odd.url))
+            line = program.odd_answers.replace("{server}", odd.url)
+            text = complaint([*line.split()], False, run, new_folder(odd.url))
             odd.shutdown()
             return f"{answer}\n{text}" if text else ""
 
+        answers = ANSWERS if program.odd_answers else []
         with ThreadPoolExecutor(4) as threads:
             lines = list(command_lines(program, url))
             complaints = [text for text in threads.map(lambda line: one(*line), lines) if text]
-            odd = [(line, answer) for line in program.odd_answers for answer in ANSWERS]
-            complaints += filter(None, threads.map(lambda pair: with_odd_answer(*pair), odd))
+            complaints += filter(None, threads.map(with_odd_answer, answers))
         complaints += filter(None, [unread(program.good, run, url, new_folder())])
         if program.interrupted[0]:
             complaints += filter(None, [interruption(*program.interrupted, run, url, new_folder())])
     print("\n".join(complaints))
-    print(f"{len(lines)} command lines, {len(odd)} odd answers, {len(complaints)} complaints")
+    print(f"{len(lines)} command lines, {len(answers)} odd answers, {len(complaints)} complaints")
     return 1 if complaints else 0
 
 
