@@ -1568,8 +1568,8 @@ ntapi_protection_space *ntapi_protection_space_create(const char *scheme, const 
  *  @since 0.1 */
 void ntapi_protection_space_free(ntapi_protection_space *space);
 
-/** A protection space as JSON: an object with scheme, host, port, realm (or null), authentication ("basic", "digest") and
- *  isProxy.
+/** A protection space as JSON: an object with scheme, host, port, realm (or null), authentication ("basic", "digest")
+ * and isProxy.
  *  @param space the space.
  *  @returns the object, new; NULL for a wrong handle.
  *  @threads any; from callbacks: yes.
