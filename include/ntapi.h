@@ -1772,6 +1772,13 @@ typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char 
  * network. response: borrowed; ntapi_response_decode reads the JSON of an HTTP error, too, while this runs. A wrong
  * handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
+/** Sees every error that a request ends with, of any domain, a cancelled request's too: returns a new error to replace
+ * it (the library takes it), or NULL, which keeps it. Runs once for each request that ends with an error, on a
+ * background worker (in a perform on its thread): after retries and redirects, and before the log, the hook for
+ * completed requests and the handlers, which see the new error. An HTTP status and a Retry-After that it lacks are the
+ * old one's. Both borrowed for the call; ntapi_response_decode reads the JSON of an error, too, while this runs. A
+ * wrong handle is no error. */
+typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
  *  @param user_data given to every hook.
@@ -1866,6 +1873,14 @@ ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn ho
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
+
+/** Sets the hook that sees every error that a request ends with, and may replace it.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_map_error(ntapi_hooks *hooks, ntapi_map_error_fn hook);
 
 /** Sets the hook that is asked what a request is to do next. A request waits for each answer.
  *  @param hooks the hooks; set them before ntapi_client_set_hooks.
@@ -2526,6 +2541,15 @@ char *ntapi_request_description(const ntapi_request *request);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
+
+/** Says whether the library logs the error that the request ends with, as it does at first.
+ *  A caller that makes another error of it writes its own line with ntapi_request_log.
+ *  @param request the request, created suspended.
+ *  @param logs_error false leaves the line out.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
 
 /** Sets the description of a request.
  *  @param request the request.

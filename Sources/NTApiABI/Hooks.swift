@@ -12,6 +12,7 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+    var mapError: ntapi_map_error_fn?
     var sessionInvalidated: ntapi_session_invalidated_fn?
     var decide: ntapi_decide_fn?
     var decisionKinds: RequestDecision.Kinds = []
@@ -25,6 +26,7 @@ struct Hooks: Sendable {
         if completed != nil { kinds.insert(.requestCompleted) }
         if parseJSON != nil { kinds.insert(.parseJSON) }
         if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        if mapError != nil { kinds.insert(.mapError) }
         if writeLog != nil { kinds.insert(.writeLog) }
         if sessionInvalidated != nil { kinds.insert(.sessionInvalidated) }
         return kinds
@@ -156,6 +158,15 @@ final class CClient: APIClient, @unchecked Sendable {
         defer { Handles.free(handle, ResponseBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error
     }
+
+    override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
+        guard let hooks = current, let hook = hooks.functions.mapError else { return error }
+        let responseHandle = ResponseBox(response).handle
+        defer { Handles.free(responseHandle, ResponseBox.self) }
+        let handle = error.handle
+        defer { Handles.free(handle, ErrorBox.self) }
+        return Handles.free(hook(hooks.userData.pointer, handle, responseHandle), ErrorBox.self)?.error ?? error
+    }
 }
 
 @_cdecl("ntapi_hooks_create") @implementation
@@ -215,6 +226,11 @@ public func ntapi_hooks_set_write_log(_ hooks: OpaquePointer!, _ hook: ntapi_wri
 public func ntapi_hooks_set_map_service_error(
     _ hooks: OpaquePointer!, _ hook: ntapi_map_service_error_fn!
 ) -> ntapi_status { change(hooks) { $0.mapServiceError = hook } }
+
+@_cdecl("ntapi_hooks_set_map_error") @implementation
+public func ntapi_hooks_set_map_error(_ hooks: OpaquePointer!, _ hook: ntapi_map_error_fn!) -> ntapi_status {
+    change(hooks) { $0.mapError = hook }
+}
 
 @_cdecl("ntapi_hooks_set_decide") @implementation
 public func ntapi_hooks_set_decide(

@@ -1,6 +1,8 @@
 /* Section 3 of the header: clients, their args, closing and draining, and every hook. */
 #include "support.h"
 
+#include <stdatomic.h>
+
 static void a_client_has_args_of_its_own(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -424,6 +426,65 @@ static void service_errors_are_mapped(void **state) {
     end(client, &hooked);
 }
 
+/** What the hook map error was asked about, and whether it replaces it. */
+struct mapping {
+    atomic_int asked;
+    const char *code;
+    bool keeps;
+};
+
+static ntapi_error *map_error(void *user_data, const ntapi_error *error, const ntapi_response *response) {
+    struct mapping *self = user_data;
+    self->asked++;
+    self->code = ntapi_error_code(error);
+    assert_ptr_equal(ntapi_error_code(ntapi_response_error(response)), self->code);
+    return self->keeps ? NULL : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "mapped", "another one");
+}
+
+static void every_error_is_mapped(void **state) {
+    (void)state;
+    struct mapping mapping = {0};
+    ntapi_hooks *hooks = ntapi_hooks_create(&mapping, NULL);
+    check_ok(ntapi_hooks_set_map_error(hooks, map_error));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    check_too_late(ntapi_hooks_set_map_error(hooks, NULL));
+    ntapi_hooks_free(hooks);
+    const char *mapped = ntapi_code_register("mapped");
+    ntapi_response *response = perform(client, "status/503", NULL);
+    assert_int_equal(ntapi_error_http_status(ntapi_response_error(response)), 503);
+    check_error(response, NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_HTTP_ERROR);
+    check_error(perform(client, "reset/before", NULL), NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_NETWORK);
+    check_error(perform(client, "{unfilled}", NULL), NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(mapping.asked, 3);
+
+    /* A cancelled request, too, once; and one that goes well is not asked about. */
+    witness seen;
+    witness_init(&seen);
+    ntapi_args *args = background();
+    ntapi_request *request = ntapi_client_create_request(client, "stall/before", args);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_cancel(request));
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_CANCELLED);
+    assert_int_equal(mapping.asked, 4);
+    ntapi_json_free(fetch(client, "ok", NULL));
+    mapping.keeps = true;
+    check_error(perform(client, "reset/before", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
+    assert_int_equal(mapping.asked, 5);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void parsing_may_fail_or_give_nothing(void **state) {
     (void)state;
     struct hooked hooked = {.parse_mode = 1};
@@ -503,6 +564,7 @@ int main(void) {
         cmocka_unit_test(a_freed_client_finishes_its_requests),
         cmocka_unit_test(every_hook_is_called_in_its_place),
         cmocka_unit_test(service_errors_are_mapped),
+        cmocka_unit_test(every_error_is_mapped),
         cmocka_unit_test(parsing_may_fail_or_give_nothing),
         cmocka_unit_test(a_built_request_ends_with_its_hook),
         cmocka_unit_test(replaced_hooks_are_called_no_more),

@@ -88,7 +88,10 @@ extension APIClient {
             await withUnsafeContinuation { continuation in
                 // A task that is cancelled already has ended the request before it had a handler to call.
                 guard request.setHandler({ continuation.resume(returning: $0) }) else {
-                    return continuation.resume(returning: request.cancelledResponse)
+                    return request.onWorker { _ in
+                        request.wait(until: .distantFuture, running: Mailbox(owner: .anyone))
+                        continuation.resume(returning: request.response ?? request.cancelledResponse)
+                    }
                 }
                 request.resume()
             }

@@ -53,19 +53,18 @@ extension APIClient {
         let request = request(
             service.command, args: [.method(service.method)] + service.parameters + args, isAwaited: isAwaited,
             configure: service.configure)
-        request.setInterpreter { call.interpret($0) }
+        request.setInterpreter(call)
         return (request, call)
     }
 }
 
 /// What a response means to a service: made where the response is classified, and taken where it is delivered.
-private final class ServiceCall<Service: APIService>: Sendable {
+private final class ServiceCall<Service: APIService>: ResponseInterpreter {
     private let service: Service
     private let value = Lock<Service.Response?>(nil)
 
     init(_ service: Service) { self.service = service }
 
-    /// - Returns: what is wrong with the response; nil when nothing is.
     func interpret(_ response: APIResponse) -> APIError? {
         if response.json != nil, let error = service.mapServiceError(response) { return error }
         if let error = response.error { return error }
@@ -78,6 +77,8 @@ private final class ServiceCall<Service: APIService>: Sendable {
                 ?? APIError(code: .generic, message: "\(Service.self) can make nothing of the response: \(error)")
         }
     }
+
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError { service.mapError(error, response) }
 
     func result(of response: APIResponse) -> Result<Service.Response, APIError> {
         if let error = response.error { return .failure(error) }

@@ -36,9 +36,10 @@ open class APIClient: @unchecked Sendable {
         package static let metricsCollected = HookKinds(rawValue: 64)
         package static let sessionInvalidated = HookKinds(rawValue: 128)
         package static let informationReceived = HookKinds(rawValue: 256)
+        package static let mapError = HookKinds(rawValue: 512)
         static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError, .metricsCollected]
         static let all: HookKinds = [
-            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .ofResponses,
+            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .mapError, .ofResponses,
         ]
     }
 
@@ -240,6 +241,18 @@ open class APIClient: @unchecked Sendable {
     ///
     /// - Returns: nil when the service reports no error.
     open func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+
+    /// Sees every error that a request ends with, of any domain, a cancelled request's too, and may replace it.
+    ///
+    /// Called once for each request that ends with an error: after retries and redirects, after the service's `makeResponse`, and
+    /// before the log, ``requestCompleted(_:_:)`` and the handlers, which see what this returns. Where ``mapServiceError(_:)``
+    /// is called. An HTTP status and a Retry-After that the new error lacks are taken from the old one.
+    ///
+    /// - Parameters:
+    ///   - error: what the request ends with; the response's own.
+    ///   - response: what there is of it; `decode` reads the JSON of an error, too.
+    /// - Returns: the error itself, as it does unless overridden, or another one.
+    open func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
 
     /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
     open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }

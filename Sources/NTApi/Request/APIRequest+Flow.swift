@@ -298,7 +298,8 @@ extension APIRequest: ExchangeObserver {
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
-        var (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
+        let clientMaps = hookKinds.contains(.mapError)
+        var (action, box, maps) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box, Bool) in
             // A cancel that came while the response was looked at has won.
             var content = content
             // What has its file in place, or has left one to go on from, would leave that behind unknown.
@@ -309,16 +310,22 @@ extension APIRequest: ExchangeObserver {
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)
-                shared.machine.holdDelivery()
             }
+            let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
+            if maps || background != nil { shared.machine.holdDelivery() }
             let box = ResponseContent.Box(content)
-            shared.content = box
-            return (shared.machine.ended(successfully: content.error == nil), box)
+            if !maps { shared.content = box }
+            return (shared.machine.ended(successfully: content.error == nil), box, maps)
         }
-        if let background {
-            keepOutcome(background, box.content)
-            action = shared.withLock { $0.machine.releaseDelivery() }
+        // The error as it is: the process that delivers it asks its own hook.
+        if let background { keepOutcome(background, box.content) }
+        if maps {
+            // A cancel comes too late from now on, so the hooks are asked about this error and no other.
+            box = ResponseContent.Box(mapError(box.content, clientMaps: clientMaps))
+            guard isOfThisProcess else { return }
+            shared.withLock { $0.content = box }
         }
+        if maps || background != nil { action = shared.withLock { $0.machine.releaseDelivery() } }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }
@@ -334,6 +341,27 @@ extension APIRequest: ExchangeObserver {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
         }
+    }
+
+    /// Shows the error that stands to the client and then to the service, each of which may replace it.
+    private func mapError(_ content: ResponseContent, clientMaps: Bool) -> ResponseContent {
+        var content = content
+        if clientMaps { replaceError(&content) { client.mapError($0, $1) } }
+        guard isOfThisProcess else { return content }
+        if let interpreter = shared.withLock({ $0.handlers.interpreter }) {
+            replaceError(&content) { interpreter.mapError($0, $1) }
+        }
+        return content
+    }
+
+    private func replaceError(_ content: inout ResponseContent, _ map: (APIError, APIResponse) -> APIError) {
+        guard let error = content.error else { return }
+        let response = APIResponse(request: self, ResponseContent.Box(content, isJudged: true))
+        var mapped = error
+        Delivery.run(self) { mapped = map(error, response) }
+        mapped.httpStatus = mapped.httpStatus ?? error.httpStatus
+        mapped.retryAfter = mapped.retryAfter ?? error.retryAfter
+        content.error = mapped
     }
 
     /// How long the response waits for progress that was reported before it, in seconds.

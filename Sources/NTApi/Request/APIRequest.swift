@@ -1,3 +1,14 @@
+/// What a request is made for, as far as that has a say in its response. User code may run, on a worker.
+protocol ResponseInterpreter: AnyObject, Sendable {
+    /// Looks at a whole response where it is classified.
+    ///
+    /// - Returns: what is wrong with it; nil when nothing is.
+    func interpret(_ response: APIResponse) -> APIError?
+
+    /// - Returns: the error that the request ends with, or another one in its place.
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError
+}
+
 /// One begun, or still suspended, request: the handle for every kind of transfer.
 ///
 /// A running request keeps its client and the library alive until its handler has returned. Safe to use from any thread
@@ -49,9 +60,6 @@ public final class APIRequest: Sendable {
     /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
-    /// Looks at a whole response where it is classified, on a worker, and says what is wrong with it. User code may run.
-    typealias Interpreter = @Sendable (APIResponse) -> APIError?
-
     enum BodyHandler {
         case data(DataHandler)
         case json(JSONLinesHandler)
@@ -73,7 +81,7 @@ public final class APIRequest: Sendable {
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var body: BodyHandler?
-        var interpreter: Interpreter?
+        var interpreter: (any ResponseInterpreter)?
         /// What the body is read as.
         var format = BodyFormat.bytes
         /// Whether a piece without bytes tells that the head of an answer is there.
@@ -82,6 +90,8 @@ public final class APIRequest: Sendable {
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
         var makeEvent: EventMaker?
+        /// Whether the line about the error is written here; else whoever takes the response knows a better one.
+        var logsError = true
     }
 
     struct Shared {
@@ -342,7 +352,9 @@ public final class APIRequest: Sendable {
         }
     }
 
-    func setInterpreter(_ interpreter: Interpreter?) { configure { exchange(&$0.interpreter, with: interpreter) } }
+    func setInterpreter(_ interpreter: (any ResponseInterpreter)?) {
+        configure { exchange(&$0.interpreter, with: interpreter) }
+    }
 
     /// Says what the pieces of the body are that are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {
@@ -382,6 +394,9 @@ public final class APIRequest: Sendable {
         }
         return done ? nil : .tooLate
     }
+
+    /// Leaves the line about the request's error to whoever takes the response, and may replace the error.
+    package func setLogsError(_ logsError: Bool) -> Bool { configure { $0.logsError = logsError } }
 
     /// Says which decisions are delivered as events.
     package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }

@@ -9,6 +9,7 @@ from . import _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
+from ._completing import may_replace_error
 from ._delivery import Delivery
 from ._errors import ApiError
 from ._handles import Handle
@@ -89,7 +90,7 @@ def build(
     delivery = Delivery(client, handlers, reader)
     configure = None
     if call is not None:
-        delivery.interpret = call.interpret
+        delivery.call = call
         configure = call.configure
     try:
         with configuring(client, configure):
@@ -206,6 +207,8 @@ def _set_events(delivery: Delivery, request: int, events: int) -> None:
     if events & Handler.DECISION:
         kinds = int(delivery.client.decision_kinds)
         lib.ntapi_request_set_decision_kinds(request, kinds)
+    if may_replace_error(delivery.client, delivery.call):
+        lib.ntapi_request_set_logs_error(request, False)
     if delivery.reader is not None:
         lib.ntapi_request_set_data_format(request, delivery.reader.format)
 

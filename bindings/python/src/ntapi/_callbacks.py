@@ -36,6 +36,7 @@ WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
+MapErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_void_p)
 StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
 StubAnswerFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
@@ -70,6 +71,7 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
     "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
     "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
+    "ntapi_hooks_set_map_error": (c_int, (c_void_p, MapErrorFunction)),
     "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
     "ntapi_client_begin": (
         c_void_p,

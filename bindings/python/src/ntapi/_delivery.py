@@ -28,11 +28,12 @@ from ._streams import forget_source, source_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Optional
+    from typing import Any, Callable, Optional
 
     from ._aliases import Job
     from ._client import BaseClient
     from ._protocols import Place
+    from ._service import ServiceCall
     from ._stream_reader import StreamReader
 
 
@@ -81,8 +82,8 @@ class Delivery:
         self.parses = False
         """Whether the client's hook parses the body."""
         self.source_tokens: list[int] = []
-        self.interpret: Optional[Callable[[Response], None]] = None
-        """What a service makes of the response."""
+        self.call: Optional[ServiceCall[Any]] = None
+        """What the request is made for, if that is a service."""
         self.reader = reader
         """Who gets the body piece by piece, in the place of a data handler."""
         self.client = client
@@ -296,7 +297,7 @@ class Delivery:
             cause = source_error(self.source_tokens)
             if cause is not None and response.error is not None:
                 response.error._blame_stream(cause)
-            self.client._complete(response, self.parses, self.interpret)
+            self.client._complete(response, self.parses, self.call)
         except Exception as error:
             # A subclass of ApiError that refuses to be filled in, say.
             report(error, self.client)

@@ -7,7 +7,7 @@ from ._checks import is_async
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Callable, Optional
+    from typing import Any, Optional
 
     from ._aliases import Args
     from ._arg import Arg
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._metrics import RequestMetrics
     from ._request import Request
     from ._response import Response
+    from ._service import ServiceCall
 
 
 class _AllKinds:
@@ -87,6 +88,18 @@ class Hooks:
         """
         return None
 
+    def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
+        """Sees every error that a request ends with, and may return another one, or raise it.
+
+        None, or the error itself, keeps it. On the handler's thread.
+
+        Called once for each request that ends with an error, of any domain, a cancelled request's
+        too: after retries and redirects, after the service's `make_response`, and before the log,
+        `request_completed` and the handler, which see the new error. An HTTP status and a
+        Retry-After that it lacks are the old one's.
+        """
+        return None
+
     if TYPE_CHECKING:
         decision_kinds: DecisionKind = DecisionKind.ALL
     else:
@@ -117,6 +130,7 @@ class Hooks:
             "session_invalidated",
             "parse_json",
             "map_service_error",
+            "map_error",
             "decide",
             "write_log",
         )
@@ -133,13 +147,13 @@ class Hooks:
         self,
         response: Response,
         parses: bool,
-        interpret: Optional[Callable[[Response], None]] = None,
+        call: Optional[ServiceCall[Any]] = None,
     ) -> None:
         """What hooks do with a response before its handler, on the handler's thread.
 
-        `interpret` is the hook of a service.
+        `call` is what the request was made for, if that is a service.
         """
-        if self._overridden or interpret is not None:
+        if self._overridden or call is not None:
             from ._completing import complete
 
-            complete(self, response, parses, interpret)
+            complete(self, response, parses, call)

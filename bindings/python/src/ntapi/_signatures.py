@@ -273,6 +273,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
+    "ntapi_request_set_logs_error": (c_int, (c_void_p, c_bool)),
     "ntapi_request_description": (c_void_p, (c_void_p,)),
     "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
     "ntapi_request_priority": (c_double, (c_void_p,)),
