@@ -3068,8 +3068,9 @@ typedef enum ntapi_field_kind {
 /** Whether a value has to be there, and what is taken for one; combined with |. */
 typedef enum ntapi_field_flags {
     NTAPI_FIELD_REQUIRED = 0,
-    NTAPI_FIELD_OPTIONAL = 1,        /* absent or null leaves the member as it was; in elements of arrays, zero */
-    NTAPI_FIELD_NUMBER_IN_STRING = 2 /* a string such as "5.0" is taken for a number */
+    NTAPI_FIELD_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
+    NTAPI_FIELD_NUMBER_IN_STRING = 2, /* a string such as "5.0" is taken for a number */
+    NTAPI_FIELD_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are taken for a boolean */
 } ntapi_field_flags;
 
 /** How a date is written; several, combined with |, are tried in this order. */
@@ -3079,6 +3080,15 @@ typedef enum ntapi_date_format {
     NTAPI_DATE_FORMAT_MILLISECONDS = 4, /* a number of milliseconds since 1970 */
     NTAPI_DATE_FORMAT_HTTP = 8          /* text of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT" */
 } ntapi_date_format;
+
+/** A format of dates of the service's own, as functions that read and write its text. */
+typedef struct ntapi_custom_date_format {
+    const char *name; /* for messages: "20 Nov 2013" */
+    /** Makes seconds since 1970 of a text, which is borrowed for the call; returns false when it is no date. */
+    bool (*read)(const char *text, double *seconds);
+    /** Writes seconds since 1970, with a NUL, into room for size bytes; returns false when it cannot. */
+    bool (*write)(double seconds, char *text, size_t size);
+} ntapi_custom_date_format;
 
 /** A member of a struct, and where its value is in the JSON. Made by the macros below, which know what is used for
  * what. */
@@ -3094,17 +3104,18 @@ typedef struct ntapi_field {
     ntapi_field_kind element;
     size_t element_length;
     size_t count_offset;
+    const ntapi_custom_date_format *date_format; /* in place of dates; NULL for none */
 } ntapi_field;
 
 #define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
     {                                                                                                                  \
         sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates,    \
-            NTAPI_FIELD_KIND_BOOL, 0, 0                                                                                \
+            NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                                                                          \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
     {                                                                                                                  \
         sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count)                                   \
+            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count), NULL                             \
     }
 
 /* A member of a struct by its type, its name, the path of its value and its flags. */
@@ -3122,6 +3133,12 @@ typedef struct ntapi_field {
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
 #define NTAPI_FIELD_DATE(type, member, path, flags, formats)                                                           \
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+/* A date in a format of the service's own, by its ntapi_custom_date_format. */
+#define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format)                                                     \
+    {                                                                                                                  \
+        sizeof(ntapi_field), NTAPI_FIELD_KIND_DATE, flags, path, offsetof(type, member), sizeof(((type *)0)->member),  \
+            NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format                                                               \
+    }
 /* A struct in the struct, by its own table. */
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
@@ -3133,7 +3150,7 @@ typedef struct ntapi_field {
     NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, NULL, 0)
 /* The last of a table. */
 #define NTAPI_FIELD_END                                                                                                \
-    { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0 }
+    { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, NULL }
 
 /** Fills a struct with what a JSON document holds.
  *  @param json the document, borrowed for the call.

@@ -120,6 +120,7 @@ __all__ = [
     "Clock",
     "Cookie",
     "Cookies",
+    "CustomDateFormat",
     "DateFormat",
     "Decision",
     "DecisionKind",
@@ -211,7 +212,7 @@ _NAMES_OF = {
     "_cookies": "Cookie Cookies",
     "_decision": "Challenge Decision",
     "_decoding": "decode",
-    "_decoding_options": "DateFormat DecodingOptions Key Keys",
+    "_decoding_options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
         "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags NetworkFailure "
