@@ -13,6 +13,9 @@ struct Hooks: Sendable {
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
     var mapError: ntapi_map_error_fn?
+    var uploadProgressed: ntapi_progressed_fn?
+    var downloadProgressed: ntapi_progressed_fn?
+    var dataReceived: ntapi_data_received_fn?
     var sessionInvalidated: ntapi_session_invalidated_fn?
     var decide: ntapi_decide_fn?
     var decisionKinds: RequestDecision.Kinds = []
@@ -26,6 +29,9 @@ struct Hooks: Sendable {
         if completed != nil { kinds.insert(.requestCompleted) }
         if parseJSON != nil { kinds.insert(.parseJSON) }
         if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        if uploadProgressed != nil { kinds.insert(.uploadProgressed) }
+        if downloadProgressed != nil { kinds.insert(.downloadProgressed) }
+        if dataReceived != nil { kinds.insert(.dataReceived) }
         if mapError != nil { kinds.insert(.mapError) }
         if writeLog != nil { kinds.insert(.writeLog) }
         if sessionInvalidated != nil { kinds.insert(.sessionInvalidated) }
@@ -120,6 +126,31 @@ final class CClient: APIClient, @unchecked Sendable {
         Handles.free(requestHandle, RequestBox.self)
     }
 
+    override func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        tell(current, \.uploadProgressed, request, progress)
+    }
+
+    override func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        tell(current, \.downloadProgressed, request, progress)
+    }
+
+    private func tell(
+        _ hooks: HooksBox?, _ hook: KeyPath<Hooks, ntapi_progressed_fn?>, _ request: APIRequest,
+        _ progress: TransferProgress
+    ) {
+        guard let hooks, let hook = hooks.functions[keyPath: hook] else { return }
+        let handle = Handles.make(RequestBox(request))
+        hook(hooks.userData.pointer, handle, progress.bytes, progress.total ?? -1)
+        Handles.free(handle, RequestBox.self)
+    }
+
+    override func dataReceived(_ request: APIRequest, _ data: ResponseData) {
+        guard let hooks = current, let hook = hooks.functions.dataReceived else { return }
+        let handle = Handles.make(RequestBox(request))
+        data.withUnsafeBytes { hook(hooks.userData.pointer, handle, $0.baseAddress, $0.count) }
+        Handles.free(handle, RequestBox.self)
+    }
+
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         guard let hooks = current, let hook = hooks.functions.completed else { return }
         let requestHandle = Handles.make(RequestBox(request))
@@ -201,6 +232,21 @@ public func ntapi_hooks_set_information(_ hooks: OpaquePointer!, _ hook: ntapi_i
 public func ntapi_hooks_set_metrics_collected(
     _ hooks: OpaquePointer!, _ hook: ntapi_metrics_collected_fn!
 ) -> ntapi_status { change(hooks) { $0.metricsCollected = hook } }
+
+@_cdecl("ntapi_hooks_set_upload_progressed") @implementation
+public func ntapi_hooks_set_upload_progressed(_ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!) -> ntapi_status {
+    change(hooks) { $0.uploadProgressed = hook }
+}
+
+@_cdecl("ntapi_hooks_set_download_progressed") @implementation
+public func ntapi_hooks_set_download_progressed(
+    _ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!
+) -> ntapi_status { change(hooks) { $0.downloadProgressed = hook } }
+
+@_cdecl("ntapi_hooks_set_data_received") @implementation
+public func ntapi_hooks_set_data_received(_ hooks: OpaquePointer!, _ hook: ntapi_data_received_fn!) -> ntapi_status {
+    change(hooks) { $0.dataReceived = hook }
+}
 
 @_cdecl("ntapi_hooks_set_session_invalidated") @implementation
 public func ntapi_hooks_set_session_invalidated(

@@ -24,6 +24,11 @@ public protocol APIService<Response>: Sendable {
     /// The method; nil, the default, leaves it to the args.
     var method: String? { get }
 
+    /// The args that all services of one API have, before those of the call; none unless given.
+    ///
+    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] { [.url("key", key)] } }`.
+    var baseParameters: [APIArg] { get }
+
     /// The args of the call; none unless given. A nil value suppresses its arg.
     var parameters: [APIArg] { get }
 
@@ -58,6 +63,7 @@ public protocol APIService<Response>: Sendable {
 
 extension APIService {
     public var method: String? { nil }
+    public var baseParameters: [APIArg] { [] }
     public var parameters: [APIArg] { [] }
     public var responsePath: String { "" }
     public var decoding: DecodingOptions { DecodingOptions() }

@@ -46,11 +46,12 @@ extension APIRequest: ExchangeObserver {
     func sendNow(_ http: HTTPRequest, _ conditional: HTTPRequest?) -> Bool {
         let pacing = pacing
         let clientKinds = clientDecisionKinds
+        let transferHooks = hookKinds.intersection(.ofTransfers)
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
-            let routesBody = routesBody(shared, clientKinds)
+            let routesBody = routesBody(shared, clientKinds) || transferHooks.contains(.dataReceived)
             shared.quietStatuses = shared.journey.quietStatuses
             if let pacing {
                 shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
@@ -61,7 +62,8 @@ extension APIRequest: ExchangeObserver {
             let exchange = Exchange(
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
-                reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
+                reportsProgress: shared.handlers.wantsProgress || routesBody || !transferHooks.isEmpty,
+                routesBody: routesBody,
                 hearsHeads: hearsHeads, quietStatuses: shared.quietStatuses,
                 asksToStart: background != nil && !http.mayBeRepeated,
                 holds: shared.machine.isSuspended ? .suspended : [],
@@ -108,6 +110,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress, decoded: Int64 = 0) {
+        let isHooked = hookKinds.contains(direction.hook)
         let posts = shared.withLock { shared in
             var progress = progress
             switch direction {
@@ -117,7 +120,7 @@ extension APIRequest: ExchangeObserver {
                 shared.received = progress
                 shared.decoded = decoded + shared.receivedBefore
             }
-            return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
+            return (isHooked || shared.handlers.wants(direction)) && shared.machine.progressed(direction, progress)
         }
         // An executor is code of the user, and this may be the network thread: it is reached by way of a worker.
         if posts { onWorker { self.post(direction, $0) } }
@@ -129,7 +132,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        guard hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+        guard hookKinds.isDisjoint(with: .ofResponses.union(.ofTransfers)), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         var store: (() -> Void)?
@@ -161,7 +164,9 @@ extension APIRequest: ExchangeObserver {
     /// On a worker, or on the thread of a caller that waits.
     func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
+        var result = result
         let (caching, decision) = shared.withLock { shared in
+            if let body = shared.observed.take() { result.body = body }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             if result.wasConnected { background?.hasConnected() }
@@ -420,6 +425,9 @@ extension APIRequest.Handlers {
 
     var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 
+    /// Whether the body goes to the handler in place of the response.
+    var takesBody: Bool { wantsData && !keepsBody }
+
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)
     }
@@ -430,5 +438,7 @@ extension APIRequest.Handlers {
 }
 
 extension RequestMachine.Direction {
+    var hook: APIClient.HookKinds { self == .upload ? .uploadProgressed : .downloadProgressed }
+
     var kind: HandlerKinds { self == .upload ? .uploadProgress : .downloadProgress }
 }

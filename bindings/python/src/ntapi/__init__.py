@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     )
     from ._errors import ApiError
     from ._headers import Headers
-    from ._hooks import HTTPRequest
+    from ._http_request import HTTPRequest
     from ._lifecycle import drain
     from ._mailbox import Mailbox
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
@@ -111,6 +111,7 @@ __all__ = [
     "AsyncClient",
     "AsyncStream",
     "Authenticator",
+    "BodyKind",
     "Cache",
     "CachePolicy",
     "CallResult",
@@ -215,12 +216,12 @@ _NAMES_OF = {
     "_decoding_options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
-        "CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags NetworkFailure "
+        "BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags NetworkFailure "
         "RequestState SessionKind Source Storage Thread BACKGROUND CURRENT MAIN"
     ),
     "_errors": "ApiError",
     "_headers": "Headers",
-    "_hooks": "HTTPRequest",
+    "_http_request": "HTTPRequest",
     "_lifecycle": "drain",
     "_mailbox": "Mailbox",
     "_metrics": "Metrics RequestMetrics TransactionMetrics",

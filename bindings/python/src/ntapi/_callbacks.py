@@ -30,6 +30,8 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 InformationFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_int, c_void_p)
 MetricsCollectedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+ProgressedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64)
+DataReceivedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_size_t)
 SessionInvalidatedFunction = CFUNCTYPE(None, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
@@ -66,6 +68,9 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
     "ntapi_hooks_set_information": (c_int, (c_void_p, InformationFunction)),
     "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
+    "ntapi_hooks_set_upload_progressed": (c_int, (c_void_p, ProgressedFunction)),
+    "ntapi_hooks_set_download_progressed": (c_int, (c_void_p, ProgressedFunction)),
+    "ntapi_hooks_set_data_received": (c_int, (c_void_p, DataReceivedFunction)),
     "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
     "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),

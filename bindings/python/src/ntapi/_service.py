@@ -17,7 +17,7 @@ from ._logging import log_verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._aliases import Args
-    from ._hooks import HTTPRequest
+    from ._http_request import HTTPRequest
     from ._response import Response
 
 T = TypeVar("T")
