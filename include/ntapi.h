@@ -1930,6 +1930,14 @@ typedef void (*ntapi_information_fn)(void *user_data, ntapi_request *request, in
 /** What a request took is known; the hook for completed requests follows. Runs on a background worker, in a perform on
  * its thread. Both borrowed for the call. metrics: as ntapi_response_request_metrics. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
+/** Some of a body was sent, or received: bytes so far, and in all, negative while unknown. Runs where the request's own
+ * handler of that progress runs, just before it. request: borrowed for the call. */
+typedef void (*ntapi_progressed_fn)(void *user_data, ntapi_request *request, int64_t bytes, int64_t total);
+/** A piece of the body of a successful response has come, decompressed. Runs where the request's own data handler runs,
+ * just before it; the network waits meanwhile. It looks on: the response holds the body all the same, unless the
+ * request has a data handler of its own. A request that is sent again after its connection broke shows its body from
+ * the beginning; what is written into a file is not shown. Both borrowed for the call. */
+typedef void (*ntapi_data_received_fn)(void *user_data, ntapi_request *request, const void *bytes, size_t length);
 /** The client was closed or invalidated, and the last of its handlers has returned. Runs once, on a background worker.
  */
 typedef void (*ntapi_session_invalidated_fn)(void *user_data);
@@ -1947,6 +1955,13 @@ typedef void (*ntapi_write_log_fn)(void *user_data, ntapi_log level, const char 
  * network. response: borrowed; ntapi_response_decode reads the JSON of an HTTP error, too, while this runs. A wrong
  * handle is no error. */
 typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_response *response);
+/** Sees every error that a request ends with, of any domain, a cancelled request's too: returns a new error to replace
+ * it (the library takes it), or NULL, which keeps it. Runs once for each request that ends with an error, on a
+ * background worker (in a perform on its thread): after retries and redirects, and before the log, the hook for
+ * completed requests and the handlers, which see the new error. An HTTP status and a Retry-After that it lacks are the
+ * old one's. Both borrowed for the call; ntapi_response_decode reads the JSON of an error, too, while this runs. A
+ * wrong handle is no error. */
+typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
  *  @param user_data given to every hook.
@@ -2010,6 +2025,31 @@ ntapi_status ntapi_hooks_set_metrics_collected(ntapi_hooks *hooks, ntapi_metrics
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_session_invalidated(ntapi_hooks *hooks, ntapi_session_invalidated_fn hook);
 
+/** Sets the hook for the upload progress of every request.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_upload_progressed(ntapi_hooks *hooks, ntapi_progressed_fn hook);
+
+/** Sets the hook for the download progress of every request.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_download_progressed(ntapi_hooks *hooks, ntapi_progressed_fn hook);
+
+/** Sets the hook for the body of every successful response, piece by piece. Requests then go over HTTP/1.1 unless the
+ *  option http_version says otherwise, as with a data handler of their own.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_data_received(ntapi_hooks *hooks, ntapi_data_received_fn hook);
+
 /** Sets the hook for completed requests.
  *  @param hooks the hooks; set them before ntapi_client_set_hooks.
  *  @param hook the callback; NULL removes.
@@ -2041,6 +2081,14 @@ ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn ho
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
+
+/** Sets the hook that sees every error that a request ends with, and may replace it.
+ *  @param hooks the hooks; set them before ntapi_client_set_hooks.
+ *  @param hook the callback; NULL removes.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_hooks_set_map_error(ntapi_hooks *hooks, ntapi_map_error_fn hook);
 
 /** Sets the hook that is asked what a request is to do next. A request waits for each answer.
  *  @param hooks the hooks; set them before ntapi_client_set_hooks.
@@ -2097,6 +2145,128 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @threads the hook's own.
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
+
+/** How many header lines a built request has.
+ *  @param http_request the request, in its hook.
+ *  @returns the number; 0 for a wrong handle.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+size_t ntapi_http_request_header_count(const ntapi_http_request *http_request);
+
+/** The name of a header line of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param index which, from 0.
+ *  @returns text, borrowed until the hook returns; NULL when there is none.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_header_name(const ntapi_http_request *http_request, size_t index);
+
+/** The value of a header line of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param index which, from 0.
+ *  @returns text, borrowed until the hook returns; NULL when there is none.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_header_value(const ntapi_http_request *http_request, size_t index);
+
+/** What the body of a built request is. */
+typedef enum ntapi_body_kind {
+    NTAPI_BODY_KIND_NONE = 0,
+    NTAPI_BODY_KIND_BYTES = 1, /* of the args data, json and form, too */
+    NTAPI_BODY_KIND_MULTIPART = 2,
+    NTAPI_BODY_KIND_FILE = 3,
+    NTAPI_BODY_KIND_STREAM = 4
+} ntapi_body_kind;
+
+/** What the body of a built request is.
+ *  @param http_request the request, in its hook.
+ *  @returns the kind; NTAPI_BODY_KIND_NONE for a wrong handle, too.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_body_kind ntapi_http_request_get_body_kind(const ntapi_http_request *http_request);
+
+/** The bytes of the body of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param length where to put how many they are; may be NULL.
+ *  @returns the bytes, NUL-terminated, borrowed until the hook returns; NULL when the body is not
+ * NTAPI_BODY_KIND_BYTES.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_body(const ntapi_http_request *http_request, size_t *length);
+
+/** Puts bytes in place of the body of a built request. Content-Type stays as it is.
+ *  @param http_request the request, in its hook.
+ *  @param bytes the bytes, copied; NULL removes the body.
+ *  @param length how many.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_body(ntapi_http_request *http_request, const void *bytes, size_t length);
+
+/** A timeout of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param clock which clock; NTAPI_CLOCK_IDLE is the request timeout.
+ *  @returns seconds; negative for none, and for a wrong handle.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+double ntapi_http_request_timeout(const ntapi_http_request *http_request, ntapi_clock clock);
+
+/** Changes a timeout of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param clock which clock.
+ *  @param seconds above 0; negative or infinite for none.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_timeout(ntapi_http_request *http_request, ntapi_clock clock, double seconds);
+
+/** The cache policy of a built request.
+ *  @param http_request the request, in its hook.
+ *  @returns the policy; NTAPI_CACHE_POLICY_PROTOCOL for a wrong handle, too.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_cache_policy ntapi_http_request_cache_policy(const ntapi_http_request *http_request);
+
+/** Changes the cache policy of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param policy the policy.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_cache_policy(ntapi_http_request *http_request, ntapi_cache_policy policy);
+
+/** The value of an option of a built request.
+ *  @param http_request the request, in its hook.
+ *  @param name the option's name, borrowed for the call.
+ *  @returns text, borrowed until the hook returns, "" for one that was set without a value; NULL when it is not set.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+const char *ntapi_http_request_option(const ntapi_http_request *http_request, const char *name);
+
+/** Sets or removes an option of a built request. It counts in the hook build request; a redirect has those of its
+ *  request. A wrong value of a built-in option makes an invalid request. Headers that were made of options stay.
+ *  @param http_request the request, in its hook.
+ *  @param name the option's name, copied.
+ *  @param value the value, copied; "" switches it on; NULL removes it.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_option(ntapi_http_request *http_request, const char *name, const char *value);
+
+/** The priority of a built request.
+ *  @param http_request the request, in its hook.
+ *  @returns from 0 (last) to 1 (first); 0 for a wrong handle.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+double ntapi_http_request_priority(const ntapi_http_request *http_request);
+
+/** Changes the priority of a built request. It counts in the hook build request.
+ *  @param http_request the request, in its hook.
+ *  @param priority from 0 (last) to 1 (first), among requests that wait for a connection to the same host.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, double priority);
 
 /* ---- Credentials that expire
  * ------------------------------------------------------------------------------------------ */
@@ -2505,25 +2675,27 @@ void ntapi_request_free(ntapi_request *request);
 ntapi_status ntapi_request_set_handler(ntapi_request *request, ntapi_response_fn handler, void *user_data,
                                        ntapi_destroy_fn destroy);
 
-/** Sets the upload progress handler of a request that was created suspended.
+/** Sets the upload progress handler of a request that was created suspended; the hook for started requests may set it,
+ *  too.
  *  @param request the request.
  *  @param handler the callback; NULL for none.
  *  @param user_data given to handler.
  *  @param destroy ends user_data after the last call; may be NULL.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
- * cases destroy has been called.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once the request is sent. In
+ *  both error cases destroy has been called.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_set_upload_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
                                                ntapi_destroy_fn destroy);
 
-/** Sets the download progress handler of a request that was created suspended.
+/** Sets the download progress handler of a request that was created suspended; the hook for started requests may set
+ * it, too.
  *  @param request the request.
  *  @param handler the callback; NULL for none.
  *  @param user_data given to handler.
  *  @param destroy ends user_data after the last call; may be NULL.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume. In both error
- * cases destroy has been called.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once the request is sent. In
+ *  both error cases destroy has been called.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_set_download_progress(ntapi_request *request, ntapi_progress_fn handler, void *user_data,
@@ -2709,6 +2881,23 @@ char *ntapi_request_description(const ntapi_request *request);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
+
+/** Says whether the response holds a body that a data handler or events bring piece by piece; at first it does not.
+ *  @param request the request, created suspended.
+ *  @param keeps_body whether it does.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
+
+/** Says whether the library logs the error that the request ends with, as it does at first.
+ *  A caller that makes another error of it writes its own line with ntapi_request_log.
+ *  @param request the request, created suspended.
+ *  @param logs_error false leaves the line out.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_request_set_logs_error(ntapi_request *request, bool logs_error);
 
 /** Sets the description of a request.
  *  @param request the request.
@@ -3236,8 +3425,9 @@ typedef enum ntapi_field_kind {
 /** Whether a value has to be there, and what is taken for one; combined with |. */
 typedef enum ntapi_field_flags {
     NTAPI_FIELD_REQUIRED = 0,
-    NTAPI_FIELD_OPTIONAL = 1,        /* absent or null leaves the member as it was; in elements of arrays, zero */
-    NTAPI_FIELD_NUMBER_IN_STRING = 2 /* a string such as "5.0" is taken for a number */
+    NTAPI_FIELD_OPTIONAL = 1,         /* absent or null leaves the member as it was; in elements of arrays, zero */
+    NTAPI_FIELD_NUMBER_IN_STRING = 2, /* a string such as "5.0" is taken for a number */
+    NTAPI_FIELD_LOOSE_BOOLEAN = 4     /* 1 and 0, "true", "false", "1" and "0" are taken for a boolean */
 } ntapi_field_flags;
 
 /** How a date is written; several, combined with |, are tried in this order. */
@@ -3247,6 +3437,15 @@ typedef enum ntapi_date_format {
     NTAPI_DATE_FORMAT_MILLISECONDS = 4, /* a number of milliseconds since 1970 */
     NTAPI_DATE_FORMAT_HTTP = 8          /* text of RFC 9110, 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT" */
 } ntapi_date_format;
+
+/** A format of dates of the service's own, as functions that read and write its text. */
+typedef struct ntapi_custom_date_format {
+    const char *name; /* for messages: "20 Nov 2013" */
+    /** Makes seconds since 1970 of a text, which is borrowed for the call; returns false when it is no date. */
+    bool (*read)(const char *text, double *seconds);
+    /** Writes seconds since 1970, with a NUL, into room for size bytes; returns false when it cannot. */
+    bool (*write)(double seconds, char *text, size_t size);
+} ntapi_custom_date_format;
 
 /** A member of a struct, and where its value is in the JSON. Made by the macros below, which know what is used for
  * what. */
@@ -3262,17 +3461,18 @@ typedef struct ntapi_field {
     ntapi_field_kind element;
     size_t element_length;
     size_t count_offset;
+    const ntapi_custom_date_format *date_format; /* in place of dates; NULL for none */
 } ntapi_field;
 
 #define NTAPI_FIELD_OF(kind, type, member, path, flags, fields, dates)                                                 \
     {                                                                                                                  \
         sizeof(ntapi_field), kind, flags, path, offsetof(type, member), sizeof(((type *)0)->member), fields, dates,    \
-            NTAPI_FIELD_KIND_BOOL, 0, 0                                                                                \
+            NTAPI_FIELD_KIND_BOOL, 0, 0, NULL                                                                          \
     }
 #define NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, fields, dates)                                    \
     {                                                                                                                  \
         sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, flags, path, offsetof(type, member), sizeof(((type *)0)->member), \
-            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count)                                   \
+            fields, dates, kind, sizeof(*((type *)0)->member), offsetof(type, count), NULL                             \
     }
 
 /* A member of a struct by its type, its name, the path of its value and its flags. */
@@ -3290,6 +3490,12 @@ typedef struct ntapi_field {
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_URL, type, member, path, flags, NULL, 0)
 #define NTAPI_FIELD_DATE(type, member, path, flags, formats)                                                           \
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_DATE, type, member, path, flags, NULL, formats)
+/* A date in a format of the service's own, by its ntapi_custom_date_format. */
+#define NTAPI_FIELD_CUSTOM_DATE(type, member, path, flags, format)                                                     \
+    {                                                                                                                  \
+        sizeof(ntapi_field), NTAPI_FIELD_KIND_DATE, flags, path, offsetof(type, member), sizeof(((type *)0)->member),  \
+            NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, format                                                               \
+    }
 /* A struct in the struct, by its own table. */
 #define NTAPI_FIELD_OBJECT(type, member, path, flags, fields)                                                          \
     NTAPI_FIELD_OF(NTAPI_FIELD_KIND_OBJECT, type, member, path, flags, fields, 0)
@@ -3301,7 +3507,7 @@ typedef struct ntapi_field {
     NTAPI_FIELD_ELEMENTS(kind, type, member, count, path, flags, NULL, 0)
 /* The last of a table. */
 #define NTAPI_FIELD_END                                                                                                \
-    { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0 }
+    { 0, NTAPI_FIELD_KIND_BOOL, 0, NULL, 0, 0, NULL, 0, NTAPI_FIELD_KIND_BOOL, 0, 0, NULL }
 
 /** Fills a struct with what a JSON document holds.
  *  @param json the document, borrowed for the call.

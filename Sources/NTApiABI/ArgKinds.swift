@@ -207,17 +207,7 @@ public func ntapi_args_method(_ args: OpaquePointer!, _ method: UnsafePointer<CC
 
 @_cdecl("ntapi_args_cache_policy") @implementation
 public func ntapi_args_cache_policy(_ args: OpaquePointer!, _ policy: ntapi_cache_policy) -> ntapi_status {
-    append(args) {
-        switch policy {
-        case NTAPI_CACHE_POLICY_PROTOCOL: .cachePolicy(.protocol)
-        case NTAPI_CACHE_POLICY_RELOAD_IGNORING_CACHE: .cachePolicy(.reloadIgnoringCache)
-        case NTAPI_CACHE_POLICY_RETURN_CACHED_ELSE_LOAD: .cachePolicy(.returnCachedElseLoad)
-        case NTAPI_CACHE_POLICY_RETURN_CACHED_DONT_LOAD: .cachePolicy(.returnCachedDontLoad)
-        case NTAPI_CACHE_POLICY_RELOAD_REVALIDATING: .cachePolicy(.reloadRevalidating)
-        case NTAPI_CACHE_POLICY_NO_STORE: .cachePolicy(.noStore)
-        default: nil
-        }
-    }
+    append(args) { CachePolicy(c: policy).map { .cachePolicy($0) } }
 }
 
 @_cdecl("ntapi_args_option") @implementation

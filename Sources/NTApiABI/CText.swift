@@ -87,6 +87,7 @@ enum LentText: Hashable {
     case headerValue(Int)
     /// One whose source may change: what is lent once stays as it is.
     case content(String)
+    case body([UInt8])
 }
 
 /// What a C callback was registered with: its destroy function runs once, when the last call is over.

@@ -114,7 +114,8 @@ private final class FieldTables {
         let made = JSONField(
             path: path, kind: try kind(field, path), offset: field.offset, size: field.length,
             isOptional: field.flags & CInt(NTAPI_FIELD_OPTIONAL.rawValue) != 0,
-            takesStrings: field.flags & CInt(NTAPI_FIELD_NUMBER_IN_STRING.rawValue) != 0)
+            takesStrings: field.flags & CInt(NTAPI_FIELD_NUMBER_IN_STRING.rawValue) != 0,
+            takesLooseBooleans: field.flags & CInt(NTAPI_FIELD_LOOSE_BOOLEAN.rawValue) != 0)
         if let problem = made.problem(inStructOf: table.size) {
             throw .invalidArgument("field \(table.fields.count) (\"\(path)\"): \(problem)")
         }
@@ -137,7 +138,8 @@ private final class FieldTables {
         case NTAPI_FIELD_KIND_DOUBLE: return .double
         case NTAPI_FIELD_KIND_STRING: return .string
         case NTAPI_FIELD_KIND_URL: return .url
-        case NTAPI_FIELD_KIND_DATE: return .date(dates(field.dates))
+        case NTAPI_FIELD_KIND_DATE:
+            return .date(field.date_format.map { [DateFormat($0.pointee)] } ?? dates(field.dates))
         case NTAPI_FIELD_KIND_OBJECT:
             guard let fields = field.fields else { throw .invalidArgument("field \"\(path)\": its fields are NULL") }
             return .object(try table(fields, size: length))
@@ -152,5 +154,26 @@ private final class FieldTables {
         ]
         let chosen = known.filter { formats & CInt($0.0.rawValue) != 0 }.map(\.1)
         return chosen.isEmpty ? [.iso8601] : chosen
+    }
+}
+
+extension DateFormat {
+    /// One that functions of C read and write.
+    fileprivate init(_ format: ntapi_custom_date_format) {
+        // Safe to share: functions.
+        let (read, write) = (format.read, format.write)
+        let name = String(c: format.name) ?? "own format"
+        self = .custom(name) { json in
+            var seconds = 0.0
+            guard let read, let text = json.string else { return nil }
+            return text.withCString { read($0, &seconds) } ? APIDate(secondsSince1970: seconds) : nil
+        } write: { date in
+            guard let write else { return nil }
+            return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { room in
+                room.initialize(repeating: 0)
+                guard write(date.secondsSince1970, room.baseAddress, room.count), room.contains(0) else { return nil }
+                return String(c: room.baseAddress).map { JSON($0) }
+            }
+        }
     }
 }

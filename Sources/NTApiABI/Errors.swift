@@ -104,7 +104,12 @@ public func ntapi_error_failure(_ error: OpaquePointer!) -> ntapi_failure {
 }
 
 extension TimeoutClock {
-    fileprivate var c: ntapi_clock {
+    init?(c clock: ntapi_clock) {
+        guard let known = Self.allCases.first(where: { $0.c == clock }) else { return nil }
+        self = known
+    }
+
+    var c: ntapi_clock {
         switch self {
         case .idle: NTAPI_CLOCK_IDLE
         case .connect: NTAPI_CLOCK_CONNECT

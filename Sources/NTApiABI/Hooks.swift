@@ -12,6 +12,10 @@ struct Hooks: Sendable {
     var parseJSON: ntapi_parse_json_fn?
     var writeLog: ntapi_write_log_fn?
     var mapServiceError: ntapi_map_service_error_fn?
+    var mapError: ntapi_map_error_fn?
+    var uploadProgressed: ntapi_progressed_fn?
+    var downloadProgressed: ntapi_progressed_fn?
+    var dataReceived: ntapi_data_received_fn?
     var sessionInvalidated: ntapi_session_invalidated_fn?
     var decide: ntapi_decide_fn?
     var decisionKinds: RequestDecision.Kinds = []
@@ -25,6 +29,10 @@ struct Hooks: Sendable {
         if completed != nil { kinds.insert(.requestCompleted) }
         if parseJSON != nil { kinds.insert(.parseJSON) }
         if mapServiceError != nil { kinds.insert(.mapServiceError) }
+        if uploadProgressed != nil { kinds.insert(.uploadProgressed) }
+        if downloadProgressed != nil { kinds.insert(.downloadProgressed) }
+        if dataReceived != nil { kinds.insert(.dataReceived) }
+        if mapError != nil { kinds.insert(.mapError) }
         if writeLog != nil { kinds.insert(.writeLog) }
         if sessionInvalidated != nil { kinds.insert(.sessionInvalidated) }
         return kinds
@@ -118,6 +126,31 @@ final class CClient: APIClient, @unchecked Sendable {
         Handles.free(requestHandle, RequestBox.self)
     }
 
+    override func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        tell(current, \.uploadProgressed, request, progress)
+    }
+
+    override func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {
+        tell(current, \.downloadProgressed, request, progress)
+    }
+
+    private func tell(
+        _ hooks: HooksBox?, _ hook: KeyPath<Hooks, ntapi_progressed_fn?>, _ request: APIRequest,
+        _ progress: TransferProgress
+    ) {
+        guard let hooks, let hook = hooks.functions[keyPath: hook] else { return }
+        let handle = Handles.make(RequestBox(request))
+        hook(hooks.userData.pointer, handle, progress.bytes, progress.total ?? -1)
+        Handles.free(handle, RequestBox.self)
+    }
+
+    override func dataReceived(_ request: APIRequest, _ data: ResponseData) {
+        guard let hooks = current, let hook = hooks.functions.dataReceived else { return }
+        let handle = Handles.make(RequestBox(request))
+        data.withUnsafeBytes { hook(hooks.userData.pointer, handle, $0.baseAddress, $0.count) }
+        Handles.free(handle, RequestBox.self)
+    }
+
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         guard let hooks = current, let hook = hooks.functions.completed else { return }
         let requestHandle = Handles.make(RequestBox(request))
@@ -156,6 +189,15 @@ final class CClient: APIClient, @unchecked Sendable {
         defer { Handles.free(handle, ResponseBox.self) }
         return Handles.free(hook(hooks.userData.pointer, handle), ErrorBox.self)?.error
     }
+
+    override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
+        guard let hooks = current, let hook = hooks.functions.mapError else { return error }
+        let responseHandle = ResponseBox(response).handle
+        defer { Handles.free(responseHandle, ResponseBox.self) }
+        let handle = error.handle
+        defer { Handles.free(handle, ErrorBox.self) }
+        return Handles.free(hook(hooks.userData.pointer, handle, responseHandle), ErrorBox.self)?.error ?? error
+    }
 }
 
 @_cdecl("ntapi_hooks_create") @implementation
@@ -191,6 +233,21 @@ public func ntapi_hooks_set_metrics_collected(
     _ hooks: OpaquePointer!, _ hook: ntapi_metrics_collected_fn!
 ) -> ntapi_status { change(hooks) { $0.metricsCollected = hook } }
 
+@_cdecl("ntapi_hooks_set_upload_progressed") @implementation
+public func ntapi_hooks_set_upload_progressed(_ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!) -> ntapi_status {
+    change(hooks) { $0.uploadProgressed = hook }
+}
+
+@_cdecl("ntapi_hooks_set_download_progressed") @implementation
+public func ntapi_hooks_set_download_progressed(
+    _ hooks: OpaquePointer!, _ hook: ntapi_progressed_fn!
+) -> ntapi_status { change(hooks) { $0.downloadProgressed = hook } }
+
+@_cdecl("ntapi_hooks_set_data_received") @implementation
+public func ntapi_hooks_set_data_received(_ hooks: OpaquePointer!, _ hook: ntapi_data_received_fn!) -> ntapi_status {
+    change(hooks) { $0.dataReceived = hook }
+}
+
 @_cdecl("ntapi_hooks_set_session_invalidated") @implementation
 public func ntapi_hooks_set_session_invalidated(
     _ hooks: OpaquePointer!, _ hook: ntapi_session_invalidated_fn!
@@ -215,6 +272,11 @@ public func ntapi_hooks_set_write_log(_ hooks: OpaquePointer!, _ hook: ntapi_wri
 public func ntapi_hooks_set_map_service_error(
     _ hooks: OpaquePointer!, _ hook: ntapi_map_service_error_fn!
 ) -> ntapi_status { change(hooks) { $0.mapServiceError = hook } }
+
+@_cdecl("ntapi_hooks_set_map_error") @implementation
+public func ntapi_hooks_set_map_error(_ hooks: OpaquePointer!, _ hook: ntapi_map_error_fn!) -> ntapi_status {
+    change(hooks) { $0.mapError = hook }
+}
 
 @_cdecl("ntapi_hooks_set_decide") @implementation
 public func ntapi_hooks_set_decide(

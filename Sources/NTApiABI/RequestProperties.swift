@@ -47,6 +47,16 @@ public func ntapi_request_log(
     return NTAPI_STATUS_OK
 }
 
+@_cdecl("ntapi_request_set_keeps_body") @implementation
+public func ntapi_request_set_keeps_body(_ request: OpaquePointer!, _ keeps_body: Bool) -> ntapi_status {
+    with(request) { $0.setKeepsBody(keeps_body) }
+}
+
+@_cdecl("ntapi_request_set_logs_error") @implementation
+public func ntapi_request_set_logs_error(_ request: OpaquePointer!, _ logs_error: Bool) -> ntapi_status {
+    with(request) { $0.setLogsError(logs_error) }
+}
+
 @_cdecl("ntapi_request_priority") @implementation
 public func ntapi_request_priority(_ request: OpaquePointer!) -> Double { get(request)?.priority ?? 0 }
 

@@ -23,7 +23,8 @@ func makeRequest(
 
 /// The same, which says what is wrong.
 private func checkedRequest(
-    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = [],
+    isPerformed: Bool = false
 ) throws(APIError) -> APIRequest {
     guard let box = Handles.get(client, ClientBox.self) else {
         throw .invalidArgument("client is NULL, freed, or no client")
@@ -31,8 +32,8 @@ private func checkedRequest(
     let list = Handles.get(args, ArgsBox.self)
     guard args == nil || list != nil else { throw .invalidArgument("args is freed, or no list of args") }
     guard let text = command == nil ? "" : String(c: command) else { throw .invalidArgument("command is not UTF-8") }
-    guard let list else { return box.client.request(text, args: more) }
-    return box.client.request(text, args: more.isEmpty ? list.args : list.args + more)
+    let all = list.map { more.isEmpty ? $0.args : $0.args + more } ?? more
+    return isPerformed ? box.client.requestToPerform(text, args: all) : box.client.request(text, args: all)
 }
 
 /// The client of requests that no client was named for.
@@ -63,7 +64,7 @@ public func ntapi_client_perform(
 ) -> OpaquePointer! {
     let request: APIRequest
     do throws(APIError) {
-        request = try checkedRequest(client, command, args)
+        request = try checkedRequest(client, command, args, isPerformed: true)
     } catch {
         // NULL would have no error, and so be read as a success.
         request = (Handles.get(client, ClientBox.self)?.client ?? nobody).request(failing: error)

@@ -23,12 +23,26 @@ import Testing
         return ((try? JSON(parsing: bytes))?.array ?? []).map(Case.init)
     }()
 
+    /// Replaces each error by one with a code, and keeps those that it was asked about.
+    private final class Mapping: TestClient, @unchecked Sendable {
+        // Safe to share: the code is set before the first request, and the log is safe by itself.
+        nonisolated(unsafe) var code: String?
+        let errors = Log<APIError>()
+
+        override func mapError(_ error: APIError, _ response: APIResponse) -> APIError {
+            errors.append(error)
+            return code.map { APIError(code: ErrorCode($0)) } ?? error
+        }
+    }
+
     @Test func theTableIsThere() { #expect(Self.cases.count > 300) }
 
     @Test(arguments: cases) func holds(_ template: Case) async throws {
         let json = try JSON(parsing: try TestServers.fill(template.json.text))
         let base = try json["base"]?.string ?? TestServers.url(json["server"]?.string ?? "")
-        let client = TestClient(at: base)
+        let mapping = json["map_error"].map { _ in Mapping(at: base) }
+        mapping?.code = json["map_error"]?.string
+        let client = mapping ?? TestClient(at: base)
         client.defaults["caFile"] = JSON(try TestServers.url("ca"))
         client.logFlags = .all
         var (response, failure): (APIResponse?, APIError?)
@@ -39,19 +53,24 @@ import Testing
             failure = error
         }
         let log = client.lines.all.map(\.message).joined(separator: "\n")
-        let check = Check(response: response, error: failure ?? response?.error, log: log)
+        let check = Check(
+            response: response, error: failure ?? response?.error, mapped: mapping?.errors.all ?? [], log: log)
         for (key, value) in json["expect"]?.object ?? [] { check.expect(key, value) }
     }
 
     private struct Check {
         let response: APIResponse?
         let error: APIError?
+        let mapped: [APIError]
         let log: String
 
         func expect(_ key: String, _ wanted: JSON) {
             switch key {
             case "status": #expect(response?.status ?? 0 == wanted.int)
-            case "error": expectError(wanted)
+            case "error": expectError(wanted, error)
+            case "mapped":
+                #expect(mapped.count == wanted.count)
+                for (error, wanted) in zip(mapped, wanted.array ?? []) { expectError(wanted, error) }
             case "json": for entry in wanted.array ?? [] { expectEntry(entry) }
             case "json_is_absent": #expect((response?.json == nil) == wanted.bool)
             case "prefix_text": #expect(response?.prefixText == wanted.string)
@@ -68,7 +87,7 @@ import Testing
             }
         }
 
-        private func expectError(_ wanted: JSON) {
+        private func expectError(_ wanted: JSON, _ error: APIError?) {
             if wanted.isNull {
                 #expect(error == nil)
                 return

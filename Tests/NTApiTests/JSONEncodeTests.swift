@@ -107,6 +107,25 @@ import Testing
         #expect(HTTPDate.text(-14_182_940_000) == "Sat, 24 Jul 1520 14:26:40 GMT" && HTTPDate.text(1e15) == nil)
     }
 
+    @Test func customDatesAreWrittenAsTheyAreRead() throws {
+        let days = DateFormat.custom("days") {
+            $0.int.map { APIDate(secondsSince1970: Double($0) * 86_400) }
+        } write: {
+            JSON(Int($0.secondsSince1970 / 86_400))
+        }
+        struct Order: Codable, Equatable {
+            let day: APIDate
+        }
+        let order = Order(day: APIDate(secondsSince1970: 864_000))
+        let options = DecodingOptions(dates: [days])
+        let json = try JSON(encoding: order, options: options)
+        #expect(json.text == #"{"day":10}"#)
+        #expect(try json.decode(Order.self, options: options) == order)
+        #expect(order.day.formatted(days).argText == "10")
+        #expect(order.day.formatted(.seconds).argText == "864000" && order.day.formatted(.http).argText != nil)
+        #expect(APIDate(secondsSince1970: .nan).formatted(.seconds).argText == nil)
+    }
+
     @Test func whatJSONHasNoTextForIsNamed() {
         #expect(problem(["a": [1, Double.nan]]) == "invalid request: a[1]: nan is no JSON number")
         #expect(problem(["a": UInt64.max]).hasPrefix("invalid request: a: 18446744073709551615 is beyond 64 bits"))

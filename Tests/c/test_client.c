@@ -1,6 +1,8 @@
 /* Section 3 of the header: clients, their args, closing and draining, and every hook. */
 #include "support.h"
 
+#include <stdatomic.h>
+
 static void a_client_has_args_of_its_own(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -424,6 +426,65 @@ static void service_errors_are_mapped(void **state) {
     end(client, &hooked);
 }
 
+/** What the hook map error was asked about, and whether it replaces it. */
+struct mapping {
+    atomic_int asked;
+    const char *code;
+    bool keeps;
+};
+
+static ntapi_error *map_error(void *user_data, const ntapi_error *error, const ntapi_response *response) {
+    struct mapping *self = user_data;
+    self->asked++;
+    self->code = ntapi_error_code(error);
+    assert_ptr_equal(ntapi_error_code(ntapi_response_error(response)), self->code);
+    return self->keeps ? NULL : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, "mapped", "another one");
+}
+
+static void every_error_is_mapped(void **state) {
+    (void)state;
+    struct mapping mapping = {0};
+    ntapi_hooks *hooks = ntapi_hooks_create(&mapping, NULL);
+    check_ok(ntapi_hooks_set_map_error(hooks, map_error));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    check_too_late(ntapi_hooks_set_map_error(hooks, NULL));
+    ntapi_hooks_free(hooks);
+    const char *mapped = ntapi_code_register("mapped");
+    ntapi_response *response = perform(client, "status/503", NULL);
+    assert_int_equal(ntapi_error_http_status(ntapi_response_error(response)), 503);
+    check_error(response, NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_HTTP_ERROR);
+    check_error(perform(client, "reset/before", NULL), NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_NETWORK);
+    check_error(perform(client, "{unfilled}", NULL), NTAPI_ERROR_DOMAIN_SERVICE, mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(mapping.asked, 3);
+
+    /* A cancelled request, too, once; and one that goes well is not asked about. */
+    witness seen;
+    witness_init(&seen);
+    ntapi_args *args = background();
+    ntapi_request *request = ntapi_client_create_request(client, "stall/before", args);
+    check_ok(ntapi_request_set_handler(request, witness_response, &seen, witness_destroy));
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_cancel(request));
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    assert_ptr_equal(witness_code(&seen), mapped);
+    assert_ptr_equal(mapping.code, NTAPI_CODE_CANCELLED);
+    assert_int_equal(mapping.asked, 4);
+    ntapi_json_free(fetch(client, "ok", NULL));
+    mapping.keeps = true;
+    check_error(perform(client, "reset/before", NULL), NTAPI_ERROR_DOMAIN_NETWORK, NTAPI_CODE_NETWORK);
+    assert_int_equal(mapping.asked, 5);
+    assert_int_equal(ntapi_client_drain(client, PATIENCE), 0);
+    witness_free(&seen);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
 static void parsing_may_fail_or_give_nothing(void **state) {
     (void)state;
     struct hooked hooked = {.parse_mode = 1};
@@ -439,6 +500,163 @@ static void parsing_may_fail_or_give_nothing(void **state) {
     assert_null(ntapi_response_json(response));
     ntapi_response_free(response);
     end(client, &hooked);
+}
+
+/** Looks at everything that a built request says, and changes it. */
+static void configure(void *user_data, ntapi_http_request *http) {
+    double *priority = user_data;
+    size_t length = 0;
+    assert_int_equal(ntapi_http_request_get_body_kind(http), NTAPI_BODY_KIND_BYTES);
+    assert_string_equal(ntapi_http_request_body(http, &length), "old");
+    assert_int_equal(length, 3);
+    check_ok(ntapi_http_request_set_body(http, "n\0w", 3));
+    assert_memory_equal(ntapi_http_request_body(http, &length), "n\0w", 4);
+    check_invalid(ntapi_http_request_set_body(http, NULL, 1));
+    check_invalid(ntapi_http_request_set_body(NULL, "a", 1));
+
+    assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_IDLE) == 5);
+    assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_QUEUE) < 0);
+    check_ok(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_IDLE, 7.5));
+    check_ok(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_TOTAL, -1));
+    assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_IDLE) == 7.5);
+    assert_true(ntapi_http_request_timeout(http, NTAPI_CLOCK_TOTAL) < 0);
+    check_invalid(ntapi_http_request_set_timeout(http, NTAPI_CLOCK_IDLE, 0));
+    check_invalid(ntapi_http_request_set_timeout(http, (ntapi_clock)9, 1));
+
+    assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_NO_STORE);
+    check_ok(ntapi_http_request_set_cache_policy(http, NTAPI_CACHE_POLICY_RELOAD_REVALIDATING));
+    assert_int_equal(ntapi_http_request_cache_policy(http), NTAPI_CACHE_POLICY_RELOAD_REVALIDATING);
+    check_invalid(ntapi_http_request_set_cache_policy(http, (ntapi_cache_policy)9));
+
+    assert_string_equal(ntapi_http_request_option(http, "mine"), "yes");
+    assert_null(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA));
+    check_ok(ntapi_http_request_set_option(http, "mine", NULL));
+    assert_null(ntapi_http_request_option(http, "mine"));
+    check_ok(ntapi_http_request_set_option(http, NTAPI_OPTION_RAW_DATA, ""));
+    assert_string_equal(ntapi_http_request_option(http, NTAPI_OPTION_RAW_DATA), "");
+    check_invalid(ntapi_http_request_set_option(http, NULL, "a"));
+
+    assert_true(ntapi_http_request_priority(http) == 0.5);
+    check_ok(ntapi_http_request_set_priority(http, *priority));
+    assert_true(ntapi_http_request_priority(http) == *priority);
+    check_invalid(ntapi_http_request_set_priority(http, 1.5));
+
+    size_t count = ntapi_http_request_header_count(http), found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += strcmp(ntapi_http_request_header_name(http, i), "X-Mine") == 0 &&
+                 strcmp(ntapi_http_request_header_value(http, i), "1") == 0;
+    assert_int_equal(found, 1);
+    assert_null(ntapi_http_request_header_name(http, count));
+}
+
+static void everything_of_a_built_request_can_be_changed(void **state) {
+    (void)state;
+    double priority = 0.75;
+    ntapi_hooks *hooks = ntapi_hooks_create(&priority, NULL);
+    check_ok(ntapi_hooks_set_build_request(hooks, configure));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    ntapi_args *args = background();
+    check_ok(ntapi_args_data(args, "old", 3, "text/plain"));
+    check_ok(ntapi_args_header(args, "X-Mine", "1"));
+    check_ok(ntapi_args_timeout(args, NTAPI_CLOCK_IDLE, 5));
+    check_ok(ntapi_args_cache_policy(args, NTAPI_CACHE_POLICY_NO_STORE));
+    check_ok(ntapi_args_option_value(args, "mine", "yes"));
+    ntapi_request *request = ntapi_client_create_request(client, "mirror", args);
+    assert_true(ntapi_request_priority(request) == 0.75);
+    check_ok(ntapi_request_resume(request));
+    check_ok(ntapi_request_wait(request, PATIENCE));
+    ntapi_response *response = ntapi_request_response(request);
+    size_t length = 0;
+    assert_null(ntapi_response_error(response));
+    assert_memory_equal(ntapi_response_data(response, &length), "n\0w", 4);
+    assert_int_equal(length, 3);
+    assert_null(ntapi_response_json(response));
+    ntapi_response_free(response);
+    ntapi_request_free(request);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+}
+
+/** What the hooks for transfers saw, in order: s, r and d; the request's own handlers in capitals. */
+struct watching {
+    char events[4096];
+    size_t count;
+    char data[4096];
+    size_t length;
+    int64_t sent, received;
+    ntapi_progress_fn given;
+};
+
+static void note(struct watching *self, char event) {
+    if (self->count + 1 < sizeof self->events)
+        self->events[self->count++] = event;
+}
+
+static void upload_progressed(void *user_data, ntapi_request *request, int64_t bytes, int64_t total) {
+    struct watching *self = user_data;
+    assert_true(ntapi_request_identifier(request) > 0 && total == 2000);
+    self->sent = bytes;
+    note(self, 's');
+}
+
+static void download_progressed(void *user_data, ntapi_request *request, int64_t bytes, int64_t total) {
+    struct watching *self = user_data;
+    assert_true(ntapi_request_identifier(request) > 0 && total >= -1);
+    self->received = bytes;
+    note(self, 'r');
+}
+
+static void data_received(void *user_data, ntapi_request *request, const void *bytes, size_t length) {
+    struct watching *self = user_data;
+    assert_true(ntapi_request_identifier(request) > 0 && self->length + length <= sizeof self->data);
+    memcpy(self->data + self->length, bytes, length);
+    self->length += length;
+    note(self, 'd');
+}
+
+static void own_progress(void *user_data, int64_t bytes, int64_t total) {
+    (void)bytes, (void)total;
+    note(user_data, 'S');
+}
+
+static void set_progress(void *user_data, ntapi_request *request) {
+    struct watching *self = user_data;
+    check_ok(ntapi_request_set_upload_progress(request, self->given, self, NULL));
+}
+
+static void every_transfer_is_seen(void **state) {
+    (void)state;
+    struct watching seen = {.given = own_progress};
+    ntapi_hooks *hooks = ntapi_hooks_create(&seen, NULL);
+    check_ok(ntapi_hooks_set_upload_progressed(hooks, upload_progressed));
+    check_ok(ntapi_hooks_set_download_progressed(hooks, download_progressed));
+    check_ok(ntapi_hooks_set_data_received(hooks, data_received));
+    check_ok(ntapi_hooks_set_started(hooks, set_progress));
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
+    char body[2000];
+    memset(body, 'x', sizeof body);
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_data(args, body, sizeof body, "text/plain"));
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    ntapi_response *response = ntapi_client_perform(client, "mirror", args);
+    size_t length = 0;
+    assert_null(ntapi_response_error(response));
+    /* They look on: the response has the body. */
+    assert_memory_equal(ntapi_response_data(response, &length), body, sizeof body);
+    assert_int_equal(length, sizeof body);
+    assert_int_equal(seen.length, sizeof body);
+    assert_memory_equal(seen.data, body, sizeof body);
+    assert_true(seen.sent == 2000 && seen.received == 2000);
+    /* Each own handler of this progress, which the hook for started requests has set, follows the client's. */
+    for (size_t i = 0; i < seen.count; i++)
+        assert_true((seen.events[i] == 's') == (seen.events[i + 1] == 'S'));
+    ntapi_response_free(response);
+    ntapi_args_free(args);
+    ntapi_client_free(client);
 }
 
 static ntapi_http_request *kept;
@@ -503,6 +721,9 @@ int main(void) {
         cmocka_unit_test(a_freed_client_finishes_its_requests),
         cmocka_unit_test(every_hook_is_called_in_its_place),
         cmocka_unit_test(service_errors_are_mapped),
+        cmocka_unit_test(every_error_is_mapped),
+        cmocka_unit_test(everything_of_a_built_request_can_be_changed),
+        cmocka_unit_test(every_transfer_is_seen),
         cmocka_unit_test(parsing_may_fail_or_give_nothing),
         cmocka_unit_test(a_built_request_ends_with_its_hook),
         cmocka_unit_test(replaced_hooks_are_called_no_more),

@@ -61,8 +61,7 @@ static const char *failure_name(ntapi_failure failure) {
     return names[failure];
 }
 
-static void check_error_of(struct run *run, const json_t *expected) {
-    const ntapi_error *error = run->error;
+static void check_error_of(struct run *run, const json_t *expected, const ntapi_error *error) {
     char found[512] = "no error";
     if (error != NULL)
         snprintf(found, sizeof found, "%s, %s, \"%s\"", domain_name(ntapi_error_get_domain(error)),
@@ -97,6 +96,21 @@ static void check_error_of(struct run *run, const json_t *expected) {
         if (contains(ntapi_error_message(error), json_string_value(part)))
             miss(run, "message lacks", json_string_value(part), found);
     }
+}
+
+/** What the hook map error was asked about, for one case. */
+static struct {
+    ntapi_error *errors[8];
+    size_t count;
+} mapped;
+
+static void check_mapped(struct run *run, const json_t *expected) {
+    char found[16];
+    snprintf(found, sizeof found, "%zu errors", mapped.count);
+    if (mapped.count != json_array_size(expected))
+        miss_json(run, "mapped", expected, found);
+    for (size_t i = 0; i < mapped.count && i < json_array_size(expected); i++)
+        check_error_of(run, json_array_get(expected, i), mapped.errors[i]);
 }
 
 /** The lines of the request that runs, with all log flags. */
@@ -224,7 +238,9 @@ static void check_all(struct run *run, const json_t *expect) {
             if (ntapi_response_status(response) != json_integer_value(value))
                 miss_json(run, key, value, number);
         } else if (strcmp(key, "error") == 0) {
-            check_error_of(run, value);
+            check_error_of(run, value, run->error);
+        } else if (strcmp(key, "mapped") == 0) {
+            check_mapped(run, value);
         } else if (strcmp(key, "json") == 0) {
             json_array_foreach(value, index, entry) check_json(run, entry);
         } else if (strcmp(key, "json_is_absent") == 0) {
@@ -253,6 +269,29 @@ static void check_all(struct run *run, const json_t *expect) {
             miss(run, "expectation", "one this runner knows", key);
         }
     }
+}
+
+/** Keeps the errors that it is asked about, and replaces each by one with the code of the case, if it has one. */
+static ntapi_error *map_error(void *user_data, const ntapi_error *error, const ntapi_response *response) {
+    const json_t *code = user_data;
+    assert_non_null(ntapi_response_error(response));
+    assert_true(mapped.count < sizeof mapped.errors / sizeof *mapped.errors);
+    mapped.errors[mapped.count++] =
+        ntapi_error_create(ntapi_error_get_domain(error), ntapi_error_code(error), ntapi_error_message(error));
+    return json_is_null(code) ? NULL
+                              : ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, json_string_value(code), "replaced");
+}
+
+/** Gives the client the hook map error, if the case has one. */
+static void set_map_error(ntapi_client *client, json_t *code) {
+    while (mapped.count > 0)
+        ntapi_error_free(mapped.errors[--mapped.count]);
+    if (code == NULL)
+        return;
+    ntapi_hooks *hooks = ntapi_hooks_create(code, NULL);
+    check_ok(ntapi_hooks_set_map_error(hooks, map_error));
+    check_ok(ntapi_client_set_hooks(client, hooks));
+    ntapi_hooks_free(hooks);
 }
 
 /** The case with each {{key}} replaced by the servers' table. */
@@ -303,6 +342,7 @@ static int run_case(const json_t *template) {
     char *text = json_dumps(json_object_get(item, "args"), JSON_COMPACT);
     ntapi_error *refused = NULL;
     ntapi_response *response = NULL;
+    set_map_error(client, json_object_get(item, "map_error"));
     if (ntapi_args_append_json(args, text, strlen(text), &refused) == NTAPI_STATUS_OK)
         response = ntapi_client_perform(client, json_string_value(json_object_get(item, "command")), args);
     run.response = response;

@@ -171,6 +171,34 @@ struct cities {
     size_t count;
 };
 
+static void loose_booleans_are_taken_when_asked_for(void **state) {
+    (void)state;
+    struct flag {
+        bool on;
+    };
+    const ntapi_field strict[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_REQUIRED), NTAPI_FIELD_END};
+    const ntapi_field loose[] = {NTAPI_FIELD_BOOL(struct flag, on, "a", NTAPI_FIELD_LOOSE_BOOLEAN), NTAPI_FIELD_END};
+    static const struct {
+        const char *text;
+        int expected; /* -1 is no boolean */
+    } cases[] = {{"{\"a\":true}", 1},  {"{\"a\":1}", 1},        {"{\"a\":\"true\"}", 1},  {"{\"a\":\"1\"}", 1},
+                 {"{\"a\":false}", 0}, {"{\"a\":0}", 0},        {"{\"a\":\"false\"}", 0}, {"{\"a\":\"0\"}", 0},
+                 {"{\"a\":2}", -1},    {"{\"a\":\"yes\"}", -1}, {"{\"a\":\"\"}", -1},     {"{\"a\":[1]}", -1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct flag flag = {cases[i].expected == 0};
+        ntapi_json *json = parse(cases[i].text);
+        ntapi_decoded *decoded = ntapi_json_decode(json, loose, &flag, sizeof flag, NULL);
+        assert_int_equal(decoded != NULL, cases[i].expected >= 0);
+        if (decoded != NULL)
+            assert_int_equal(flag.on, cases[i].expected);
+        ntapi_decoded_free(decoded);
+        decoded = ntapi_json_decode(json, strict, &flag, sizeof flag, NULL);
+        assert_int_equal(decoded != NULL, cases[i].text[5] == 't' || cases[i].text[5] == 'f');
+        ntapi_decoded_free(decoded);
+        ntapi_json_free(json);
+    }
+}
+
 static void thousands_of_structs_at_the_top(void **state) {
     (void)state;
     enum { COUNT = 5000 };
@@ -430,6 +458,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(null_reads_as_absent),
         cmocka_unit_test(what_does_not_fit_is_named),
         cmocka_unit_test(numbers_arrive_as_declared),
+        cmocka_unit_test(loose_booleans_are_taken_when_asked_for),
         cmocka_unit_test(thousands_of_structs_at_the_top),
         cmocka_unit_test(structs_that_contain_themselves_have_a_bound),
         cmocka_unit_test(dates_are_read_as_in_the_other_languages),

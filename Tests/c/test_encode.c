@@ -108,6 +108,50 @@ static void a_struct_is_written_and_read_again(void **state) {
     ntapi_decoded_free(decoded);
 }
 
+/** Days since 1970, as "day 10". */
+static bool read_day(const char *text, double *seconds) {
+    int day;
+    if (sscanf(text, "day %d", &day) != 1)
+        return false;
+    *seconds = day * 86400.0;
+    return true;
+}
+
+static bool write_day(double seconds, char *text, size_t size) {
+    return seconds >= 0 && (size_t)snprintf(text, size, "day %d", (int)(seconds / 86400)) < size;
+}
+
+static void custom_dates_are_written_as_they_are_read(void **state) {
+    (void)state;
+    struct order {
+        double day;
+    };
+    static const ntapi_custom_date_format days = {"day 10", read_day, write_day},
+                                          read_only = {"day 10", read_day, NULL};
+    const ntapi_field fields[] = {NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_OPTIONAL, &days),
+                                  NTAPI_FIELD_END};
+    const ntapi_field unwritten[] = {
+        NTAPI_FIELD_CUSTOM_DATE(struct order, day, "day", NTAPI_FIELD_OPTIONAL, &read_only), NTAPI_FIELD_END};
+    struct order order = {864000}, again = {0};
+    check_text(fields, &order, sizeof order, "{\"day\":\"day 10\"}");
+    ntapi_json *json = ntapi_json_encode(fields, &order, sizeof order, NULL);
+    ntapi_decoded *decoded = ntapi_json_decode(json, fields, &again, sizeof again, NULL);
+    assert_non_null(decoded);
+    assert_true(again.day == 864000);
+    ntapi_decoded_free(decoded);
+    ntapi_json_free(json);
+    order.day = -1;
+    check_refused(fields, &order, sizeof order, "day");
+    order.day = 0;
+    check_refused(unwritten, &order, sizeof order, "day");
+    json = ntapi_json_parse("{\"day\":\"tomorrow\"}", 18, NULL);
+    ntapi_error *error = NULL;
+    assert_null(ntapi_json_decode(json, fields, &again, sizeof again, &error));
+    assert_non_null(strstr(ntapi_error_message(error), "day 10"));
+    ntapi_error_free(error);
+    ntapi_json_free(json);
+}
+
 static void what_is_not_there_is_left_out(void **state) {
     (void)state;
     struct issue issue = plain_issue();
@@ -126,7 +170,7 @@ static void a_list_may_stand_at_the_top(void **state) {
     } numbers = {(int[]){1, -2}, 2};
     const ntapi_field fields[] = {
         {sizeof(ntapi_field), NTAPI_FIELD_KIND_ARRAY, NTAPI_FIELD_REQUIRED, "", 0, sizeof(int *), NULL, 0,
-         NTAPI_FIELD_KIND_INT, sizeof(int), sizeof(int *)},
+         NTAPI_FIELD_KIND_INT, sizeof(int), sizeof(int *), NULL},
         NTAPI_FIELD_END,
     };
     check_text(fields, &numbers, sizeof numbers, "[1,-2]");
@@ -180,6 +224,7 @@ static void mistakes_are_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_struct_is_written_and_read_again),
+        cmocka_unit_test(custom_dates_are_written_as_they_are_read),
         cmocka_unit_test(what_is_not_there_is_left_out),
         cmocka_unit_test(a_list_may_stand_at_the_top),
         cmocka_unit_test(what_cannot_be_written_is_named),

@@ -231,6 +231,22 @@ static ntapi_error *map_forks(void *self, const ntapi_response *response) {
     return NULL;
 }
 
+static ntapi_error *map_error_forks(void *self, const ntapi_error *error, const ntapi_response *response) {
+    (void)self, (void)error, (void)response;
+    fork_once();
+    return NULL;
+}
+
+static void progressed_forks(void *self, ntapi_request *request, int64_t bytes, int64_t total) {
+    (void)self, (void)request, (void)bytes, (void)total;
+    fork_once();
+}
+
+static void received_forks(void *self, ntapi_request *request, const void *bytes, size_t length) {
+    (void)self, (void)request, (void)bytes, (void)length;
+    fork_once();
+}
+
 static void metrics_fork(void *self, ntapi_request *request, const ntapi_json *metrics) {
     (void)self, (void)request, (void)metrics;
     fork_once();
@@ -248,7 +264,7 @@ static void log_forks(void *self, ntapi_log level, const char *message) {
 
 static void a_hook_forks_while_perform_waits(void **state) {
     (void)state;
-    enum { HOOKS = 6 };
+    enum { MAP_ERROR = 6, HOOKS = 10 };
     for (int hook = 0; hook < HOOKS; hook++) {
         for (int n = 0; n < TRIALS; n++) {
             begin_trial();
@@ -274,19 +290,35 @@ static void a_hook_forks_while_perform_waits(void **state) {
                 check_ok(ntapi_hooks_set_write_log(hooks, log_forks));
                 check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_INFO));
                 break;
+            case MAP_ERROR:
+                check_ok(ntapi_hooks_set_map_error(hooks, map_error_forks));
+                check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+                break;
+            case 7:
+                check_ok(ntapi_hooks_set_upload_progressed(hooks, progressed_forks));
+                break;
+            case 8:
+                check_ok(ntapi_hooks_set_download_progressed(hooks, progressed_forks));
+                break;
+            case 9:
+                check_ok(ntapi_hooks_set_data_received(hooks, received_forks));
+                break;
             }
             check_ok(ntapi_client_set_hooks(client, hooks));
             ntapi_hooks_free(hooks);
-            ntapi_response *response = ntapi_client_perform(client, "echo", NULL);
+            ntapi_args *args = ntapi_args_create();
+            check_ok(ntapi_args_data(args, "body", 4, NULL));
+            ntapi_response *response = ntapi_client_perform(client, hook == MAP_ERROR ? "status/404" : "echo", args);
             if (trial.is_child) {
                 bool is_refused =
                     ntapi_response_status(response) == 0 && code_of(response) == NTAPI_CODE_INVALID_REQUEST;
                 ntapi_response_free(response);
                 _exit(!is_refused ? 1 : trial.calls_in_child != 0 ? 5 : goes_well(client));
             }
-            assert_int_equal(ntapi_response_status(response), 200);
-            assert_null(code_of(response));
+            assert_int_equal(ntapi_response_status(response), hook == MAP_ERROR ? 404 : 200);
+            assert_ptr_equal(code_of(response), hook == MAP_ERROR ? NTAPI_CODE_HTTP_ERROR : NULL);
             check_child();
+            ntapi_args_free(args);
             ntapi_response_free(response);
             ntapi_client_free(client);
         }

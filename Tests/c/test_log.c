@@ -137,6 +137,22 @@ static void the_flags_of_the_process_rule_until_a_default_does(void **state) {
     ntapi_log_set_flags(NTAPI_LOG_WARN | NTAPI_LOG_ERROR);
 }
 
+static void the_line_about_an_error_may_be_left_to_the_program(void **state) {
+    (void)state;
+    ntapi_client *client = client_of("fault");
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_ERROR));
+    for (int logs = 0; logs <= 1; logs++) {
+        ntapi_request *request = ntapi_client_create_request(client, "status/404", NULL);
+        check_ok(ntapi_request_set_logs_error(request, logs == 1));
+        check_ok(ntapi_request_resume(request));
+        check_too_late(ntapi_request_set_logs_error(request, true));
+        assert_int_equal(ntapi_request_wait(request, PATIENCE), NTAPI_STATUS_OK);
+        assert_int_equal(lines(&sink, NTAPI_LOG_ERROR), logs);
+        ntapi_request_free(request);
+    }
+    ntapi_client_free(client);
+}
+
 static void a_program_logs_about_a_request(void **state) {
     (void)state;
     ntapi_client *client = client_of("fault");
@@ -297,6 +313,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_default_rules_until_flags_are_set, install, remove_sink),
         cmocka_unit_test(a_client_says_what_it_logs),
         cmocka_unit_test_setup_teardown(the_flags_of_the_process_rule_until_a_default_does, install, remove_sink),
+        cmocka_unit_test_setup_teardown(the_line_about_an_error_may_be_left_to_the_program, install, remove_sink),
         cmocka_unit_test_setup_teardown(a_program_logs_about_a_request, install, remove_sink),
         cmocka_unit_test_setup_teardown(a_thread_that_ended_is_warned_about, install, remove_sink),
         cmocka_unit_test_setup_teardown(destroy_runs_when_a_sink_is_replaced, install, remove_sink),

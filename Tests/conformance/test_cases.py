@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
-OPTIONAL = {"base", "not_in"}
+OPTIONAL = {"base", "not_in", "map_error"}
 KEYS = {"name", "spec", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
@@ -52,6 +52,7 @@ EXPECTATIONS = {
     "url_contains",
     "log_contains",
     "log_lacks",
+    "mapped",
 }
 CHECKS = {"string", "int", "double", "bool", "null", "absent", "count"}
 ERROR_KEYS = {
@@ -97,9 +98,11 @@ def test_form(case: dict[str, Any]) -> None:
     for entry in case["expect"].get("json", []):
         assert len(set(entry) & CHECKS) == 1
         assert set(entry) <= CHECKS | {"path"}
-    error = case["expect"]["error"]
-    if error:
-        assert error["domain"] in DOMAINS
-        assert error.get("code", "generic") in CODES
-        assert set(error) <= ERROR_KEYS
+    assert ("mapped" in case["expect"]) is ("map_error" in case)
+    codes = CODES | {case.get("map_error")}
+    for error in (case["expect"]["error"], *case["expect"].get("mapped", [])):
+        if error:
+            assert error["domain"] in DOMAINS
+            assert error.get("code", "generic") in codes
+            assert set(error) <= ERROR_KEYS
     assert set(re.findall(r"{{(\w+)}}", json.dumps(case))) <= PLACEHOLDERS

@@ -5,14 +5,15 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        request(command, args: args, isAwaited: false)
+        request(command, args: args, for: .whoGoesOn)
     }
 
     /// - Parameters:
-    ///   - isAwaited: whether it is for a task that waits; see `HandlerThreads`.
+    ///   - caller: what it does meanwhile; see `HandlerThreads`.
     ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
-        _ command: String, args: [APIArg], isAwaited: Bool, configure: ((inout HTTPRequest) -> Void)? = nil
+        _ command: String, args: [APIArg], for caller: HandlerThreads.Caller,
+        configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
         // Most often one of the two is empty, and nothing need be copied.
         var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
@@ -34,14 +35,14 @@ extension APIClient {
             built = .failure(error)
         }
         return APIRequest(
-            client: self, identifier: identifier, command: command, threads: HandlerThreads(all, isAwaited: isAwaited),
+            client: self, identifier: identifier, command: command, threads: HandlerThreads(all, for: caller),
             built: built, background: transfer)
     }
 
     /// A request that ends with an error, whatever it would have been: what it was to be made of makes no sense.
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
-            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([], isAwaited: false),
+            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([]),
             built: .failure(error))
     }
 
@@ -65,8 +66,28 @@ extension APIClient {
     }
 
     /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
-    public func perform(_ command: String = "", args: [APIArg] = []) -> APIResponse {
-        request(command, args: args).perform()
+    ///
+    /// Progress handlers run on the calling thread unless an arg says otherwise.
+    public func perform(
+        _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
+    ) -> APIResponse {
+        let isHeard = uploadProgress != nil || downloadProgress != nil
+        let request = requestToPerform(command, args: args, isHeard: isHeard)
+        if isHeard {
+            request.setUploadProgress(uploadProgress)
+            request.setDownloadProgress(downloadProgress)
+        }
+        return request.perform()
+    }
+
+    /// - Parameter isHeard: whether handlers are set; where nobody hears anything, no mailbox is needed.
+    package func requestToPerform(_ command: String, args: [APIArg], isHeard: Bool = false) -> APIRequest {
+        request(command, args: args, for: performer(isHeard))
+    }
+
+    func performer(_ isHeard: Bool) -> HandlerThreads.Caller {
+        isHeard || !hookKinds.isDisjoint(with: .ofTransfers) ? .whoPerforms : .whoGoesOn
     }
 
     /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
@@ -76,7 +97,7 @@ extension APIClient {
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        let request = request(command, args: args, isAwaited: true)
+        let request = request(command, args: args, for: .whoAwaits)
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return await response(of: request)
@@ -88,7 +109,10 @@ extension APIClient {
             await withUnsafeContinuation { continuation in
                 // A task that is cancelled already has ended the request before it had a handler to call.
                 guard request.setHandler({ continuation.resume(returning: $0) }) else {
-                    return continuation.resume(returning: request.cancelledResponse)
+                    return request.onWorker { _ in
+                        request.wait(until: .distantFuture, running: Mailbox(owner: .anyone))
+                        continuation.resume(returning: request.response ?? request.cancelledResponse)
+                    }
                 }
                 request.resume()
             }
@@ -118,29 +142,23 @@ extension APIClient {
         let asksForDefaults = args.contains(where: \.asksForDefault)
         let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
         let settings = settings
-        var http = try RequestBuilder(settings: settings).build(command, applied)
-        let secrets = RequestBuilder.secrets(in: http.headers, applied)
+        let builder = RequestBuilder(settings: settings)
+        var http = try builder.build(command, applied)
+        var secrets = RequestBuilder.secrets(in: http.headers, applied)
         if configure != nil || hookKinds.contains(.building) {
-            try change(&http, applied.options, configure)
+            let before = http
+            configure?(&http)
+            buildRequest(&http, options: http.options)
+            try builder.check(&http, since: before)
+            secrets.isForm = secrets.isForm || RequestBuilder.isForm(http.headers)
         }
         // Of a hook's, or of the configuration's headers.
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
+        let options = http.options
         return BuiltRequest(
-            http: consume http, options: applied.options, secrets: secrets, download: download, pacing: pacing)
-    }
-
-    /// Lets the hooks change what the args made; it is checked as that was.
-    private func change(
-        _ http: inout HTTPRequest, _ options: APIOptions, _ configure: ((inout HTTPRequest) -> Void)?
-    ) throws(APIError) {
-        let checked = http
-        configure?(&http)
-        buildRequest(&http, options: options)
-        if http.method != checked.method { try HeaderSyntax.check(method: http.method) }
-        if !http.headers.isUnchanged(since: checked.headers) { try http.checkHeaders() }
-        if http.url != checked.url { http.url = try URLParts(http.url).text }
+            http: consume http, options: options, secrets: secrets, download: download, pacing: pacing)
     }
 
     func pacing(
@@ -153,17 +171,19 @@ extension APIClient {
 }
 
 extension HTTPRequest {
-    fileprivate func checkHeaders() throws(APIError) {
+    func checkHeaders() throws(APIError) {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
     }
 
-    /// Whether method, headers and URL may be sent.
+    /// Whether method, headers, URL, the names of parts and the timeouts may be used.
     package var isValid: Bool {
         do throws(APIError) {
             try HeaderSyntax.check(method: method)
             try checkHeaders()
             _ = try URLParts(url)
-            return true
+            if case .multipart(let parts) = body { for part in parts { try HeaderSyntax.check(part) } }
+            var timeouts = timeouts
+            return timeouts.problem() == nil
         } catch {
             return false
         }

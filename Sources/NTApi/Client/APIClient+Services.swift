@@ -13,7 +13,7 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> Service.Response {
-        let (request, call) = request(for: service, args: args, isAwaited: true)
+        let (request, call) = request(for: service, args: args, by: .whoAwaits)
         request.setUploadProgress(uploadProgress)
         request.setDownloadProgress(downloadProgress)
         return try call.result(of: await response(of: request)).get()
@@ -24,13 +24,17 @@ extension APIClient {
     /// - Parameters:
     ///   - args: applied after the service's own, such as `.responseThread(.background)`.
     ///   - handler: receives the response or the error, exactly once, never inside this call, on the main thread unless
-    ///     `.responseThread` says otherwise.
+    ///     `.responseThread` says otherwise; nil where nobody wants to know.
+    ///   - uploadProgress: runs on the main thread unless an arg says otherwise, and so does `downloadProgress`.
     /// - Returns: the request, which can be cancelled.
     @discardableResult public func beginCall<Service: APIService>(
-        _ service: Service, args: [APIArg] = [], handler: @escaping CallHandler<Service.Response>
+        _ service: Service, args: [APIArg] = [], handler: CallHandler<Service.Response>? = nil,
+        uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
-        let (request, call) = request(for: service, args: args)
-        request.setHandler { handler(call.result(of: $0)) }
+        let (request, call) = request(for: service, args: args, by: .whoGoesOn)
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        if let handler { request.setHandler { handler(call.result(of: $0)) } }
         request.resume()
         return request
     }
@@ -38,34 +42,38 @@ extension APIClient {
     /// Performs a call of a service and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async`
     /// code.
     ///
+    /// Progress handlers run on the calling thread unless an arg says otherwise.
+    ///
     /// - Throws: the error of the network, of HTTP, of JSON or of the service: its domain tells which.
     public func performCall<Service: APIService>(
-        _ service: Service, args: [APIArg] = []
+        _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
     ) throws(APIError) -> Service.Response {
-        let (request, call) = request(for: service, args: args)
+        let isHeard = uploadProgress != nil || downloadProgress != nil
+        let (request, call) = request(for: service, args: args, by: performer(isHeard))
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
         return try call.result(of: request.perform()).get()
     }
 
     private func request<Service: APIService>(
-        for service: Service, args: [APIArg], isAwaited: Bool = false
+        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller
     ) -> (APIRequest, ServiceCall<Service>) {
         let call = ServiceCall(service)
-        let request = request(
-            service.command, args: [.method(service.method)] + service.parameters + args, isAwaited: isAwaited,
-            configure: service.configure)
-        request.setInterpreter { call.interpret($0) }
+        let own = [.method(service.method)] + service.baseParameters + service.parameters
+        let request = request(service.command, args: own + args, for: caller, configure: service.configure)
+        request.setInterpreter(call)
         return (request, call)
     }
 }
 
 /// What a response means to a service: made where the response is classified, and taken where it is delivered.
-private final class ServiceCall<Service: APIService>: Sendable {
+private final class ServiceCall<Service: APIService>: ResponseInterpreter {
     private let service: Service
     private let value = Lock<Service.Response?>(nil)
 
     init(_ service: Service) { self.service = service }
 
-    /// - Returns: what is wrong with the response; nil when nothing is.
     func interpret(_ response: APIResponse) -> APIError? {
         if response.json != nil, let error = service.mapServiceError(response) { return error }
         if let error = response.error { return error }
@@ -78,6 +86,8 @@ private final class ServiceCall<Service: APIService>: Sendable {
                 ?? APIError(code: .generic, message: "\(Service.self) can make nothing of the response: \(error)")
         }
     }
+
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError { service.mapError(error, response) }
 
     func result(of response: APIResponse) -> Result<Service.Response, APIError> {
         if let error = response.error { return .failure(error) }

@@ -36,9 +36,14 @@ open class APIClient: @unchecked Sendable {
         package static let metricsCollected = HookKinds(rawValue: 64)
         package static let sessionInvalidated = HookKinds(rawValue: 128)
         package static let informationReceived = HookKinds(rawValue: 256)
+        package static let mapError = HookKinds(rawValue: 512)
+        package static let uploadProgressed = HookKinds(rawValue: 1024)
+        package static let downloadProgressed = HookKinds(rawValue: 2048)
+        package static let dataReceived = HookKinds(rawValue: 4096)
+        static let ofTransfers: HookKinds = [.uploadProgressed, .downloadProgressed, .dataReceived]
         static let ofResponses: HookKinds = [.requestCompleted, .parseJSON, .mapServiceError, .metricsCollected]
         static let all: HookKinds = [
-            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .ofResponses,
+            .building, .requestStarted, .writeLog, .sessionInvalidated, .informationReceived, .mapError, .ofResponses,
         ]
     }
 
@@ -55,7 +60,7 @@ open class APIClient: @unchecked Sendable {
     /// How far its end has come.
     let life = Atomic<Life>(.open)
 
-    /// All, of a subclass: it does not say which methods it overrides.
+    /// All but those of transfers, of a subclass: it does not say which methods it overrides.
     package var hookKinds: HookKinds {
         get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
         set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
@@ -236,6 +241,25 @@ open class APIClient: @unchecked Sendable {
     /// Not for 100 and 101. The response waits until it has returned.
     open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {}
 
+    /// Some of a request's body was sent, as its own upload progress handler hears of it: just before that, where that runs.
+    ///
+    /// Called when ``transferHooks`` says so.
+    open func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
+
+    /// Some of a response's body was received, as the request's own download progress handler hears of it: just before that,
+    /// where that runs.
+    ///
+    /// Called when ``transferHooks`` says so.
+    open func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
+
+    /// A piece of the body of a successful response has come, decompressed: just before the request's own data handler gets it,
+    /// where that runs. The network waits while this is behind.
+    ///
+    /// It looks on: unlike with a data handler of the request's own, the response holds the body all the same. A request that is
+    /// sent again after its connection broke shows its body from the beginning. What is written into a file is not shown.
+    /// Called when ``transferHooks`` says so; requests then go over HTTP/1.1, as with a data handler of their own.
+    open func dataReceived(_ request: APIRequest, _ data: ResponseData) {}
+
     /// What a request took is known, exchange by exchange; ``requestCompleted(_:_:)`` follows. On a background worker; in
     /// `perform` on its thread.
     open func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {}
@@ -255,11 +279,46 @@ open class APIClient: @unchecked Sendable {
     /// - Returns: nil when the service reports no error.
     open func mapServiceError(_ response: APIResponse) -> APIError? { nil }
 
+    /// Sees every error that a request ends with, of any domain, a cancelled request's too, and may replace it.
+    ///
+    /// Called once for each request that ends with an error: after retries and redirects, after the service's `makeResponse`, and
+    /// before the log, ``requestCompleted(_:_:)`` and the handlers, which see what this returns. Where ``mapServiceError(_:)``
+    /// is called. An HTTP status and a Retry-After that the new error lacks are taken from the old one.
+    ///
+    /// - Parameters:
+    ///   - error: what the request ends with; the response's own.
+    ///   - response: what there is of it; `decode` reads the JSON of an error, too.
+    /// - Returns: the error itself, as it does unless overridden, or another one.
+    open func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
+
     /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
     open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
 
     /// The client was closed or invalidated, and the last of its handlers has returned. Called once, on a background worker.
     open func sessionInvalidated() {}
+
+    /// The hooks that are called again and again while bodies are sent and received.
+    public struct TransferHooks: OptionSet, Sendable {
+        public let rawValue: Int
+
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        public static let uploadProgressed = TransferHooks(rawValue: HookKinds.uploadProgressed.rawValue)
+        public static let downloadProgressed = TransferHooks(rawValue: HookKinds.downloadProgressed.rawValue)
+        public static let dataReceived = TransferHooks(rawValue: HookKinds.dataReceived.rawValue)
+    }
+
+    /// Which of ``uploadProgressed(_:_:)``, ``downloadProgressed(_:_:)`` and ``dataReceived(_:_:)`` are called; none unless set.
+    ///
+    /// A subclass cannot be asked what it overrides, and nothing is to be paid for what nobody wants. For requests sent from now
+    /// on.
+    public var transferHooks: TransferHooks {
+        get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
+        set {
+            let wanted = HookKinds(rawValue: newValue.rawValue).intersection(.ofTransfers)
+            hookKinds = hookKinds.subtracting(.ofTransfers).union(wanted)
+        }
+    }
 
     /// Which decisions the client wants to be asked for; none unless set. A request waits for each answer.
     public var decisionKinds: RequestDecision.Kinds {

@@ -24,6 +24,11 @@ public protocol APIService<Response>: Sendable {
     /// The method; nil, the default, leaves it to the args.
     var method: String? { get }
 
+    /// The args that all services of one API have, before those of the call; none unless given.
+    ///
+    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] { [.url("key", key)] } }`.
+    var baseParameters: [APIArg] { get }
+
     /// The args of the call; none unless given. A nil value suppresses its arg.
     var parameters: [APIArg] { get }
 
@@ -42,6 +47,14 @@ public protocol APIService<Response>: Sendable {
     /// - Returns: nil when the service reports no error; the response's own, that of the client's hook too, stays then.
     func mapServiceError(_ response: APIResponse) -> APIError?
 
+    /// Sees every error that the call ends with, and may replace it, after the client's hook of this name and where it is called.
+    ///
+    /// - Parameters:
+    ///   - error: what the call ends with: the network's, a cancel, the service's own, what `makeResponse` has thrown.
+    ///   - response: what there is of it.
+    /// - Returns: the error itself, as it does unless given, or another one.
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError
+
     /// Makes the response object. Where `mapServiceError` is called, and only for responses without an error.
     ///
     /// - Throws: an `APIError`, which becomes the call's, or any error, which becomes `generic`.
@@ -50,11 +63,13 @@ public protocol APIService<Response>: Sendable {
 
 extension APIService {
     public var method: String? { nil }
+    public var baseParameters: [APIArg] { [] }
     public var parameters: [APIArg] { [] }
     public var responsePath: String { "" }
     public var decoding: DecodingOptions { DecodingOptions() }
     public func configure(_ request: inout HTTPRequest) {}
     public func mapServiceError(_ response: APIResponse) -> APIError? { nil }
+    public func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
 }
 
 extension APIService where Response: Decodable {

@@ -54,8 +54,8 @@ struct ResponseClassifier {
         }
         guard request.isOfThisProcess else { return content }
         // What knows the call has the last word.
-        if let interpret = request.shared.withLock({ $0.handlers.interpreter }) {
-            content.error = Delivery.call { interpret(judged(content)) }
+        if let interpreter = request.shared.withLock({ $0.handlers.interpreter }) {
+            content.error = Delivery.call { interpreter.interpret(judged(content)) }
             guard request.isOfThisProcess else { return content }
         }
         guard var error = content.error else { return content }

@@ -27,7 +27,7 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 }
 
 /// The options of a request.
-public struct APIOptions: Sendable {
+public struct APIOptions: Sendable, Equatable {
     // Most requests have none, and hardly any more than two: a list is searched faster than a table.
     private var values: [(name: String, value: String)] = []
     /// Where each is, once there are many.
@@ -42,7 +42,18 @@ public struct APIOptions: Sendable {
     var all: [(name: String, value: String)] { values }
 
     /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
-    public subscript(option: APIOption) -> String? { values.first { $0.name == option.name }?.value }
+    public subscript(option: APIOption) -> String? {
+        get { values.first { $0.name == option.name }?.value }
+        set {
+            if let newValue { return set(option.name, newValue) }
+            places = nil
+            values.removeAll { $0.name == option.name }
+        }
+    }
+
+    public static func == (left: APIOptions, right: APIOptions) -> Bool {
+        left.values.elementsEqual(right.values) { $0 == $1 }
+    }
 
     mutating func set(_ name: String, _ value: String) {
         if values.count >= Self.many, places == nil {

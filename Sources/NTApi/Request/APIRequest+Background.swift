@@ -5,7 +5,7 @@ extension APIRequest {
         let outcome = background.found?.outcome
         let ambiguity = background.found?.ambiguity
         let (priority, description, readsBody) = shared.withLock {
-            ($0.priority, $0.description, $0.handlers.wantsData)
+            ($0.priority, $0.description, $0.handlers.takesBody)
         }
         do throws(APIError) {
             if outcome == nil, readsBody { throw .noDataHandlerInBackground }

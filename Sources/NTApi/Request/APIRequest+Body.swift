@@ -6,6 +6,11 @@ extension APIRequest: BodySink {
             || shared.handlers.decisionKinds.union(clientKinds).contains(.response)
     }
 
+    /// Whether somebody looks at the body as it comes.
+    private func isObserved(_ shared: Shared) -> Bool {
+        shared.handlers.wantsData || hookKinds.contains(.dataReceived)
+    }
+
     // MARK: On the network thread
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
@@ -45,7 +50,11 @@ extension APIRequest: BodySink {
         let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
             if shared.machine.isCancelled { return .success(.memory) }
             if shared.download == nil {
-                guard shared.handlers.wantsData else { return .success(.memory) }
+                guard shared.handlers.takesBody else {
+                    guard isObserved(shared) else { return .success(.memory) }
+                    shared.observed = Bytes()
+                    return .success(.sink(self))
+                }
                 return (shared.stream?.reads(head) ?? .success(true)).map { $0 ? .sink(self) : .memory }
             }
             defer { shared.receivedBefore = shared.download?.offset ?? 0 }
@@ -65,7 +74,13 @@ extension APIRequest: BodySink {
     }
 
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
-        switch shared.withLock({ $0.machine.dataArrived(bytes) }) {
+        let arrival = shared.withLock { shared in
+            let arrival = shared.machine.dataArrived(bytes)
+            // The client looks on, and the body stays in the response.
+            guard let observed = shared.observed, arrival != .full else { return arrival }
+            return observed.append(bytes) ? arrival : .outOfMemory
+        }
+        switch arrival {
         case .taken: return .taken
         case .takenFirst:
             postData(deliveries)
@@ -95,10 +110,18 @@ extension APIRequest: BodySink {
         withExtendedLifetime(receipt) { callDataHandler(receipt) }
     }
 
+    /// Shows the client's hook a stored response, which came over no network.
+    func showStored(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        guard shared.withLock({ isObserved($0) }), result.error == nil, result.head.map({ $0.status < 300 }) ?? false
+        else { return }
+        _ = receive(result.body.buffer, deliveries)
+    }
+
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
     @inline(never) private func callDataHandler(_ receipt: DataReceipt) {
-        guard let handler = shared.withLock({ $0.handlers.body }),
-            let piece = takePiece(receipt, lends: handler.isReader)
+        let handler = shared.withLock { $0.handlers.body }
+        guard let piece = takePiece(receipt, lends: handler?.isReader ?? false), tellClient(piece), let handler,
+            !isCancelled
         else { return }
         switch handler {
         case .data(let handler): Delivery.run(self) { handler(piece.data) }
@@ -113,7 +136,16 @@ extension APIRequest: BodySink {
     // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        return takePiece(DataReceipt(self), lends: true).flatMap { makeEvent?(.data($0)) }
+        guard let piece = takePiece(DataReceipt(self), lends: true), tellClient(piece) else { return nil }
+        return makeEvent?(.data(piece))
+    }
+
+    /// - Returns: false in a child that the hook has forked.
+    private func tellClient(_ piece: BodyPiece) -> Bool {
+        // The first piece may tell that the head is there, and the last that there is no more.
+        guard hookKinds.contains(.dataReceived), piece.data.count > 0 else { return true }
+        Delivery.run(self) { client.dataReceived(self, piece.data) }
+        return isOfThisProcess
     }
 
     private func takePiece(_ receipt: DataReceipt, lends: Bool) -> BodyPiece? {

@@ -4,7 +4,7 @@ extension APIRequest {
     func begin(_ http: HTTPRequest, _ use: CacheUse) -> Bool {
         let asked = CacheRequest(http)
         let (isElsewhere, waits) = shared.withLock { shared in
-            (shared.handlers.wantsData || shared.download != nil, shared.transport != nil)
+            (shared.handlers.takesBody || shared.download != nil, shared.transport != nil)
         }
         let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
         guard mayBeAnswered || asked.mayLoad else { return answer(http, notCached) }
@@ -62,7 +62,10 @@ extension APIRequest {
             shared.withLock { $0.journey.end(result, now) }
             onWorker { self.askForResponse(result, http, $0) }
         } else {
-            deliver { self.exchangeDidEnd(result, $0) }
+            deliver {
+                self.showStored(result, $0)
+                self.exchangeDidEnd(result, $0)
+            }
         }
         return true
     }
@@ -76,7 +79,10 @@ extension APIRequest {
         leaveTransport()
         ask(.response, result.head, deliveries) { answer, deliveries in
             self.decisionIsOver()
-            guard case .download(let place) = answer else { return self.proceed(result, deliveries) }
+            guard case .download(let place) = answer else {
+                self.showStored(result, deliveries)
+                return self.proceed(result, deliveries)
+            }
             // A file is written as it comes over the network.
             do throws(APIError) {
                 let target = try DownloadTarget(place)
@@ -119,7 +125,10 @@ extension APIRequest {
             cache.update(response, key)
             result.take(response, caching.request, .validatedCache, now: cache.now)
             if asksForResponse(result) { return askForResponse(result, caching.request.http, deliveries) }
-        case .standIn(let response): result.take(response, caching.request, .cache, now: cache.now)
+            showStored(result, deliveries)
+        case .standIn(let response):
+            result.take(response, caching.request, .cache, now: cache.now)
+            showStored(result, deliveries)
         case .loadAgain:
             cache.remove(key)
             let http = caching.request.http

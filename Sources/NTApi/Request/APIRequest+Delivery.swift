@@ -22,12 +22,27 @@ extension APIRequest {
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
     @inline(never) private func callProgressHandler(_ direction: RequestMachine.Direction) {
         let (progress, handler) = takeProgress(direction)
-        if let progress, let handler { Delivery.run(self) { handler(progress) } }
+        guard let progress, tellClient(direction, progress), let handler else { return }
+        Delivery.run(self) { handler(progress) }
+    }
+
+    /// - Returns: false in a child that the hook has forked.
+    private func tellClient(_ direction: RequestMachine.Direction, _ progress: TransferProgress) -> Bool {
+        guard hookKinds.contains(direction.hook) else { return true }
+        Delivery.run(self) {
+            switch direction {
+            case .upload: client.uploadProgressed(self, progress)
+            case .download: client.downloadProgressed(self, progress)
+            }
+        }
+        return isOfThisProcess
     }
 
     private func takeProgressEvent(_ direction: RequestMachine.Direction) -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let event = takeProgress(direction).0.flatMap { makeEvent?(.progress(direction.kind, $0)) }
+        let progress = takeProgress(direction).0
+        if let progress, !tellClient(direction, progress) { return nil }
+        let event = progress.flatMap { makeEvent?(.progress(direction.kind, $0)) }
         progressReturned(direction)
         return event
     }

@@ -47,11 +47,12 @@ extension APIRequest: ExchangeObserver {
         let pacing = pacing
         let clientKinds = clientDecisionKinds
         let storesCredentials = client.credentialStorage?.mayHaveCredentials == true
+        let transferHooks = hookKinds.intersection(.ofTransfers)
         let recording = recording(of: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.machine.exchangeBegins() else { return nil }
             shared.journey.current = http
-            let routesBody = routesBody(shared, clientKinds)
+            let routesBody = routesBody(shared, clientKinds) || transferHooks.contains(.dataReceived)
             shared.quietStatuses = shared.journey.quietStatuses
             if let pacing {
                 shared.quietStatuses.formUnion(pacing.quietStatuses(http, attempts: shared.journey.attempts))
@@ -62,7 +63,8 @@ extension APIRequest: ExchangeObserver {
             let exchange = Exchange(
                 request: recording?.request ?? conditional ?? http, priority: shared.priority,
                 deadline: deadline(shared),
-                reportsProgress: shared.handlers.wantsProgress || routesBody, routesBody: routesBody,
+                reportsProgress: shared.handlers.wantsProgress || routesBody || !transferHooks.isEmpty,
+                routesBody: routesBody,
                 hearsHeads: hearsHeads, quietStatuses: shared.quietStatuses,
                 asksToStart: background != nil && !http.mayBeRepeated,
                 holds: shared.machine.isSuspended ? .suspended : [],
@@ -109,6 +111,7 @@ extension APIRequest: ExchangeObserver {
     }
 
     private func report(_ direction: RequestMachine.Direction, _ progress: TransferProgress, decoded: Int64 = 0) {
+        let isHooked = hookKinds.contains(direction.hook)
         let posts = shared.withLock { shared in
             var progress = progress
             switch direction {
@@ -118,7 +121,7 @@ extension APIRequest: ExchangeObserver {
                 shared.received = progress
                 shared.decoded = decoded + shared.receivedBefore
             }
-            return shared.handlers.wants(direction) && shared.machine.progressed(direction, progress)
+            return (isHooked || shared.handlers.wants(direction)) && shared.machine.progressed(direction, progress)
         }
         // An executor is code of the user, and this may be the network thread: it is reached by way of a worker.
         if posts { onWorker { self.post(direction, $0) } }
@@ -130,7 +133,7 @@ extension APIRequest: ExchangeObserver {
     ///
     /// - Returns: false when it is a case for a worker.
     private func concludeAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
-        guard hookKinds.isDisjoint(with: .ofResponses), logFlags.isDisjoint(with: [.debug, .info]),
+        guard hookKinds.isDisjoint(with: .ofResponses.union(.ofTransfers)), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil, let answer = ResponseClassifier.plainAnswer(result, options)
         else { return false }
         var store: (() -> Void)?
@@ -163,7 +166,9 @@ extension APIRequest: ExchangeObserver {
     /// On a worker, or on the thread of a caller that waits.
     func conclude(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
+        var result = result
         let (caching, decision) = shared.withLock { shared in
+            if let body = shared.observed.take() { result.body = body }
             shared.exchange = nil
             shared.machine.exchangeEnded()
             if result.wasConnected { background?.hasConnected() }
@@ -302,7 +307,8 @@ extension APIRequest: ExchangeObserver {
 
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
-        var (action, box) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box) in
+        let clientMaps = hookKinds.contains(.mapError)
+        var (action, box, maps) = shared.withLock { shared -> (RequestMachine.EndAction, ResponseContent.Box, Bool) in
             // A cancel that came while the response was looked at has won.
             var content = content
             // What has its file in place, or has left one to go on from, would leave that behind unknown.
@@ -316,16 +322,22 @@ extension APIRequest: ExchangeObserver {
             }
             if let background {
                 content = background.completed(content, hasBegun: shared.journey.current != nil)
-                shared.machine.holdDelivery()
             }
+            let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
+            if maps || background != nil { shared.machine.holdDelivery() }
             let box = ResponseContent.Box(content)
-            shared.content = box
-            return (shared.machine.ended(successfully: content.error == nil), box)
+            if !maps { shared.content = box }
+            return (shared.machine.ended(successfully: content.error == nil), box, maps)
         }
-        if let background {
-            keepOutcome(background, box.content)
-            action = shared.withLock { $0.machine.releaseDelivery() }
+        // The error as it is: the process that delivers it asks its own hook.
+        if let background { keepOutcome(background, box.content) }
+        if maps {
+            // A cancel comes too late from now on, so the hooks are asked about this error and no other.
+            box = ResponseContent.Box(mapError(box.content, clientMaps: clientMaps))
+            guard isOfThisProcess else { return }
+            shared.withLock { $0.content = box }
         }
+        if maps || background != nil { action = shared.withLock { $0.machine.releaseDelivery() } }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }
@@ -341,6 +353,27 @@ extension APIRequest: ExchangeObserver {
         case .deliverResponse: postResponse(deliveries)
         case .awaitProgress: boundProgressWait()
         }
+    }
+
+    /// Shows the error that stands to the client and then to the service, each of which may replace it.
+    private func mapError(_ content: ResponseContent, clientMaps: Bool) -> ResponseContent {
+        var content = content
+        if clientMaps { replaceError(&content) { client.mapError($0, $1) } }
+        guard isOfThisProcess else { return content }
+        if let interpreter = shared.withLock({ $0.handlers.interpreter }) {
+            replaceError(&content) { interpreter.mapError($0, $1) }
+        }
+        return content
+    }
+
+    private func replaceError(_ content: inout ResponseContent, _ map: (APIError, APIResponse) -> APIError) {
+        guard let error = content.error else { return }
+        let response = APIResponse(request: self, ResponseContent.Box(content, isJudged: true))
+        var mapped = error
+        Delivery.run(self) { mapped = map(error, response) }
+        mapped.httpStatus = mapped.httpStatus ?? error.httpStatus
+        mapped.retryAfter = mapped.retryAfter ?? error.retryAfter
+        content.error = mapped
     }
 
     /// How long the response waits for progress that was reported before it, in seconds.
@@ -399,6 +432,9 @@ extension APIRequest.Handlers {
 
     var wantsData: Bool { body != nil || eventKinds.contains(.data) }
 
+    /// Whether the body goes to the handler in place of the response.
+    var takesBody: Bool { wantsData && !keepsBody }
+
     func wants(_ direction: RequestMachine.Direction) -> Bool {
         self[direction] != nil || eventKinds.contains(direction.kind)
     }
@@ -409,5 +445,7 @@ extension APIRequest.Handlers {
 }
 
 extension RequestMachine.Direction {
+    var hook: APIClient.HookKinds { self == .upload ? .uploadProgressed : .downloadProgressed }
+
     var kind: HandlerKinds { self == .upload ? .uploadProgress : .downloadProgress }
 }

@@ -86,7 +86,7 @@ extension RetryDecision.Attempt {
         method = http.method
         mayBeRepeated = http.mayBeRepeated
         if case .stream(let stream) = http.body { hasSpentBody = stream.rewind == nil }
-        wasDelivered = shared.head != nil && shared.download == nil && shared.handlers.wantsData
+        wasDelivered = shared.head != nil && shared.download == nil && shared.handlers.takesBody
     }
 }
 

@@ -1,3 +1,14 @@
+/// What a request is made for, as far as that has a say in its response. User code may run, on a worker.
+protocol ResponseInterpreter: AnyObject, Sendable {
+    /// Looks at a whole response where it is classified.
+    ///
+    /// - Returns: what is wrong with it; nil when nothing is.
+    func interpret(_ response: APIResponse) -> APIError?
+
+    /// - Returns: the error that the request ends with, or another one in its place.
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError
+}
+
 /// One begun, or still suspended, request: the handle for every kind of transfer.
 ///
 /// A running request keeps its client and the library alive until its handler has returned. Safe to use from any thread
@@ -49,9 +60,6 @@ public final class APIRequest: Sendable {
     /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
-    /// Looks at a whole response where it is classified, on a worker, and says what is wrong with it. User code may run.
-    typealias Interpreter = @Sendable (APIResponse) -> APIError?
-
     enum BodyHandler {
         case data(DataHandler)
         case json(JSONLinesHandler)
@@ -73,7 +81,7 @@ public final class APIRequest: Sendable {
         var uploadProgress: ProgressHandler?
         var downloadProgress: ProgressHandler?
         var body: BodyHandler?
-        var interpreter: Interpreter?
+        var interpreter: (any ResponseInterpreter)?
         /// What the body is read as.
         var format = BodyFormat.bytes
         /// Whether a piece without bytes tells that the head of an answer is there.
@@ -82,6 +90,10 @@ public final class APIRequest: Sendable {
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
         var makeEvent: EventMaker?
+        /// Whether the response holds the body though its pieces are handed over, too.
+        var keepsBody = false
+        /// Whether the line about the error is written here; else whoever takes the response knows a better one.
+        var logsError = true
     }
 
     struct Shared {
@@ -90,13 +102,15 @@ public final class APIRequest: Sendable {
         var content: ResponseContent.Box?
         var waiters: [Mailbox] = []
         var description: String?
-        var priority = 0.5
+        var priority = HTTPRequest.usualPriority
         var sent = TransferProgress(bytes: 0, total: nil)
         var received = TransferProgress(bytes: 0, total: nil)
         var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
         @Apart var download: Download?
+        /// The body of a response so far that the client's hook looks at as it comes.
+        var observed: Bytes?
         /// Bytes of a download that were there before the exchange that runs.
         var receivedBefore: Int64 = 0
         /// Of a body that is read as it arrives.
@@ -178,6 +192,9 @@ public final class APIRequest: Sendable {
         #endif
         responseDestination = Destination(threads.response)
         otherDestinations = threads.others
+        if let priority = built.request?.http.priority, priority != HTTPRequest.usualPriority {
+            shared.withLock { $0.priority = priority }
+        }
     }
 
     var uploadProgressDestination: Destination { otherDestinations?.uploadProgress ?? responseDestination }
@@ -295,18 +312,18 @@ public final class APIRequest: Sendable {
         return configure { exchange(&$0.response, with: callback) }
     }
 
-    /// Sets the handler for the progress of the upload.
+    /// Sets the handler for the progress of the upload. The hook ``APIClient/requestStarted(_:)`` may set it, too.
     ///
-    /// - Returns: false once the request was resumed.
+    /// - Returns: false once the request is sent.
     @discardableResult public func setUploadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { exchange(&$0.uploadProgress, with: handler) }
+        configure(untilSent: true) { exchange(&$0.uploadProgress, with: handler) }
     }
 
-    /// Sets the handler for the progress of the download.
+    /// Sets the handler for the progress of the download. The hook ``APIClient/requestStarted(_:)`` may set it, too.
     ///
-    /// - Returns: false once the request was resumed.
+    /// - Returns: false once the request is sent.
     @discardableResult public func setDownloadProgress(_ handler: ProgressHandler?) -> Bool {
-        configure { exchange(&$0.downloadProgress, with: handler) }
+        configure(untilSent: true) { exchange(&$0.downloadProgress, with: handler) }
     }
 
     /// Sets the handler for the body of a successful response, which then is not kept in memory: a streaming data task.
@@ -352,7 +369,9 @@ public final class APIRequest: Sendable {
         }
     }
 
-    func setInterpreter(_ interpreter: Interpreter?) { configure { exchange(&$0.interpreter, with: interpreter) } }
+    func setInterpreter(_ interpreter: (any ResponseInterpreter)?) {
+        configure { exchange(&$0.interpreter, with: interpreter) }
+    }
 
     /// Says what the pieces of the body are that are delivered as events.
     package func setFormat(_ format: BodyFormat) -> Bool {
@@ -393,14 +412,25 @@ public final class APIRequest: Sendable {
         return done ? nil : .tooLate
     }
 
+    /// Says whether the response holds the body though a data handler, or who takes the events, gets it piece by piece.
+    package func setKeepsBody(_ keepsBody: Bool) -> Bool { configure { $0.keepsBody = keepsBody } }
+
+    /// Leaves the line about the request's error to whoever takes the response, and may replace the error.
+    package func setLogsError(_ logsError: Bool) -> Bool { configure { $0.logsError = logsError } }
+
     /// Says which decisions are delivered as events.
     package func setDecisionKinds(_ kinds: RequestDecision.Kinds) -> Bool { configure { $0.decisionKinds = kinds } }
 
-    /// - Parameter change: returns what it has replaced: that may run the user's code as it goes, so it must outlive the lock.
-    @discardableResult private func configure<Replaced>(_ change: (inout Handlers) -> Replaced) -> Bool {
+    /// - Parameters:
+    ///   - untilSent: whether the hook for started requests may do it, too.
+    ///   - change: returns what it has replaced: that may run the user's code as it goes, so it must outlive the lock.
+    @discardableResult private func configure<Replaced>(
+        untilSent: Bool = false, _ change: (inout Handlers) -> Replaced
+    ) -> Bool {
         guard generation == Fork.generation else { return false }
         let replaced = shared.withLock { shared in
-            shared.machine.phase == .suspended ? Optional(change(&shared.handlers)) : nil
+            let isOpen = shared.machine.phase == .suspended || (untilSent && shared.machine.isStarting)
+            return isOpen ? Optional(change(&shared.handlers)) : nil
         }
         return replaced != nil
     }

@@ -5,23 +5,35 @@ struct HandlerThreads: Sendable {
     /// Nil where all go with the response, which is the rule.
     private(set) var others: OtherDestinations?
 
+    /// What the caller does while the request runs.
+    enum Caller: Sendable {
+        /// Its handlers run on the main thread.
+        case whoGoesOn
+        /// A task, which gets its response wherever that comes. A program that awaits need not run the main thread's mailbox, so
+        /// that all else is called on a worker.
+        case whoAwaits
+        /// Its thread runs its mailbox, and the handlers, until the response is there.
+        case whoPerforms
+    }
+
     /// To be called on the thread that begins the request.
     ///
-    /// - Parameter isAwaited: whether a task waits for the response, wherever that comes. A program that awaits need not run
-    ///   the main thread's mailbox, so that all else is called on a worker unless an arg says otherwise.
-    init(_ args: [APIArg], isAwaited: Bool = false) {
+    /// - Parameter caller: says where handlers run of which no arg says it.
+    init(_ args: [APIArg], for caller: Caller = .whoGoesOn) {
         var asked: Asked?
         for index in args.indices {
             guard case .thread(let kinds, let thread) = args[index].kind else { continue }
-            asked = asked ?? Asked(isAwaited: isAwaited)
+            asked = asked ?? Asked(caller)
             asked?.set(kinds, thread)
         }
-        if isAwaited {
+        if case .whoAwaits = caller {
             response = .anywhere
             others = asked?.others ?? .onWorkers
         } else if let asked {
             response = asked.response
             others = asked.isUniform ? nil : asked.others
+        } else if case .whoPerforms = caller {
+            response = .current
         }
     }
 
@@ -37,13 +49,20 @@ struct HandlerThreads: Sendable {
         /// Whether all were asked to the same thread.
         var isUniform = false
 
-        init(isAwaited: Bool) {
-            let usual: CallbackThread = isAwaited ? .background : .main
+        init(_ caller: Caller) {
+            let usual: CallbackThread
+            switch caller {
+            case .whoGoesOn: usual = .main
+            case .whoAwaits: usual = .background
+            case .whoPerforms: usual = .current
+            }
             response = usual
             uploadProgress = usual
             downloadProgress = usual
-            data = isAwaited ? usual : nil
-            decision = data
+            if case .whoAwaits = caller {
+                data = usual
+                decision = usual
+            }
         }
 
         mutating func set(_ kinds: HandlerKinds, _ thread: CallbackThread) {

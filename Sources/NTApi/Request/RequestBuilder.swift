@@ -72,6 +72,7 @@ struct RequestBuilder {
             request.headers.setIfAbsent("Cache-Control", directive)
         }
         if let digest = applied.digest { request.digest = digest }
+        if !applied.options.isEmpty { request.options = applied.options }
         if applied.makesIdempotencyKey, !request.isIdempotent {
             request.headers.set(IdempotencyKey.header, IdempotencyKey.make())
         }
@@ -99,11 +100,13 @@ struct RequestBuilder {
     static func secrets(in headers: HTTPHeaders, _ applied: AppliedArgs) -> MarkedSecrets {
         var secrets = applied.secrets
         if case .form = applied.body { secrets.isForm = true }
-        if applied.body != nil || !applied.headers.isEmpty, let type = headers["Content-Type"] {
-            let isForm = type.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded")
-            secrets.isForm = secrets.isForm || isForm
-        }
+        if applied.body != nil || !applied.headers.isEmpty { secrets.isForm = secrets.isForm || isForm(headers) }
         return secrets
+    }
+
+    /// Whether a header says that the body is pairs.
+    static func isForm(_ headers: HTTPHeaders) -> Bool {
+        headers["Content-Type"]?.lowercasedASCII().hasASCIIPrefix("application/x-www-form-urlencoded") ?? false
     }
 
     private func transferSettings(_ applied: AppliedArgs) throws(APIError) -> TransferSettings {
@@ -115,14 +118,68 @@ struct RequestBuilder {
         var transfer = settings.transfer.values
         for (clock, seconds) in applied.timeouts { transfer.timeouts[clock] = seconds.isFinite ? seconds : nil }
         if let policy = applied.cachePolicy { transfer.cachePolicy = policy }
+        try apply(options, to: &transfer)
+        return TransferSettings(transfer, settings.transfer.context)
+    }
+
+    /// What the options say of the transfer; of which they say nothing, the client's settings do.
+    private func apply(_ options: APIOptions, to transfer: inout TransferSettings.Values) throws(APIError) {
+        let usual = settings.transfer.values
         transfer.allowsInvalidCertificate = try options.isOn(.allowInvalidCertificate)
-        if let size = try options.number(.maximumResponseSize) { transfer.maximumResponseSize = size }
-        if let count = try options.number(.maximumRedirects) { transfer.maximumRedirects = Int(clamping: count) }
+        transfer.maximumResponseSize = try options.number(.maximumResponseSize) ?? usual.maximumResponseSize
+        let redirects = try options.number(.maximumRedirects)
+        transfer.maximumRedirects = redirects.map { Int(clamping: $0) } ?? usual.maximumRedirects
         _ = try options.isOn(.reconnect)
         _ = try options.number(.maximumFailures)
-        if let version = options[.httpVersion] { transfer.httpVersion = try ResolvedSettings.httpVersion(version) }
+        transfer.httpVersion = try options[.httpVersion].map(ResolvedSettings.httpVersion) ?? usual.httpVersion
         _ = try options.isOn(.ignoreHTTPErrors)
-        return TransferSettings(transfer, settings.transfer.context)
+    }
+
+    /// Checks what hooks have made of a request as args are checked.
+    func check(_ http: inout HTTPRequest, since before: HTTPRequest) throws(APIError) {
+        if http.method != before.method { try HeaderSyntax.check(method: http.method) }
+        if !http.headers.isUnchanged(since: before.headers) { try http.checkHeaders() }
+        if http.url != before.url { http.url = try URLParts(http.url).text }
+        try checkBody(of: &http, since: before.body)
+        if http.timeouts != before.timeouts {
+            var timeouts = http.timeouts
+            if let problem = timeouts.problem() { throw .invalidRequest(problem) }
+            http.timeouts = timeouts
+        }
+        if http.options != before.options {
+            var values = http.settings.values
+            try apply(http.options, to: &values)
+            _ = try http.options.isOn(.rawData)
+            http.settings = TransferSettings(values, http.settings.context)
+        }
+        if http.cachePolicy != before.cachePolicy, ["GET", "HEAD"].contains(http.method) {
+            // What the policy before has said, and the program has not changed.
+            if let old = before.cachePolicy.cacheControl, http.headers["Cache-Control"] == old {
+                http.headers.remove("Cache-Control")
+            }
+            if let new = http.cachePolicy.cacheControl { http.headers.setIfAbsent("Cache-Control", new) }
+        }
+    }
+
+    private func checkBody(of http: inout HTTPRequest, since before: HTTPRequest.Body) throws(APIError) {
+        switch http.body {
+        case .none, .bytes: break
+        case .multipart(let parts):
+            for part in parts {
+                try HeaderSyntax.check(part)
+                if case .file(let path) = part.content { _ = try Self.length(ofFile: path) }
+            }
+        case .file(let path, _): http.body = .file(path: path, length: try Self.length(ofFile: path))
+        case .stream(let stream):
+            if case .stream(let known) = before, known === stream { return }
+            try Self.claim(stream)
+        }
+    }
+
+    private static func claim(_ stream: BodyStream) throws(APIError) {
+        guard stream.claim() else {
+            throw .invalidRequest("the body stream belongs to another request: make a stream for each request")
+        }
     }
 
     private func body(
@@ -152,9 +209,7 @@ struct RequestBuilder {
             try setContentType(&headers, type)
             return .file(path: path, length: length)
         case .stream(let stream, let type):
-            guard stream.claim() else {
-                throw .invalidRequest("the body stream belongs to another request: make a stream for each request")
-            }
+            try Self.claim(stream)
             try setContentType(&headers, type)
             return .stream(stream)
         }

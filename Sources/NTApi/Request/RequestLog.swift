@@ -86,7 +86,7 @@ enum RequestLog {
             let took = "\(Int(response.elapsed * 1000)) ms\(response.source.note)"
             request.log(.info, "#\(request.logName) \(request.summary) \(outcome) \(took)")
         }
-        if let error = response.error {
+        if let error = response.error, request.shared.withLock({ $0.handlers.logsError }) {
             // To cancel is the caller's own wish, and no news to it.
             let level: LogLevel = error.domain == .cancelled ? .info : error.domain == .service ? .warn : .error
             request.log(level, "#\(request.logName) \(error)")

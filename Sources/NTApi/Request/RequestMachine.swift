@@ -140,6 +140,8 @@ struct RequestMachine: Sendable {
     /// Whether the caller has suspended it while it ran.
     private(set) var isSuspended = false
     private var hasExchange = false
+    /// Whether it was resumed, and nothing of it is sent yet.
+    private(set) var isStarting = false
     /// Whether the end of an exchange waits until its body has been read.
     private var awaitsData = false
     /// Nil until there is progress to tell.
@@ -152,6 +154,7 @@ struct RequestMachine: Sendable {
     mutating func resume() -> ResumeAction {
         if phase == .suspended {
             phase = .running
+            isStarting = true
             return .start
         }
         guard phase == .running, isSuspended, !isCancelled else { return .tooLate }
@@ -186,6 +189,7 @@ struct RequestMachine: Sendable {
 
     /// - Returns: false when the request was cancelled meanwhile: nothing is to be begun, it ends instead.
     mutating func exchangeBegins() -> Bool {
+        isStarting = false
         guard phase == .running, !isCancelled else { return false }
         hasExchange = true
         return true
@@ -266,6 +270,7 @@ struct RequestMachine: Sendable {
     /// told, unless a cancel has dropped it; a handler that runs is waited for.
     mutating func ended(successfully: Bool) -> EndAction {
         phase = .ending
+        isStarting = false
         if !successfully { dropProgress() }
         return deliverIfFree() == .deliverResponse ? .deliverResponse : .awaitProgress
     }

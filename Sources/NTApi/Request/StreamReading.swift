@@ -8,7 +8,7 @@ struct StreamSequenceSource: Sendable {
     /// Begins a request of its own.
     func begin() -> StreamReading {
         // Pieces are read on a worker.
-        let request = client.request(command, args: args + [.dataThread(.background)], isAwaited: true)
+        let request = client.request(command, args: args + [.dataThread(.background)], for: .whoAwaits)
         let reader = StreamReader()
         request.setBodyHandler(.reader(reader), format)
         request.setHandler { reader.finish($0) }

@@ -70,7 +70,17 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
     }
 
     /// The value of a header; several of a name are joined with ", " (RFC 9110, 5.3), of Set-Cookie it is the first.
+    ///
+    /// To set it replaces those of the same name, and nil removes them. What takes the place of a secret is one.
     public subscript(name: String) -> String? {
+        get { value(named: name) }
+        set {
+            guard let newValue else { return remove(name) }
+            set(name, newValue, isSecret: contains { $0.isSecret && $0.isNamed(name) })
+        }
+    }
+
+    private func value(named name: String) -> String? {
         guard let first = firstIndex(named: name) else { return nil }
         var joined = value(at: first)
         guard !name.equalsIgnoringASCIICase("set-cookie") else { return joined }

@@ -41,6 +41,8 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         @exclusivity(unchecked) var hasSecretBody: Bool
         @exclusivity(unchecked) var digest: Credential?
         @exclusivity(unchecked) var token: CarriedToken?
+        @exclusivity(unchecked) var options = APIOptions()
+        @exclusivity(unchecked) var priority = HTTPRequest.usualPriority
 
         init(
             _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
@@ -58,6 +60,8 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         func copy() -> Storage {
             let copy = Storage(method, url, headers, body, settings, hasSecretBody, digest)
             copy.token = token
+            copy.options = options
+            copy.priority = priority
             return copy
         }
     }
@@ -84,6 +88,33 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
     public var body: Body {
         get { storage.body }
         set { changed.body = newValue }
+    }
+
+    /// The limits in seconds, by clock: `request.timeouts[.idle] = 5` is the request timeout. Nil is none.
+    public var timeouts: Timeouts {
+        get { settings.timeouts }
+        set { settings.timeouts = newValue }
+    }
+
+    /// How the client's cache may be used.
+    public var cachePolicy: CachePolicy {
+        get { settings.cachePolicy }
+        set { settings.cachePolicy = newValue }
+    }
+
+    /// The options: `request.options[.rawData] = "true"`; nil removes one. They count where the request is built.
+    public var options: APIOptions {
+        get { storage.options }
+        set { changed.options = newValue }
+    }
+
+    static let usualPriority = 0.5
+
+    /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. It counts where the request is
+    /// built.
+    public var priority: Double {
+        get { storage.priority }
+        set { changed.priority = newValue.isNaN ? Self.usualPriority : min(1, max(0, newValue)) }
     }
 
     var settings: TransferSettings {

@@ -83,14 +83,14 @@ public enum HTTPVersion: String, Sendable, CaseIterable {
 }
 
 /// The limits of the five clocks in seconds; nil is none.
-struct Timeouts: Sendable, Equatable {
+public struct Timeouts: Sendable, Equatable {
     var queue: Double?
     var connect: Double? = 30
     var idle: Double? = 60
     var attempt: Double?
     var total: Double? = 7 * 86_400
 
-    subscript(clock: TimeoutClock) -> Double? {
+    public subscript(clock: TimeoutClock) -> Double? {
         get {
             switch clock {
             case .queue: queue
@@ -109,6 +109,16 @@ struct Timeouts: Sendable, Equatable {
             case .total: total = newValue
             }
         }
+    }
+
+    /// What is wrong with one of them; nil when nothing is. None is also what is infinite.
+    mutating func problem() -> String? {
+        for clock in TimeoutClock.allCases {
+            guard let seconds = self[clock] else { continue }
+            guard seconds > 0 else { return "the \(clock.rawValue) timeout is \(seconds) s: it must be above 0" }
+            if seconds.isInfinite { self[clock] = nil }
+        }
+        return nil
     }
 }
 

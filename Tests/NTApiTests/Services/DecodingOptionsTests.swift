@@ -115,6 +115,27 @@ import Testing
 
     private struct Event: Decodable { let at: APIDate? }
 
+    // MARK: Booleans
+
+    @Test(
+        arguments: [
+            ("true", true), ("1", true), ("1.0", true), (#""true""#, true), (#""1""#, true), ("false", false),
+            ("0", false),
+            ("-0.0", false), (#""false""#, false), (#""0""#, false), ("2", nil), (#""yes""#, nil), (#""TRUE""#, nil),
+            ("null", nil), ("[1]", nil), ("0.5", nil),
+        ] as [(String, Bool?)]) func looseBooleansAreTakenWhenAskedFor(_ text: String, _ expected: Bool?) throws
+    {
+        let json = try JSON(parsing: Array(#"{"a":\#(text)}"#.utf8))
+        let loose = DecodingOptions(looseBooleans: true)
+        #expect((try? json.decode([String: Bool].self, options: loose))?["a"] == expected)
+        let isBoolean = text == "true" || text == "false"
+        #expect((try? json.decode([String: Bool].self))?["a"] == (isBoolean ? expected : nil))
+        // A boolean is no number, and a string is none either.
+        #expect(
+            (try? json.decode([String: Int].self, options: loose))?["a"]
+                == (json["a"]?.double.flatMap(Int.init(exactly:))))
+    }
+
     private func date(_ value: String, _ formats: DateFormat...) throws -> Double? {
         try decode("{\"at\":\(value)}", Event.self, DecodingOptions(dates: formats)).at?.secondsSince1970
     }

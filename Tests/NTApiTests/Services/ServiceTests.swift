@@ -122,6 +122,128 @@ import Testing
         await #expect { try await client.call(wrong) } throws: { ($0 as? APIError)?.code == .invalidRequest }
     }
 
+    /// Everything that a request says can be read and changed.
+    @Test func theWholeRequestIsConfigured() async throws {
+        struct Order: APIService {
+            typealias Response = JSON
+            let change: @Sendable (inout HTTPRequest) -> Void
+            var command = "echo"
+            var parameters: [APIArg] {
+                [.json(["a": 1]), .timeout(5), .cachePolicy(.reloadIgnoringCache), .option("mine", "yes")]
+            }
+            func configure(_ request: inout HTTPRequest) { change(&request) }
+        }
+        let client = try TestClient.of("fault")
+        let seen = Log<String>()
+        let service = Order { request in
+            if case .bytes(let bytes) = request.body { seen.append(String(decoding: bytes, as: UTF8.self)) }
+            seen.append("\(request.method) \(request.timeouts[.idle] ?? 0) \(request.cachePolicy) \(request.priority)")
+            seen.append("\(request.options["mine"] ?? "") \(request.headers["Content-Type"] ?? "")")
+            request.headers["X-Mine"] = "1"
+            request.headers["Accept"] = nil
+            request.headers["Content-Type"] = "text/plain"
+            request.body = .bytes(Array("changed".utf8))
+            request.timeouts[.idle] = 7
+            request.timeouts[.total] = .infinity
+            request.cachePolicy = .noStore
+            request.options["mine"] = nil
+            request.options[.maximumRedirects] = "3"
+            request.priority = 0.75
+        }
+        let answer = try await client.call(service)
+        #expect(seen.all == [#"{"a":1}"#, "POST 5.0 reloadIgnoringCache 0.5", "yes application/json"])
+        #expect(answer["body"]?.string == "changed" && answer["header"]?["content-type"]?.string == "text/plain")
+        #expect(answer["header"]?["x-mine"]?.string == "1" && answer["header"]?["accept"]?.string == "*/*")
+        let request = client.beginCall(service, args: [.responseThread(.background)])
+        let settings = try #require(request.httpRequest?.settings)
+        #expect(settings.timeouts.idle == 7 && settings.timeouts.total == nil && settings.cachePolicy == .noStore)
+        #expect(settings.maximumRedirects == 3 && request.options["mine"] == nil && request.priority == 0.75)
+        #expect(await onThread { request.wait(timeout: patience) } == .completed)
+    }
+
+    @Test(
+        arguments: [
+            { $0.timeouts[.idle] = 0 }, { $0.options[.maximumRedirects] = "many" },
+            { $0.options[.rawData] = "perhaps" },
+            { $0.headers["X"] = "a\r\nb" }, { $0.body = .file(path: "/no/such/file", length: 1) },
+            { $0.body = .multipart([.init(name: "a\r\nb", content: .bytes([]))]) },
+        ] as [@Sendable (inout HTTPRequest) -> Void]) func whatCannotBeSentIsRefused(
+            _ change: @escaping @Sendable (inout HTTPRequest) -> Void
+        ) async throws
+    {
+        let client = try TestClient.of("fault")
+        await #expect { try await client.call(Echo<String>(path: "method", change: change)) } throws: {
+            ($0 as? APIError)?.code == .invalidRequest
+        }
+    }
+
+    /// The header that a policy makes goes with the policy.
+    @Test func aCachePolicySaysTheSameToTheCachesOnTheWay() async throws {
+        let client = try TestClient.of("fault")
+        let asked = Echo<String?>(path: #"header["cache-control"]"#) { $0.cachePolicy = .reloadRevalidating }
+        #expect(try await client.call(asked) == "max-age=0")
+        let taken = Echo<String?>(path: #"header["cache-control"]"#) { $0.cachePolicy = .protocol }
+        #expect(try await client.call(taken, args: [.cachePolicy(.reloadIgnoringCache)]) == nil)
+    }
+
+    /// Else it would be logged, and sent on to another origin.
+    @Test func whatTakesThePlaceOfASecretHeaderIsOne() throws {
+        let service = Echo<String> { $0.headers["x-license"] = "s3cret2" }
+        let request = try TestClient.of("fault").beginCall(
+            service, args: [.header("X-License", "s3cret1").secret, .responseThread(.background)])
+        let field = try #require(request.httpRequest?.headers.first { $0.value == "s3cret2" })
+        #expect(field.isSecret)
+        request.cancel()
+    }
+
+    @Test func nobodyNeedHearWhatACallCameTo() async throws {
+        struct Count: APIService {
+            typealias Response = NoContent
+            let token: String
+            var command: String { "count-hit" }
+            var parameters: [APIArg] { [.url("token", token)] }
+        }
+        let client = try TestClient.of("fault")
+        let token = "unheard-\(UInt64.random(in: 0...UInt64.max))"
+        let request = client.beginCall(Count(token: token))
+        #expect(await onThread { request.wait(timeout: patience) } == .completed)
+        #expect(try await client.send("count", args: [.url("token", token)]).json?["count"]?.int == 1)
+    }
+
+    @Test func everyWayToCallTellsProgress() async throws {
+        struct Upload: APIService {
+            typealias Response = String
+            var command: String { "echo" }
+            var parameters: [APIArg] { [.data([UInt8](repeating: 0, count: 100_000))] }
+            var responsePath: String { "method" }
+        }
+        let whole = TransferProgress(bytes: 100_000, total: 100_000)
+        let client = try TestClient.of("fault")
+        let sent = Log<TransferProgress>()
+        let request = client.beginCall(
+            Upload(), args: [.handlers(.all, on: .background)], uploadProgress: { sent.append($0) })
+        #expect(await onThread { request.wait(timeout: patience) } == .completed && sent.all.last == whole)
+        let (performed, received) = (Log<TransferProgress>(), Log<TransferProgress>())
+        let method = await onThread {
+            try? client.performCall(
+                Upload(), uploadProgress: { performed.append($0) }, downloadProgress: { received.append($0) })
+        }
+        #expect(method == "POST" && performed.all.last == whole)
+        #expect(received.all.last.map { $0.bytes == $0.total } == true)
+    }
+
+    /// What all services of an API have is said once, below those of the service.
+    @Test func parametersOfABaseServiceAreInherited() async throws {
+        struct Search: SiteService {
+            typealias Response = String
+            let text: String
+            var command: String { "echo" }
+            var parameters: [APIArg] { [.url("q", text)] }
+            var responsePath: String { "target" }
+        }
+        #expect(try await TestClient.of("fault").call(Search(text: "a")) == "/echo?site=swift&key=k&q=a")
+    }
+
     @Test func whatIsNotThereIsNil() async throws {
         let client = try TestClient.of("fault")
         #expect(try await client.call(Echo<String?>(path: "no.such[3].thing")) == nil)
@@ -187,4 +309,18 @@ import Testing
         #expect(method == "POST" && sent.all.last == TransferProgress(bytes: 100_000, total: 100_000))
         #expect(received.all.last.map { $0.bytes == $0.total } == true)
     }
+}
+
+/// A base service, and one on top of it.
+private protocol KeyService: APIService {}
+
+extension KeyService {
+    var baseParameters: [APIArg] { keyParameters }
+    var keyParameters: [APIArg] { [.url("key", "k")] }
+}
+
+private protocol SiteService: KeyService {}
+
+extension SiteService {
+    var baseParameters: [APIArg] { [.url("site", "swift")] + keyParameters }
 }

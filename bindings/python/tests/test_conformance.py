@@ -94,6 +94,41 @@ class Logging(ntapi.Client):
         self.lines.append(message)
 
 
+class Mapping(Logging):
+    """Replaces each error by one with a code, and keeps those that it was asked about."""
+
+    code: str | None = None
+
+    def __init__(self, base: str, **options: Any) -> None:
+        self.errors: list[ntapi.ApiError] = []
+        super().__init__(base, **options)
+
+    def map_error(self, error: ntapi.ApiError, response: ntapi.Response) -> ntapi.ApiError | None:
+        assert response.error is error
+        self.errors.append(error)
+        return None if self.code is None else ntapi.ApiError(self.code)
+
+
+def check_error(error: ntapi.ApiError | None, expected: dict[str, Any] | None) -> None:
+    if expected is None:
+        assert error is None
+        return
+    assert error is not None
+    assert error.domain.name.lower() == expected["domain"]
+    if "code" in expected:
+        assert error.code is ntapi.register_code(expected["code"])
+    if "retryable" in expected:
+        assert error.retryable is expected["retryable"]
+    if "clock" in expected:
+        assert error.clock is ntapi.Clock[expected["clock"].upper()]
+    if "failure" in expected:
+        assert error.failure is ntapi.NetworkFailure[expected["failure"].upper()]
+    for text in expected.get("message_contains", []):
+        assert text.lower() in error.message.lower()
+    for text in expected.get("message_lacks", []):
+        assert text.lower() not in error.message.lower()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def trusted(servers: dict[str, str]) -> Iterator[None]:
     """No proxy, and the tests' own CA."""
@@ -109,7 +144,10 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     expected = filled(case["expect"], servers)
     base = filled(case["base"], servers) if "base" in case else servers[case["server"]]
     args = [python_arg(filled(arg, servers)) for arg in case["args"]]
-    with Logging(base, log_flags=ntapi.LogFlags.ALL) as client:
+    kind = Mapping if "map_error" in case else Logging
+    with kind(base, log_flags=ntapi.LogFlags.ALL) as client:
+        if isinstance(client, Mapping):
+            client.code = case["map_error"]
         response = client.perform(case["command"], args)
     log = "\n".join(client.lines)
     for text in expected.get("log_contains", []):
@@ -117,24 +155,12 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     for text in expected.get("log_lacks", []):
         assert text not in log
 
-    error = expected["error"]
-    if error is None:
-        assert response.error is None
-    else:
-        assert response.error is not None
-        assert response.error.domain.name.lower() == error["domain"]
-        if "code" in error:
-            assert response.error.code is ntapi.register_code(error["code"])
-        if "retryable" in error:
-            assert response.error.retryable is error["retryable"]
-        if "clock" in error:
-            assert response.error.clock is ntapi.Clock[error["clock"].upper()]
-        if "failure" in error:
-            assert response.error.failure is ntapi.NetworkFailure[error["failure"].upper()]
-        for text in error.get("message_contains", []):
-            assert text.lower() in response.error.message.lower()
-        for text in error.get("message_lacks", []):
-            assert text.lower() not in response.error.message.lower()
+    check_error(response.error, expected["error"])
+    if "mapped" in expected:
+        assert isinstance(client, Mapping)
+        assert len(client.errors) == len(expected["mapped"])
+        for error, wanted in zip(client.errors, expected["mapped"]):
+            check_error(error, wanted)
     if "status" in expected:
         assert response.status == expected["status"]
     if expected.get("json_is_absent"):

@@ -63,7 +63,7 @@ def test_the_request_that_follows_can_be_changed(client: ntapi.Client) -> None:
     def decide(decision: ntapi.Decision) -> None:
         if decision.http_request is not None:
             decision.http_request.url = decision.http_request.url.replace("/bytes/500", "/headers")
-            decision.http_request.set_header("X-Added", "1")
+            decision.http_request.headers["X-Added"] = "1"
 
     response = client.send("redirect-to", REDIRECT[:2], decision_handler=decide)
     assert response.json["headers"]["X-Added"] == "1"

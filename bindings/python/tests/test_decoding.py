@@ -350,3 +350,38 @@ def test_models_of_pydantic() -> None:
     Around.__annotations__["model"] = Model
     Around.__dataclass_fields__["model"].type = Model
     assert decode(Around, {"model": {"size": 2}}).model.size == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (True, True),
+        (1, True),
+        (1.0, True),
+        ("true", True),
+        ("1", True),
+        (False, False),
+        (0, False),
+        ("false", False),
+        ("0", False),
+        (2, None),
+        (0.5, None),
+        ("yes", None),
+        ("TRUE", None),
+        ("", None),
+        (None, None),
+        ([1], None),
+    ],
+)
+def test_loose_booleans_are_taken_when_asked_for(value: object, expected: bool | None) -> None:
+    def decoded(**options: bool) -> bool | None:
+        try:
+            made = ntapi.decode(bool, value, options=ntapi.DecodingOptions(**options))
+        except ntapi.ApiError:
+            return None
+        assert type(made) is bool
+        return made
+
+    assert decoded(loose_booleans=True) is expected
+    assert decoded(loose_booleans=True, numbers_in_strings=True) is expected
+    assert decoded() is (expected if isinstance(value, bool) else None)

@@ -14,6 +14,7 @@ import pytest
 
 import ntapi
 from decoding import MOMENT
+from ntapi._encoding import plain
 from ntapi.testing import Stub
 
 FORMATS = ntapi.DateFormat
@@ -188,3 +189,47 @@ def test_what_cannot_be_written_is_named() -> None:
             ntapi.json(value, options)
     with pytest.raises(ValueError, match="not JSON compliant"):
         ntapi.json(float("nan"))
+
+
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+def _read_day(value: Any) -> Optional[datetime]:
+    return EPOCH + timedelta(days=value) if isinstance(value, int) else None
+
+
+DAYS = ntapi.DateFormat.custom("days", _read_day, lambda moment: (moment - EPOCH).days)
+
+
+def test_custom_dates_are_written_as_they_are_read() -> None:
+    @dataclass
+    class Order:
+        day: datetime
+
+    @dataclass
+    class Stamped:
+        day: Annotated[datetime, DAYS]
+
+    moment = EPOCH + timedelta(days=10)
+    options = ntapi.DecodingOptions(dates=DAYS)
+    text = json.dumps(Order(moment), default=lambda value: plain(value, options))
+    assert text == '{"day": 10}'
+    assert json.dumps(Stamped(moment), default=lambda value: plain(value, None)) == text
+    assert ntapi.decode(Order, {"day": 10}, options=options) == Order(moment)
+    assert ntapi.decode(Stamped, {"day": 10}) == Stamped(moment)
+    with pytest.raises(ntapi.ApiError, match="days"):
+        ntapi.decode(Order, {"day": "ten"}, options=options)
+    assert DAYS.text(moment) == "10"
+    assert ntapi.DateFormat.SECONDS.text(moment) == "864000"
+    assert ntapi.DateFormat.HTTP.text(moment) == "Sun, 11 Jan 1970 00:00:00 GMT"
+    assert DAYS.text(None) is None
+
+
+def test_custom_dates_that_are_only_read_cannot_be_written() -> None:
+    moment = EPOCH + timedelta(days=10)
+    read_only = ntapi.DateFormat.custom("days", _read_day)
+    with pytest.raises(TypeError, match="cannot be written as days reads it"):
+        read_only.text(moment)
+    unwilling = ntapi.DateFormat.custom("days", _read_day, lambda moment: None)
+    with pytest.raises(TypeError, match="cannot be written as days"):
+        unwilling.text(moment)

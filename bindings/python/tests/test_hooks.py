@@ -35,8 +35,8 @@ class Recorder(ntapi.Client):
 
     def build_request(self, request: ntapi.HTTPRequest) -> None:
         self.note("build_request", request.method)
-        request.set_header("X-Hook", request.url.rpartition("?")[2])
-        request.set_header("User-Agent", None)
+        request.headers["X-Hook"] = request.url.rpartition("?")[2]
+        del request.headers["User-Agent"]
 
     def request_started(self, request: ntapi.Request) -> None:
         self.note("request_started", request)
@@ -112,9 +112,9 @@ def test_a_built_request_is_of_use_in_its_hook_only(servers: dict[str, str]) -> 
             kept.append(request)
             request.method = "POST"
             request.url = request.url + "?x=1"
-            assert request.header("missing") is None
+            assert request.headers.get("missing") is None
             with pytest.raises(ValueError, match="header"):
-                request.set_header("X", "a\r\nb")
+                request.headers["X"] = "a\r\nb"
             with pytest.raises(ValueError, match="method"):
                 request.method = "GET /"
             with pytest.raises(ValueError, match="URL"):
@@ -125,7 +125,7 @@ def test_a_built_request_is_of_use_in_its_hook_only(servers: dict[str, str]) -> 
     assert (seen["method"], seen["target"]) == ("POST", "/echo?x=1")
     assert kept[0].method == ""
     with pytest.raises(ValueError, match="header"):
-        kept[0].set_header("X", "1")
+        kept[0].headers["X"] = "1"
 
 
 class Weather(ntapi.Client):

@@ -245,7 +245,7 @@ def test_messages_about_mistakes_show_no_secret(stub: Stub) -> None:
         request.url = "ftp://eve:hunter2@h/?token=tok3n"
 
     def bad_header(request: ntapi.HTTPRequest) -> None:
-        request.set_header("Bearer tok3n", "x")
+        request.headers["Bearer tok3n"] = "x"
 
     client = Changing("https://api.example", stub=stub)
     changes = [bad_url, bad_header]

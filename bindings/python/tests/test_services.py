@@ -157,11 +157,11 @@ def test_the_request_is_configured(fault: ntapi.Client, servers: dict[str, str])
         response_path = "header"
 
         def configure(self, request: ntapi.HTTPRequest) -> None:
-            request.set_header("X-Mine", f"{request.method} {request.header('X-Mine')}")
+            request.headers["X-Mine"] = f"{request.method} {request.headers.get('X-Mine')}"
 
     class Hooked(ntapi.Client):
         def build_request(self, request: ntapi.HTTPRequest) -> None:
-            request.set_header("X-Mine", f"{request.header('X-Mine')}, hooked")
+            request.headers["X-Mine"] = f"{request.headers.get('X-Mine')}, hooked"
 
     assert fault.call(Signed())["x-mine"] == "GET None"
     assert "x-mine" not in fault.send("echo").json["header"]
@@ -324,3 +324,138 @@ def test_mistakes_are_found_before_anything_is_sent() -> None:
             client.call(Impossible())
         with pytest.raises(TypeError, match="a Service is expected"):
             client.call("echo")  # type: ignore[arg-type]
+
+
+class Configured(ntapi.Service[Any]):
+    """Looks at everything that its request says, and changes it."""
+
+    command = "echo"
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def parameters(self) -> ntapi.Args:
+        return [
+            ntapi.json({"a": 1}),
+            ntapi.timeout(5),
+            ntapi.cache_policy("reload_ignoring_cache"),
+            ntapi.option("mine", "yes"),
+        ]
+
+    def configure(self, request: ntapi.HTTPRequest) -> None:
+        self.seen += [
+            request.method,
+            request.body,
+            request.body_kind,
+            request.timeouts["idle"],
+            request.timeouts[ntapi.Clock.QUEUE],
+            request.cache_policy,
+            request.options["mine"],
+            request.priority,
+            request.headers["content-type"],
+        ]
+        request.headers["X-Mine"] = "1"
+        del request.headers["Accept"]
+        request.headers.update({"Content-Type": "text/plain"})
+        request.body = "changed"
+        request.timeouts["idle"] = 7
+        request.timeouts["total"] = None
+        request.cache_policy = "no_store"
+        del request.options["mine"]
+        request.options["maximum_redirects"] = 3
+        request.priority = 0.75
+        self.seen += [
+            request.body,
+            request.timeouts["idle"],
+            request.timeouts["total"],
+            request.cache_policy,
+            "mine" in request.options,
+            request.options.get("maximum_redirects"),
+            request.priority,
+            {name.lower() for name in request.headers} >= {"x-mine", "content-type"},
+            len(request.headers) == len(list(request.headers)),
+        ]
+
+
+def test_the_whole_request_is_configured(servers: dict[str, str]) -> None:
+    service = Configured()
+    with ntapi.Client(servers["fault"]) as client:
+        answer = client.call(service)
+    assert service.seen == [
+        "POST",
+        b'{"a":1}',
+        ntapi.BodyKind.BYTES,
+        5.0,
+        None,
+        ntapi.CachePolicy.RELOAD_IGNORING_CACHE,
+        "yes",
+        0.5,
+        "application/json",
+        b"changed",
+        7.0,
+        None,
+        ntapi.CachePolicy.NO_STORE,
+        False,
+        "3",
+        0.75,
+        True,
+        True,
+    ]
+    assert answer["body"] == "changed"
+    assert answer["header"]["content-type"] == "text/plain"
+    assert answer["header"]["x-mine"] == "1"
+    # Without one of its own libcurl sends what takes everything.
+    assert answer["header"]["accept"] == "*/*"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda request: request.timeouts.__setitem__("idle", 0), "above 0"),
+        (lambda request: request.timeouts.__setitem__("today", 1), "one of idle, connect"),
+        (lambda request: request.headers.__setitem__("X", "a\r\nb"), "header"),
+        (lambda request: setattr(request, "priority", 2), "from 0 to 1"),
+        (lambda request: setattr(request, "cache_policy", "perhaps"), "one of protocol"),
+    ],
+)
+def test_what_cannot_be_sent_is_refused(servers: dict[str, str], change: Any, says: str) -> None:
+    class Wrong(ntapi.Service[Any]):
+        command = "echo"
+
+        def configure(self, request: ntapi.HTTPRequest) -> None:
+            change(request)
+
+    with ntapi.Client(servers["fault"]) as client, pytest.raises(ValueError, match=says):
+        client.call(Wrong())
+
+
+def test_a_wrong_option_makes_an_invalid_request(servers: dict[str, str]) -> None:
+    class Wrong(ntapi.Service[Any]):
+        command = "echo"
+
+        def configure(self, request: ntapi.HTTPRequest) -> None:
+            request.options["maximum_redirects"] = "many"
+
+    with ntapi.Client(servers["fault"]) as client, pytest.raises(ntapi.ApiError) as caught:
+        client.call(Wrong())
+    assert caught.value.code is codes.INVALID_REQUEST
+
+
+class Upload(ntapi.Service[str]):
+    command = "echo"
+    response_path = "method"
+
+    def parameters(self) -> ntapi.Args:
+        return ntapi.data(b"x" * 100_000)
+
+
+def test_nobody_need_hear_what_a_call_came_to(servers: dict[str, str]) -> None:
+    sent: list[tuple[int, Optional[int]]] = []
+    with ntapi.Client(servers["fault"]) as client:
+        request = client.begin_call(
+            Upload(), upload_progress=lambda *progress: sent.append(progress)
+        )
+        assert request.wait(PATIENCE)
+        assert request.response is not None
+        assert request.response.error is None
+    assert sent[-1] == (100_000, 100_000)

@@ -17,7 +17,7 @@ class Service(ntapi.Client):
         return [*args, ntapi.bearer("t").secret()]
 
     def build_request(self, request: ntapi.HTTPRequest) -> None:
-        request.set_header("X-Method", request.method)
+        request.headers["X-Method"] = request.method
 
     def map_service_error(self, response: ntapi.Response) -> Optional[ntapi.ApiError]:
         return ntapi.ApiError("quota", domain=ntapi.ErrorDomain.SERVICE)

@@ -52,7 +52,7 @@ class FindCities(OfMyService[list[City]]):
         return [ntapi.url("q", self.name), ntapi.url("cnt", self.count), ntapi.url_default("appid")]
 
     def configure(self, request: ntapi.HTTPRequest) -> None:
-        request.set_header("X-Name", self.name)
+        request.headers["X-Name"] = self.name
 
 
 class Accounts(OfMyService[Page[Account]]):

@@ -20,15 +20,22 @@ package struct JSONField: Sendable {
     let size: Int
     let isOptional: Bool
     let takesStrings: Bool
+    let takesLooseBooleans: Bool
 
-    /// - Parameter takesStrings: whether a string such as "5.0" is taken for a number.
-    package init(path: String, kind: Kind, offset: Int, size: Int, isOptional: Bool, takesStrings: Bool) {
+    /// - Parameters:
+    ///   - takesStrings: whether a string such as "5.0" is taken for a number.
+    ///   - takesLooseBooleans: whether 1, "1" and "true" are taken for a boolean.
+    package init(
+        path: String, kind: Kind, offset: Int, size: Int, isOptional: Bool, takesStrings: Bool,
+        takesLooseBooleans: Bool
+    ) {
         self.path = path
         self.kind = kind
         self.offset = offset
         self.size = size
         self.isOptional = isOptional
         self.takesStrings = takesStrings
+        self.takesLooseBooleans = takesLooseBooleans
     }
 
     /// What is wrong with the field in a struct of so many bytes; nil when nothing is.

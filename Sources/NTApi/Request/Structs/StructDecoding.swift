@@ -36,6 +36,7 @@ struct StructDecoding {
         for field in table.fields {
             guard let place = try find(field, in: value, to: end) else { continue }
             decoding.numbersInStrings = field.takesStrings
+            decoding.looseBooleans = field.takesLooseBooleans
             try read(field.kind, field.size, at: place, into: target + field.offset, of: target, depth)
         }
     }
@@ -66,7 +67,7 @@ struct StructDecoding {
             member.storeBytes(of: value, as: Value.self)
         }
         switch (kind, size) {
-        case (.bool, _): try store(decoding.document.bool(at: place))
+        case (.bool, _): try store(decoding.truth(at: place))
         case (.int, 1): try store(decoding.fitting(Int8.self, at: place))
         case (.int, 2): try store(decoding.fitting(Int16.self, at: place))
         case (.int, 4): try store(decoding.fitting(Int32.self, at: place))

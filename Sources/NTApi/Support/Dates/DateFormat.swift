@@ -2,7 +2,7 @@
 public struct DateFormat: Sendable {
     enum Kind: Sendable {
         case iso8601, seconds, milliseconds, http
-        case custom(@Sendable (JSON) -> APIDate?)
+        case custom(@Sendable (JSON) -> APIDate?, (@Sendable (APIDate) -> JSON?)?)
     }
 
     let kind: Kind
@@ -20,10 +20,34 @@ public struct DateFormat: Sendable {
 
     /// A format of the service's own.
     ///
+    ///     static let noted = DateFormat.custom("20.11.2013") { json in
+    ///         json.string.flatMap(day)
+    ///     } write: { date in
+    ///         JSON(text(of: date))
+    ///     }
+    ///
     /// - Parameters:
     ///   - name: for messages: "20 Nov 2013".
     ///   - read: makes a date of the value; nil when it is none. On the thread that decodes.
-    public static func custom(_ name: String, _ read: @escaping @Sendable (JSON) -> APIDate?) -> DateFormat {
-        DateFormat(kind: .custom(read), name: name)
+    ///   - write: makes the value of a date; nil when it cannot be written. Without it dates of the format cannot be sent.
+    public static func custom(
+        _ name: String, _ read: @escaping @Sendable (JSON) -> APIDate?,
+        write: (@Sendable (APIDate) -> JSON?)? = nil
+    ) -> DateFormat {
+        DateFormat(kind: .custom(read, write), name: name)
+    }
+}
+
+/// A date as a parameter in the format of a service; see ``APIDate/formatted(_:)``.
+public struct FormattedDate: APIArgValue {
+    /// The text that is sent; nil when the date cannot be written so.
+    public let argText: String?
+}
+
+extension APIDate {
+    /// The date as a service wants it in a parameter: `.url("since", since?.formatted(.seconds))`. As it is, it is ISO 8601.
+    public func formatted(_ format: DateFormat) -> FormattedDate {
+        let written = JSONEncoding.write(self, as: format)
+        return FormattedDate(argText: written.flatMap { $0.string ?? ($0.isNull ? nil : $0.text) })
     }
 }

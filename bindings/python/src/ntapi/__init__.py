@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     )
     from ._errors import ApiError
     from ._headers import Headers
-    from ._hooks import HTTPRequest
+    from ._http_request import HTTPRequest
     from ._lifecycle import drain
     from ._mailbox import Mailbox
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
@@ -115,6 +115,7 @@ __all__ = [
     "AsyncStream",
     "Authentication",
     "Authenticator",
+    "BodyKind",
     "Cache",
     "CachePolicy",
     "CallResult",
@@ -126,6 +127,7 @@ __all__ = [
     "Cookies",
     "Credential",
     "CredentialStorage",
+    "CustomDateFormat",
     "DateFormat",
     "Decision",
     "DecisionKind",
@@ -220,16 +222,16 @@ _NAMES_OF = {
     "_credentials": "Credential CredentialStorage ProtectionSpace",
     "_decision": "Challenge Decision",
     "_decoding": "decode",
-    "_decoding_options": "DateFormat DecodingOptions Key Keys",
+    "_decoding_options": "CustomDateFormat DateFormat DecodingOptions Key Keys",
     "_defaults": "defaults",
     "_enums": (
-        "Authentication CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags "
+        "Authentication BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags "
         "NetworkFailure Persistence RequestState SessionKind Source Storage Thread BACKGROUND "
         "CURRENT MAIN"
     ),
     "_errors": "ApiError",
     "_headers": "Headers",
-    "_hooks": "HTTPRequest",
+    "_http_request": "HTTPRequest",
     "_lifecycle": "drain",
     "_mailbox": "Mailbox",
     "_metrics": "Metrics RequestMetrics TransactionMetrics",

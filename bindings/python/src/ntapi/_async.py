@@ -228,7 +228,7 @@ class AsyncClient(BaseClient):
 
         call = ServiceCall(service, args)
         has_none = upload_progress is None and download_progress is None
-        if has_none and self._may_be_short and call.configure is None:
+        if has_none and self._may_be_short and call.may_be_short:
             response = await self.perform(call.command, *call.args)
             call.judge(response)
         else:

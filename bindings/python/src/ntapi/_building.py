@@ -9,7 +9,8 @@ from . import _same_thread
 from ._arg import Arg, flatten
 from ._arg_list import THREAD_KINDS, append_args, c_text
 from ._checks import check_handler, check_string
-from ._delivery import Delivery, nothing
+from ._completing import may_replace_error
+from ._delivery import PROGRESS_HOOKS, Delivery, nothing
 from ._errors import ApiError
 from ._handles import Handle
 from ._hooks import configuring
@@ -78,14 +79,17 @@ def build(
         Handler.DATA: data_handler,
         Handler.DECISION: decision_handler,
     }
-    handlers = _placed(client, flat, functions, usual_place, response_place)
+    places = _places(client, flat, usual_place, response_place)
+    handlers = _placed(client, functions, places, usual_place)
     if reader is not None:
         # It runs nothing of the user's, and must be told of pieces and end by the same thread.
         handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], nothing
     delivery = Delivery(client, handlers, reader)
+    delivery.keeps_body = data_handler is None and reader is None
+    delivery.progress_places = {kind: places.get(kind, usual_place) for kind in PROGRESS_HOOKS}
     configure = None
     if call is not None:
-        delivery.interpret = call.interpret
+        delivery.call = call
         configure = call.configure
     try:
         with configuring(client, configure):
@@ -119,7 +123,8 @@ def restore(
         Handler.DOWNLOAD_PROGRESS: download_progress,
     }
     follow_levels()
-    handlers = _placed(client, flatten([args]), functions, usual_place)
+    places = _places(client, flatten([args]), usual_place)
+    handlers = _placed(client, functions, places, usual_place)
     count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
     if not count:
         return []
@@ -129,7 +134,7 @@ def restore(
     events = 0
     try:
         for mailbox, kinds in deliveries[0].mailboxes().items():
-            lib.ntapi_args_mailbox(pointer, kinds, mailbox.pointer)
+            lib.ntapi_args_mailbox(pointer, Handler.ALL, mailbox.pointer)
             events |= kinds
         lib.ntapi_client_restored_requests(client._handle.pointer, pointer, room, count)
     finally:
@@ -142,19 +147,20 @@ def restore(
         delivery.handle = Handle(request, lib.ntapi_request_free)
         # With a hook that parses, it was recorded that the core does not.
         delivery.parses = "parse_json" in client._overridden
+        delivery.keeps_body = True
+        delivery.progress_places = {kind: places.get(kind, usual_place) for kind in PROGRESS_HOOKS}
         _set_events(delivery, request, events)
         requests.append(Request(delivery.handle, delivery.outcome))
     return requests
 
 
-def _placed(
+def _places(
     client: BaseClient,
     args: list[Arg],
-    functions: dict[int, Any],
     usual_place: Place,
     response_place: Optional[Place] = None,
-) -> dict[int, tuple[Place, Callable[..., object]]]:
-    """The handlers that there are, each with the place where it runs."""
+) -> dict[int, Place]:
+    """Where handlers run that do not run in the usual place."""
     places: dict[int, Place] = {}
     for arg in (*client.args, *args):
         if arg.kind in THREAD_KINDS:
@@ -163,6 +169,19 @@ def _placed(
         places[Handler.RESPONSE] = response_place
     for kind in (Handler.DATA, Handler.DECISION):
         places.setdefault(kind, places.get(Handler.RESPONSE, usual_place))
+    return places
+
+
+def _placed(
+    client: BaseClient,
+    functions: dict[int, Any],
+    places: dict[int, Place],
+    usual_place: Place,
+) -> dict[int, tuple[Place, Callable[..., object]]]:
+    """The handlers that there are, each with the place where it runs."""
+    for kind, hook in (*PROGRESS_HOOKS.items(), (Handler.DATA, "data_received")):
+        if functions.get(kind) is None and hook in client._overridden:
+            functions[kind] = nothing
     if functions.get(Handler.DECISION) is None and "decide" in client._overridden:
         functions[Handler.DECISION] = client.decide
     return {
@@ -183,7 +202,8 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
             lib.ntapi_args_option(pointer, b"raw_data")
         events = 0
         for mailbox, kinds in delivery.mailboxes().items():
-            lib.ntapi_args_mailbox(pointer, kinds, mailbox.pointer)
+            # All, as progress handlers may be set later.
+            lib.ntapi_args_mailbox(pointer, Handler.ALL, mailbox.pointer)
             events |= kinds
         request = lib.ntapi_client_create_request(client._handle.pointer, c_text(command), pointer)
     finally:
@@ -199,9 +219,13 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
 
 def _set_events(delivery: Delivery, request: int, events: int) -> None:
     lib.ntapi_request_set_events(request, events, delivery.token)
+    if delivery.keeps_body and events & Handler.DATA:
+        lib.ntapi_request_set_keeps_body(request, True)
     if events & Handler.DECISION:
         kinds = int(delivery.client.decision_kinds)
         lib.ntapi_request_set_decision_kinds(request, kinds)
+    if may_replace_error(delivery.client, delivery.call):
+        lib.ntapi_request_set_logs_error(request, False)
     if delivery.reader is not None:
         lib.ntapi_request_set_data_format(request, delivery.reader.format)
 

@@ -30,12 +30,15 @@ StartedFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 CompletedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
 InformationFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_int, c_void_p)
 MetricsCollectedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p)
+ProgressedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_int64, c_int64)
+DataReceivedFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_void_p, c_size_t)
 SessionInvalidatedFunction = CFUNCTYPE(None, c_void_p)
 ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_void_p))
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
+MapErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_void_p)
 StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
 StubAnswerFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 ResponseFunction = CFUNCTYPE(None, c_void_p, c_void_p)
@@ -65,11 +68,15 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
     "ntapi_hooks_set_information": (c_int, (c_void_p, InformationFunction)),
     "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
+    "ntapi_hooks_set_upload_progressed": (c_int, (c_void_p, ProgressedFunction)),
+    "ntapi_hooks_set_download_progressed": (c_int, (c_void_p, ProgressedFunction)),
+    "ntapi_hooks_set_data_received": (c_int, (c_void_p, DataReceivedFunction)),
     "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
     "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
     "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
     "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
     "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
+    "ntapi_hooks_set_map_error": (c_int, (c_void_p, MapErrorFunction)),
     "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
     "ntapi_client_begin": (
         c_void_p,

@@ -333,14 +333,17 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def begin_call(
         self,
         service: Service[T],
-        handler: Callable[[CallResult[T]], object],
+        handler: Optional[Callable[[CallResult[T]], object]] = None,
         args: Args = (),
+        *,
+        upload_progress: Optional[ProgressHandler] = None,
+        download_progress: Optional[ProgressHandler] = None,
     ) -> Request:
         """Begins a call of a service and returns its request at once, which can be cancelled.
 
         `handler` gets what the call came to, exactly once: `result.get()` is the response object,
-        or raises the error. `args` are applied after the service's own; `response_thread` says
-        where the handler runs.
+        or raises the error. `args` are applied after the service's own; `response_thread` and the
+        like say where handlers run.
         """
         from ._building import build
         from ._service import ServiceCall
@@ -351,8 +354,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self,
             call.command,
             call.args,
-            usual_place=self._usual_place(True),
-            handler=lambda response: handler(call.result(response)),
+            usual_place=self._usual_place(handler is not None),
+            handler=None if handler is None else lambda response: handler(call.result(response)),
+            upload_progress=upload_progress,
+            download_progress=download_progress,
             call=call,
         )
         request.resume()
@@ -369,6 +374,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
                 return False
             if "request_started" in self._overridden:
                 self.request_started(request)
+            delivery.seal()
             if delivery.handle is None or delivery.failure is not None:
                 delivery.fail()
             elif (

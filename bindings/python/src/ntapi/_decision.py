@@ -7,7 +7,7 @@ import os
 from ._arg_list import c_text
 from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
 from ._handles import Handle
-from ._hooks import HTTPRequest
+from ._http_request import HTTPRequest
 from ._library import lib
 from ._numbers import Status
 from ._response import Response

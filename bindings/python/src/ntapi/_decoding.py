@@ -15,7 +15,7 @@ from . import codes
 from ._decoding_classes import ClassReader
 from ._decoding_dates import datetime_decoder, decode_day
 from ._decoding_errors import MismatchError, absent
-from ._decoding_options import DateFormat, DecodingOptions, Step, parse_path
+from ._decoding_options import CustomDateFormat, DateFormat, DecodingOptions, Step, parse_path
 from ._enums import ErrorDomain
 from ._errors import ApiError
 from ._forms import ARRAYS, NONE, OBJECTS, UNIONS, name_of, unsupported
@@ -115,7 +115,7 @@ class Compiler:
 
     def compile(self, form: Any) -> Decode:
         """The decoder of a type. Raises MismatchError when it is called with what does not fit."""
-        scalar = values.scalars(self._options.numbers_in_strings).get(form)
+        scalar = values.scalars(self._options).get(form)
         if scalar is not None:
             return scalar
         if form is Any or form is object:
@@ -165,7 +165,9 @@ class Compiler:
         raise unsupported(form)
 
     def _annotated(self, form: Any, metadata: tuple[Any, ...]) -> Decode:
-        formats = tuple(item for item in metadata if isinstance(item, DateFormat))
+        formats = tuple(
+            item for item in metadata if isinstance(item, (DateFormat, CustomDateFormat))
+        )
         if not formats:
             return self.compile(form)
         return Compiler(dataclasses.replace(self._options, dates=formats)).compile(form)

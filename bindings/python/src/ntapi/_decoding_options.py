@@ -36,10 +36,60 @@ class DateFormat(enum.Enum):
     HTTP = 4
     """Text of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`."""
 
+    @staticmethod
+    def custom(
+        name: str,
+        read: Callable[[Any], Optional[datetime]],
+        write: Optional[Callable[[datetime], Any]] = None,
+    ) -> CustomDateFormat:
+        """A format of the service's own.
+
+        `read` makes a date of a JSON value, None when it is none. `write` makes the JSON value of
+        a date, which it gets in UTC; without it dates of the format cannot be sent. The name is for
+        messages: "20 Nov 2013".
+        """
+        return CustomDateFormat(name, read, write)
+
+    def text(self, moment: Optional[datetime]) -> Optional[str]:
+        """A date as a parameter: `ntapi.url("since", DateFormat.SECONDS.text(self.since))`.
+
+        None for None, so that the arg is suppressed.
+        """
+        return date_text(moment, self)
+
+
+@dataclass(frozen=True)
+class CustomDateFormat:
+    """A format of a service's own, of `DateFormat.custom`."""
+
+    name: str
+    read: Callable[[Any], Optional[datetime]]
+    write: Optional[Callable[[datetime], Any]] = None
+
+    @property
+    def __name__(self) -> str:
+        return self.name
+
+    def __call__(self, value: Any) -> Optional[datetime]:
+        return self.read(value)
+
+    def text(self, moment: Optional[datetime]) -> Optional[str]:
+        """A date as a parameter, as `DateFormat.text`."""
+        return date_text(moment, self)
+
+
+def date_text(moment: Optional[datetime], form: Dates) -> Optional[str]:
+    """A date as a parameter."""
+    if moment is None:
+        return None
+    from ._encoding import written_date
+
+    return str(written_date(moment, form))
+
 
 DateReader = Callable[[Any], Optional[datetime]]
-"""A format of a service's own: makes a date of a JSON value, None when it is none."""
-Dates = Union[DateFormat, DateReader]
+"""A format of a service's own that is only read: makes a date of a JSON value, or None."""
+Dates = Union[DateFormat, CustomDateFormat, DateReader]
 
 
 @dataclass(frozen=True)
@@ -47,12 +97,14 @@ class DecodingOptions:
     """How a service writes what the program's types declare.
 
     `dates` are the formats of dates, tried in order. With `numbers_in_strings` a string such as
-    "5.0" is taken for a number where a number is declared.
+    "5.0" is taken for a number where a number is declared. With `loose_booleans` 1 and 0, and the
+    strings "true", "false", "1" and "0", are taken for booleans where a boolean is declared.
     """
 
     keys: Keys = Keys.AS_DECLARED
     dates: Union[Dates, Iterable[Dates]] = DateFormat.ISO8601
     numbers_in_strings: bool = False
+    loose_booleans: bool = False
 
     def __post_init__(self) -> None:
         dates = self.dates

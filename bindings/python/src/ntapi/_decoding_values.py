@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
+    from ._decoding_options import DecodingOptions
+
     Decode = Callable[[Any], Any]
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -43,6 +45,21 @@ def boolean(value: Any) -> bool:
         raise mismatch("bool", value)
     truth: bool = value
     return truth
+
+
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def loose_boolean(value: Any) -> bool:
+    """A boolean, or a number or string that the service means as one."""
+    kind = value.__class__
+    if kind is bool:
+        return bool(value)
+    if kind is str and value in _TRUTHS:
+        return _TRUTHS[value]
+    if (kind is int or kind is float) and value in (0, 1):
+        return bool(value)
+    raise mismatch("bool", value)
 
 
 def integer(value: Any) -> int:
@@ -106,12 +123,18 @@ class Scalars:
         return self._table.get(form) if isinstance(form, type) else None
 
 
-_STRICT_TABLE, _LENIENT_TABLE = Scalars(_SCALARS), Scalars(_LENIENT)
+_LOOSE = {bool: loose_boolean}
+_TABLES = {
+    (False, False): Scalars(_SCALARS),
+    (True, False): Scalars(_LENIENT),
+    (False, True): Scalars({**_SCALARS, **_LOOSE}),
+    (True, True): Scalars({**_LENIENT, **_LOOSE}),
+}
 
 
-def scalars(numbers_in_strings: bool) -> Scalars:
+def scalars(options: DecodingOptions) -> Scalars:
     """The decoders of scalar types."""
-    return _LENIENT_TABLE if numbers_in_strings else _STRICT_TABLE
+    return _TABLES[bool(options.numbers_in_strings), bool(options.loose_booleans)]
 
 
 def parsed(name: str, make: Callable[[str], Any]) -> Decode:

@@ -28,20 +28,26 @@ from ._streams import forget_source, source_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Optional
+    from typing import Any, Callable, Optional
 
     from ._aliases import Job
     from ._client import BaseClient
     from ._protocols import Place
+    from ._request import Request
+    from ._service import ServiceCall
     from ._stream_reader import StreamReader
 
 
+PROGRESS_HOOKS = {
+    Handler.UPLOAD_PROGRESS: "upload_progressed",
+    Handler.DOWNLOAD_PROGRESS: "download_progressed",
+}
 _CANCELLED = int(RequestState.CANCELLED.value)
 """A plain number: an enum's members are found by a call."""
 
 
 def nothing(*_: object) -> None:
-    """The handler of a request that has none."""
+    """The handler where there is none."""
 
 
 class Outcome:
@@ -85,11 +91,15 @@ class Delivery:
         self.parses = False
         """Whether the client's hook parses the body."""
         self.source_tokens: list[int] = []
-        self.interpret: Optional[Callable[[Response], None]] = None
-        """What a service makes of the response."""
+        self.call: Optional[ServiceCall[Any]] = None
+        """What the request is made for, if that is a service."""
         self.reader = reader
         """Who gets the body piece by piece, in the place of a data handler."""
         self.client = client
+        self.keeps_body = False
+        """Whether only the client's hook looks at the body, which stays in the response."""
+        self.progress_places: dict[int, Place] = {}
+        """Where progress handlers run that are set before the request is sent."""
         self._handlers = handlers
         # (whose, where, what, whether a newer one of the same handler may replace it)
         self._queue: deque[tuple[int, Place, Job, bool]] = deque()
@@ -98,6 +108,8 @@ class Delivery:
         self._is_over = False
         self.has_begun = False
         """Whether it is owed, or was."""
+        self.is_sent = False
+        """Whether it is too late for progress handlers."""
         self._undecided: Optional[ApiError] = None
         """What a decision handler raised, when that ended the request."""
         self._lock = allocate_lock()
@@ -118,9 +130,7 @@ class Delivery:
 
     def mailboxes(self) -> dict[Mailbox, int]:
         """Which events C is to deliver where."""
-        kinds = 0
-        for kind in self._handlers:
-            kinds |= kind
+        kinds = self.kinds
         if self._is_mixed:
             # Two mailboxes are drained by two threads: the response could overtake the last
             # progress. All go through one, and from there to their places.
@@ -129,6 +139,31 @@ class Delivery:
 
     def place(self, handler: int) -> Place:
         return self._handlers[handler][0]
+
+    @property
+    def kinds(self) -> int:
+        """What C is to deliver."""
+        return sum(self._handlers)
+
+    def set_progress(self, kind: int, handler: Optional[Callable[..., object]]) -> bool:
+        """Sets or removes a progress handler; False once the request is sent."""
+        with self._lock:
+            if self.is_sent:
+                return False
+            handlers = {**self._handlers, kind: (self.progress_places[kind], handler or nothing)}
+            if handler is None and PROGRESS_HOOKS[kind] not in self.client._overridden:
+                del handlers[kind]
+            self._handlers = handlers
+            # Its events come with the response's, and it may have to run elsewhere.
+            self._is_mixed = self._is_mixed or len(self.place_mailboxes()) > 1
+            if self.handle is not None:
+                lib.ntapi_request_set_events(self.handle.pointer, self.kinds, self.token)
+        return True
+
+    def seal(self) -> None:
+        """It is sent now."""
+        with self._lock:
+            self.is_sent = True
 
     def begin(self) -> bool:
         """From here on it is owed. False when it was before."""
@@ -174,21 +209,21 @@ class Delivery:
         """An event from C, on the thread that took it."""
         known = None if total < 0 else total
         # That it has begun is told even when more has come before the handler is called.
-        self._submit(handler, partial(self._call, handler, count, known), yields=count != 0)
+        job = partial(self._call_with_progress, handler, count, known)
+        self._submit(handler, job, yields=count != 0)
 
     def take_data(self, event: Facts) -> None:
         """A piece of the body from C, on the thread that took it."""
         piece = Handle(event[5], lib.ntapi_data_free)
         if self.reader is not None:
+            self._show(event[-4], event[-3])
             self.reader.receive(piece, event[-4], event[-3])
         else:
             self._submit(Handler.DATA, partial(self._call_with_data, piece, event[-4], event[-3]))
 
     def take_decision(self, event: Facts) -> None:
         """A question from C, on the thread that took it."""
-        from ._request import Request
-
-        decision = Decision(event[6], Request(self.handle, self.outcome))
+        decision = Decision(event[6], self._request())
         self._submit(Handler.DECISION, partial(self._decide, decision))
 
     def take_response(self, event: Facts) -> None:
@@ -233,19 +268,38 @@ class Delivery:
             if next_place is not None:
                 next_place.post(self._run_first)
 
-    def _call(self, handler: int, *arguments: object) -> None:
+    def _call(self, function: Callable[..., object], *arguments: object) -> None:
         self.outcome.runner = get_ident()
         try:
-            call_reporting(self._handlers[handler][1], *arguments)
+            call_reporting(function, *arguments)
         finally:
             self.outcome.runner = None
 
+    def _call_with_progress(self, handler: int, count: int, total: Optional[int]) -> None:
+        hook = PROGRESS_HOOKS[handler]
+        if hook in self.client._overridden:
+            self._call(getattr(self.client, hook), self._request(), count, total)
+        self._call(self._handlers[handler][1], count, total)
+
     def _call_with_data(self, piece: Handle, address: int, length: int) -> None:
-        content = None if self.is_cancelled else ctypes.string_at(address, length)
+        content = None if self.is_cancelled else self._show(address, length)
         # The next one may come while the handler works.
         piece.free()
-        if content is not None:
-            self._call(Handler.DATA, content)
+        if content is not None and not self.is_cancelled:
+            self._call(self._handlers[Handler.DATA][1], content)
+
+    def _show(self, address: int, length: int) -> bytes:
+        """A piece of the body, which the client's hook has seen."""
+        content = ctypes.string_at(address, length) if length else b""
+        # The first piece of a stream may have no bytes.
+        if content and "data_received" in self.client._overridden:
+            self._call(self.client.data_received, self._request(), content)
+        return content
+
+    def _request(self) -> Request:
+        from ._request import Request
+
+        return Request(self.handle, self.outcome)
 
     def _decide(self, decision: Decision) -> None:
         function = self._handlers[Handler.DECISION][1]
@@ -306,7 +360,7 @@ class Delivery:
             cause = source_error(self.source_tokens)
             if cause is not None and response.error is not None:
                 response.error._blame_stream(cause)
-            self.client._complete(response, self.parses, self.interpret)
+            self.client._complete(response, self.parses, self.call)
         except Exception as error:
             # A subclass of ApiError that refuses to be filled in, say.
             report(error, self.client)

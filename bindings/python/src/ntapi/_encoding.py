@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Callable, NamedTuple, Optional
 from uuid import UUID
 
-from ._decoding_options import DateFormat, Dates, DecodingOptions, Key, Keys, Step
+from ._decoding_options import CustomDateFormat, DateFormat, Dates, DecodingOptions, Key, Keys, Step
 from ._forms import hints_of, spelled, take_apart
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -30,7 +30,7 @@ class _Field(NamedTuple):
     name: str
     steps: tuple[Step, ...]
     """Where it goes in the JSON."""
-    format: Optional[DateFormat]
+    format: Optional[Dates]
     """Of its dates, where it has one of its own."""
 
 
@@ -47,7 +47,7 @@ class _Writer:
         if isinstance(value, enum.Enum):
             return value.value
         if isinstance(value, datetime):
-            return _date(value, self._format)
+            return written_date(value, self._format)
         if isinstance(value, date):
             return value.isoformat()
         if isinstance(value, (Decimal, UUID)):
@@ -97,19 +97,23 @@ def _fields(cls: Any, keys: Keys) -> list[_Field]:
     return found
 
 
-def _format_in(hint: Any) -> Optional[DateFormat]:
+def _format_in(hint: Any) -> Optional[Dates]:
     """The format that a type says its dates have, wherever in it."""
     given: Iterable[Any] = getattr(hint, "__metadata__", ())
     for item in given:
-        if isinstance(item, DateFormat):
+        if isinstance(item, (DateFormat, CustomDateFormat)):
             return item
-    return next(filter(None, map(_format_in, typing.get_args(hint))), None)
+    for inner in typing.get_args(hint):
+        found = _format_in(inner)
+        if found is not None:
+            return found
+    return None
 
 
-def _with_dates(value: Any, form: DateFormat) -> Any:
+def _with_dates(value: Any, form: Dates) -> Any:
     """The value with its dates written."""
     if isinstance(value, datetime):
-        return _date(value, form)
+        return written_date(value, form)
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_with_dates(item, form) for item in value]
     if isinstance(value, dict):
@@ -117,16 +121,28 @@ def _with_dates(value: Any, form: DateFormat) -> Any:
     return value
 
 
-def _date(value: datetime, form: Dates) -> Any:
-    if not isinstance(form, DateFormat):
+def written_date(value: datetime, form: Dates) -> Any:
+    """The JSON value of a date. Raises TypeError for one that cannot be written."""
+    write = None
+    if isinstance(form, CustomDateFormat):
+        write = form.write
+    elif isinstance(form, DateFormat):
+        write = _WRITERS[form]
+    if write is None:
         name = getattr(form, "__name__", repr(form))
-        raise TypeError(f"a date cannot be written as {name} reads it: put a DateFormat before it")
+        raise TypeError(
+            f"a date cannot be written as {name} reads it: put a DateFormat before it, or give it "
+            "`write`"
+        )
     if value.utcoffset() is None:
         raise TypeError(
             f"{value!r} has no time zone, so nobody knows which moment it is: for local time send "
             "value.astimezone(), for UTC value.replace(tzinfo=timezone.utc)"
         )
-    return _WRITERS[form](value.astimezone(timezone.utc))
+    made = write(value.astimezone(timezone.utc))
+    if made is None:
+        raise TypeError(f"{value!r} cannot be written as {getattr(form, '__name__', form)}")
+    return made
 
 
 def _iso8601(moment: datetime) -> str:

@@ -154,6 +154,21 @@ class Clock(enum.Enum):
     """The whole request, everything included."""
 
 
+class BodyKind(enum.Enum):
+    """What the body of a request is."""
+
+    NONE = 0
+    """There is none."""
+    BYTES = 1
+    """Bytes, also of the args `data`, `json` and `form`."""
+    MULTIPART = 2
+    """Parts of a form."""
+    FILE = 3
+    """A file."""
+    STREAM = 4
+    """A stream."""
+
+
 class CachePolicy(enum.Enum):
     """How a cache may be used, by a client that has one."""
 

@@ -7,7 +7,7 @@ from ._checks import is_async
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Callable, Optional
+    from typing import Any, Optional
 
     from ._aliases import Args
     from ._arg import Arg
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from ._enums import DecisionKind, LogFlags
     from ._errors import ApiError
     from ._headers import Headers
-    from ._hooks import HTTPRequest
+    from ._http_request import HTTPRequest
     from ._metrics import RequestMetrics
     from ._request import Request
     from ._response import Response
+    from ._service import ServiceCall
 
 
 class _AllKinds:
@@ -48,12 +49,37 @@ class Hooks:
         """Adjusts the built request. On the thread that begins it."""
 
     def request_started(self, request: Request) -> None:
-        """A request starts. On the thread that begins or resumes it."""
+        """A request starts. On the thread that begins or resumes it.
+
+        It may be given progress handlers here: `Request.set_upload_progress`.
+        """
 
     def information_received(self, request: Request, status: int, headers: Headers) -> None:
         """An interim answer has come, such as 103 (early hints), before the answer itself.
 
         Not for 100 and 101. On a thread of the library; the response waits until it has returned.
+        """
+
+    def upload_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a request's body was sent: bytes so far, and in all, None while unknown.
+
+        Just before the request's own upload progress handler, and where that runs.
+        """
+
+    def download_progressed(self, request: Request, count: int, total: Optional[int]) -> None:
+        """Some of a response's body was received: bytes so far, and in all, None while unknown.
+
+        Just before the request's own download progress handler, and where that runs.
+        """
+
+    def data_received(self, request: Request, data: bytes) -> None:
+        """A piece of the body of a successful response has come, decompressed.
+
+        Just before the request's own data handler, and where that runs; the network waits
+        meanwhile. It looks on: the response holds the body all the same, unless the request has a
+        data handler of its own. A request that is sent again after its connection broke shows its
+        body from the beginning; what is written into a file is not shown. Requests go over HTTP/1.1
+        unless the option "http_version" says otherwise, as with a data handler of their own.
         """
 
     def metrics_collected(self, request: Request, metrics: RequestMetrics) -> None:
@@ -87,6 +113,18 @@ class Hooks:
         """
         return None
 
+    def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
+        """Sees every error that a request ends with, and may return another one, or raise it.
+
+        None, or the error itself, keeps it. On the handler's thread.
+
+        Called once for each request that ends with an error, of any domain, a cancelled request's
+        too: after retries and redirects, after the service's `make_response`, and before the log,
+        `request_completed` and the handler, which see the new error. An HTTP status and a
+        Retry-After that it lacks are the old one's.
+        """
+        return None
+
     if TYPE_CHECKING:
         decision_kinds: DecisionKind = DecisionKind.ALL
     else:
@@ -112,11 +150,15 @@ class Hooks:
             "build_request",
             "request_started",
             "information_received",
+            "upload_progressed",
+            "download_progressed",
+            "data_received",
             "metrics_collected",
             "request_completed",
             "session_invalidated",
             "parse_json",
             "map_service_error",
+            "map_error",
             "decide",
             "write_log",
         )
@@ -133,13 +175,13 @@ class Hooks:
         self,
         response: Response,
         parses: bool,
-        interpret: Optional[Callable[[Response], None]] = None,
+        call: Optional[ServiceCall[Any]] = None,
     ) -> None:
         """What hooks do with a response before its handler, on the handler's thread.
 
-        `interpret` is the hook of a service.
+        `call` is what the request was made for, if that is a service.
         """
-        if self._overridden or interpret is not None:
+        if self._overridden or call is not None:
             from ._completing import complete
 
-            complete(self, response, parses, interpret)
+            complete(self, response, parses, call)

@@ -21,10 +21,10 @@ from ._callbacks import (
 from ._enums import LogFlags
 from ._handles import Handle
 from ._headers import Headers
+from ._http_request import HTTPRequest
 from ._library import lib
 from ._logging import log_line
 from ._native import get_ident
-from ._numbers import Status
 from ._report import call_reporting
 from ._signatures import DestroyFunction
 
@@ -39,59 +39,6 @@ _clients: weakref.WeakValueDictionary[int, BaseClient] = weakref.WeakValueDictio
 _tokens = itertools.count(1)
 _configuring: dict[int, Callable[[HTTPRequest], None]] = {}
 """The hook of the service whose request a thread is building."""
-
-
-class HTTPRequest:
-    """A request as it will be sent, for the hook `build_request` to adjust.
-
-    It is of use inside the hook only.
-    """
-
-    __slots__ = ("_pointer",)
-
-    def __init__(self, pointer: int) -> None:
-        self._pointer: Optional[int] = pointer
-
-    @property
-    def method(self) -> str:
-        """The method."""
-        return _decoded(lib.ntapi_http_request_method(self._pointer)) or ""
-
-    @method.setter
-    def method(self, method: str) -> None:
-        if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
-            raise ValueError(f"{method!r} cannot be used as a method")
-
-    @property
-    def url(self) -> str:
-        """The URL, with its query."""
-        return _decoded(lib.ntapi_http_request_url(self._pointer)) or ""
-
-    @url.setter
-    def url(self, url: str) -> None:
-        if lib.ntapi_http_request_set_url(self._pointer, url.encode()) != Status.OK:
-            from ._redaction import shown_url
-
-            raise ValueError(f"{shown_url(url)!r} cannot be used as a URL")
-
-    def header(self, name: str) -> Optional[str]:
-        """The value of a header, or None."""
-        return _decoded(lib.ntapi_http_request_header(self._pointer, name.encode()))
-
-    def set_header(self, name: str, value: Optional[str]) -> None:
-        """Sets a header; None removes it."""
-        text = None if value is None else value.encode()
-        status = lib.ntapi_http_request_set_header(self._pointer, name.encode(), text)
-        if status != Status.OK:
-            # The name is not quoted: it may be a token in the wrong place.
-            raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
-
-    def _end(self) -> None:
-        self._pointer = None
-
-
-def _decoded(text: Optional[bytes]) -> Optional[str]:
-    return None if text is None else text.decode("utf-8", "replace")
 
 
 def _call_build_request(token: int, pointer: int) -> None:

@@ -23,6 +23,7 @@ class Handler:
     DOWNLOAD_PROGRESS = 4
     DATA = 8
     DECISION = 16
+    ALL = 31
 
 
 class DataFormat:

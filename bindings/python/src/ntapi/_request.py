@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import _registry
-from ._checks import check_timeout
+from ._checks import check_handler, check_timeout
 from ._delivery import Outcome, state_of
 from ._enums import RequestState
 from ._handles import Handle
@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
+    from ._aliases import ProgressHandler
     from ._response import Response
 
 
@@ -94,6 +95,27 @@ class Request:
             )
         with _registry.observing(mailbox):
             return mailbox.run_until(lambda: outcome.is_done, timeout)
+
+    def set_upload_progress(self, handler: Optional[ProgressHandler]) -> None:
+        """Sets the upload progress handler of a request that is not sent yet; None removes it.
+
+        In the client's hook `request_started`, say. It runs where the args say, as one that
+        `create_request` is given. Raises RuntimeError once the request is sent.
+        """
+        self._set_progress(Handler.UPLOAD_PROGRESS, handler, "the upload progress handler")
+
+    def set_download_progress(self, handler: Optional[ProgressHandler]) -> None:
+        """Sets the download progress handler of a request that is not sent yet; None removes it.
+
+        As `set_upload_progress`.
+        """
+        self._set_progress(Handler.DOWNLOAD_PROGRESS, handler, "the download progress handler")
+
+    def _set_progress(self, kind: int, handler: Optional[ProgressHandler], name: str) -> None:
+        check_handler(handler, name)
+        delivery = self._outcome.delivery
+        if delivery is None or not delivery.set_progress(kind, handler):
+            raise RuntimeError(f"{name} comes too late: the request is sent")
 
     @property
     def response(self) -> Optional[Response]:

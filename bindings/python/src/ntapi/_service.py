@@ -17,7 +17,7 @@ from ._logging import log_verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._aliases import Args
-    from ._hooks import HTTPRequest
+    from ._http_request import HTTPRequest
     from ._response import Response
 
 T = TypeVar("T")
@@ -73,6 +73,14 @@ class Service(Generic[T]):
 
         On the handler's thread, for every response that has JSON, after the client's hook of this
         name.
+        """
+        return None
+
+    def map_error(self, error: ApiError, response: Response) -> Optional[ApiError]:
+        """Sees every error that the call ends with, and may return another one, or raise it.
+
+        None, or the error itself, keeps it: the network's, a cancel, the service's own, what
+        `make_response` has raised. On the handler's thread, after the client's hook of this name.
         """
         return None
 
@@ -171,6 +179,22 @@ class ServiceCall(Generic[T]):
         is_own = type(self.service).configure is not Service.configure
         return self.service.configure if is_own else None
 
+    @property
+    def maps_errors(self) -> bool:
+        """Whether the service has that hook."""
+        return type(self.service).map_error is not Service.map_error
+
+    @property
+    def may_map(self) -> bool:
+        """Whether the service may put another error in the place of the core's."""
+        is_own = type(self.service).map_service_error is not Service.map_service_error
+        return is_own or self.maps_errors
+
+    @property
+    def may_be_short(self) -> bool:
+        """Whether nothing of it has to run before the response object is made."""
+        return self.configure is None and not self.maps_errors
+
     def judge(self, response: Response) -> None:
         """As `interpret`, and logs the error that it finds."""
         before = response.error
@@ -186,7 +210,7 @@ class ServiceCall(Generic[T]):
         # An error of the network says that there is no whole answer; others come with one.
         is_whole = response.error is None or response.error.domain in _WITH_ANSWER
         if response.has_json and is_whole:
-            error = mapped_error(self.service.map_service_error, response)
+            error = mapped_error("map_service_error", self.service.map_service_error, response)
             if error is not None:
                 response._set_error(error)
         if response.error is not None:

@@ -257,6 +257,20 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_url": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_http_request_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_http_request_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_http_request_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_http_request_header_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_http_request_get_body_kind": (c_int, (c_void_p,)),
+    "ntapi_http_request_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_http_request_set_body": (c_int, (c_void_p, c_void_p, c_size_t)),
+    "ntapi_http_request_timeout": (c_double, (c_void_p, c_int)),
+    "ntapi_http_request_set_timeout": (c_int, (c_void_p, c_int, c_double)),
+    "ntapi_http_request_cache_policy": (c_int, (c_void_p,)),
+    "ntapi_http_request_set_cache_policy": (c_int, (c_void_p, c_int)),
+    "ntapi_http_request_option": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_http_request_set_option": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_http_request_priority": (c_double, (c_void_p,)),
+    "ntapi_http_request_set_priority": (c_int, (c_void_p, c_double)),
     "ntapi_client_create_request": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_perform": (c_void_p, (c_void_p, c_char_p, c_void_p)),
     "ntapi_client_begin_event": (c_void_p, (c_void_p, c_char_p, c_void_p, c_void_p, c_void_p)),
@@ -276,6 +290,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
+    "ntapi_request_set_keeps_body": (c_int, (c_void_p, c_bool)),
+    "ntapi_request_set_logs_error": (c_int, (c_void_p, c_bool)),
     "ntapi_request_description": (c_void_p, (c_void_p,)),
     "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
     "ntapi_request_priority": (c_double, (c_void_p,)),
@@ -470,5 +486,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_credential_storage_shared"
+LATEST = "ntapi_http_request_timeout"
 """The function that was added last."""

@@ -186,7 +186,7 @@ class Client(BaseClient):
 
         call = ServiceCall(service, args)
         has_none = upload_progress is None and download_progress is None
-        if has_none and self._may_be_short and call.configure is None:
+        if has_none and self._may_be_short and call.may_be_short:
             response = perform(self, call.command, call.args)
             if response is not None:
                 call.judge(response)

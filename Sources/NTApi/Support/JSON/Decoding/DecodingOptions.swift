@@ -15,14 +15,21 @@ public struct DecodingOptions: Sendable {
     public var dates: [DateFormat]
     /// Whether a string such as "5.0" is taken for a number where a number is declared.
     public var numbersInStrings: Bool
+    /// Whether 1 and 0, and the strings "true", "false", "1" and "0", are taken for booleans where a boolean is declared.
+    public var looseBooleans: Bool
 
     /// - Parameters:
     ///   - keys: as they are declared, unless given.
     ///   - dates: ISO 8601, unless given.
     ///   - numbersInStrings: a string is no number, unless given.
-    public init(keys: Keys = .asDeclared, dates: [DateFormat] = [.iso8601], numbersInStrings: Bool = false) {
+    ///   - looseBooleans: true and false alone are booleans, unless given.
+    public init(
+        keys: Keys = .asDeclared, dates: [DateFormat] = [.iso8601], numbersInStrings: Bool = false,
+        looseBooleans: Bool = false
+    ) {
         self.keys = keys
         self.dates = dates
         self.numbersInStrings = numbersInStrings
+        self.looseBooleans = looseBooleans
     }
 }

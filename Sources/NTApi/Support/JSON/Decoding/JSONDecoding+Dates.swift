@@ -17,7 +17,7 @@ extension JSONDecoding {
         case .seconds: number(at: index).map { APIDate(secondsSince1970: $0) }
         case .milliseconds: number(at: index).map { APIDate(secondsSince1970: $0 / 1000) }
         case .http: document.string(at: index).flatMap(APIDate.init(http:))
-        case .custom(let read): read(JSON(document, index))
+        case .custom(let read, _): read(JSON(document, index))
         }
     }
 }

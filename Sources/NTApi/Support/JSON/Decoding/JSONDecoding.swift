@@ -15,6 +15,7 @@ final class JSONDecoding {
     /// Of the options; looked at for each member.
     let keys: DecodingOptions.Keys
     var numbersInStrings: Bool
+    var looseBooleans: Bool
 
     private var depth = 0
 
@@ -30,6 +31,7 @@ final class JSONDecoding {
         self.options = options
         keys = options.keys
         numbersInStrings = options.numbersInStrings
+        looseBooleans = options.looseBooleans
     }
 
     /// Decodes what stands at a place on the tape.
@@ -116,8 +118,28 @@ extension JSONDecoding {
     func isNull(_ index: Int) -> Bool { tape.kind(index) == .null }
 
     func bool(at index: Int) throws -> Bool {
-        guard let value = document.bool(at: index) else { throw mismatch(Bool.self, at: index) }
+        guard let value = truth(at: index) else { throw mismatch(Bool.self, at: index) }
         return value
+    }
+
+    /// A boolean, or a number or string that the service means as one.
+    func truth(at index: Int) -> Bool? { document.bool(at: index) ?? looseBoolean(at: index) }
+
+    @inline(never)
+    private func looseBoolean(at index: Int) -> Bool? {
+        guard looseBooleans else { return nil }
+        if let text = document.string(at: index) {
+            switch text {
+            case "true", "1": return true
+            case "false", "0": return false
+            default: return nil
+            }
+        }
+        switch document.double(at: index) {
+        case 1?: return true
+        case 0?: return false
+        default: return nil
+        }
     }
 
     func string(at index: Int) throws -> String {

@@ -74,7 +74,7 @@ struct JSONEncoding {
         case .seconds: return number(seconds)
         case .milliseconds: return number((seconds * 1000).rounded())
         case .http: return HTTPDate.text(seconds).map { JSON($0) }
-        case .custom: return nil
+        case .custom(_, let write): return write?(date)
         }
     }
 

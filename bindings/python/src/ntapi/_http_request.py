@@ -1,0 +1,230 @@
+"""A request as it will be sent, which hooks may change."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, MutableMapping
+
+from ._arg_values import bytes_of, text_of
+from ._checks import check_string
+from ._enums import BodyKind, CachePolicy, Clock
+from ._library import lib
+from ._numbers import Status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from ._aliases import BytesLike, ClockName, Scalar
+
+
+class HTTPRequest:
+    """A request as it will be sent, for the hook `build_request` and a service's `configure` to
+    adjust, and a decision about a redirect.
+
+    It is of use inside the hook only.
+    """
+
+    __slots__ = ("_pointer",)
+
+    def __init__(self, pointer: int) -> None:
+        self._pointer: Optional[int] = pointer
+
+    @property
+    def method(self) -> str:
+        """The method."""
+        return _decoded(lib.ntapi_http_request_method(self._pointer)) or ""
+
+    @method.setter
+    def method(self, method: str) -> None:
+        if lib.ntapi_http_request_set_method(self._pointer, method.encode()) != Status.OK:
+            raise ValueError(f"{method!r} cannot be used as a method")
+
+    @property
+    def url(self) -> str:
+        """The URL, with its query."""
+        return _decoded(lib.ntapi_http_request_url(self._pointer)) or ""
+
+    @url.setter
+    def url(self, url: str) -> None:
+        if lib.ntapi_http_request_set_url(self._pointer, url.encode()) != Status.OK:
+            from ._redaction import shown_url
+
+            raise ValueError(f"{shown_url(url)!r} cannot be used as a URL")
+
+    @property
+    def headers(self) -> RequestHeaders:
+        """The headers: `request.headers["X-Trace"] = "7"`."""
+        return RequestHeaders(self)
+
+    @property
+    def body(self) -> Optional[bytes]:
+        """The bytes of the body; None when there is none, and for a body of another kind."""
+        length = ctypes.c_size_t()
+        start = lib.ntapi_http_request_body(self._pointer, ctypes.byref(length))
+        return None if start is None else ctypes.string_at(start, length.value)
+
+    @body.setter
+    def body(self, body: Union[BytesLike, str, None]) -> None:
+        """Puts bytes in place of the body; None removes it. Content-Type stays as it is."""
+        content = bytes_of(body)
+        length = 0 if content is None else len(content)
+        if lib.ntapi_http_request_set_body(self._pointer, content, length) != Status.OK:
+            raise ValueError("the body cannot be changed: the hook has returned")
+
+    @property
+    def body_kind(self) -> BodyKind:
+        """What the body is."""
+        return BodyKind(lib.ntapi_http_request_get_body_kind(self._pointer))
+
+    @property
+    def timeouts(self) -> RequestTimeouts:
+        """The timeouts in seconds, None where there is none: `request.timeouts["idle"] = 5`."""
+        return RequestTimeouts(self)
+
+    @property
+    def cache_policy(self) -> CachePolicy:
+        """How the client's cache may be used."""
+        return CachePolicy(lib.ntapi_http_request_cache_policy(self._pointer))
+
+    @cache_policy.setter
+    def cache_policy(self, policy: Union[CachePolicy, str]) -> None:
+        chosen = policy if isinstance(policy, CachePolicy) else _named(CachePolicy, policy)
+        lib.ntapi_http_request_set_cache_policy(self._pointer, chosen.value)
+
+    @property
+    def options(self) -> RequestOptions:
+        """The options: `request.options["raw_data"] = True`.
+
+        They count where the request is built. Headers that were made of options stay.
+        """
+        return RequestOptions(self)
+
+    @property
+    def priority(self) -> float:
+        """From 0 (last) to 1 (first), among requests that wait for the same host."""
+        return float(lib.ntapi_http_request_priority(self._pointer))
+
+    @priority.setter
+    def priority(self, priority: float) -> None:
+        if lib.ntapi_http_request_set_priority(self._pointer, priority) != Status.OK:
+            raise ValueError("a priority is from 0 to 1")
+
+    def _end(self) -> None:
+        self._pointer = None
+
+
+class RequestHeaders(MutableMapping[str, str]):
+    """The headers of a request that is being built; letter case has no meaning.
+
+    Several of a name are read as one, with commas; to set one replaces them.
+    """
+
+    def __init__(self, request: HTTPRequest) -> None:
+        self._request = request
+
+    def __getitem__(self, name: str) -> str:
+        value = lib.ntapi_http_request_header(self._request._pointer, _encoded(name))
+        if value is None:
+            raise KeyError(name)
+        return _decoded(value) or ""
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self._set(name, _encoded(value))
+
+    def __delitem__(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        self._set(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        pointer = self._request._pointer
+        names: dict[str, str] = {}
+        for index in range(lib.ntapi_http_request_header_count(pointer)):
+            name = _decoded(lib.ntapi_http_request_header_name(pointer, index)) or ""
+            names.setdefault(name.lower(), name)
+        return iter(names.values())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _set(self, name: str, value: Optional[bytes]) -> None:
+        status = lib.ntapi_http_request_set_header(self._request._pointer, _encoded(name), value)
+        if status != Status.OK:
+            # The name is not quoted: it may be a token in the wrong place.
+            raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
+
+    def __repr__(self) -> str:
+        # Values may be secrets.
+        return f"<ntapi headers {', '.join(self)}>"
+
+
+class RequestTimeouts:
+    """The five timeouts of a request that is being built."""
+
+    def __init__(self, request: HTTPRequest) -> None:
+        self._request = request
+
+    def __getitem__(self, clock: Union[Clock, ClockName]) -> Optional[float]:
+        number = _clock(clock).value
+        seconds = float(lib.ntapi_http_request_timeout(self._request._pointer, number))
+        return None if seconds < 0 else seconds
+
+    def __setitem__(self, clock: Union[Clock, ClockName], seconds: Optional[float]) -> None:
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"a timeout has to be above 0, not {seconds!r}")
+        limit = -1.0 if seconds is None else float(seconds)
+        number = _clock(clock).value
+        lib.ntapi_http_request_set_timeout(self._request._pointer, number, limit)
+
+
+class RequestOptions:
+    """The options of a request that is being built."""
+
+    def __init__(self, request: HTTPRequest) -> None:
+        self._request = request
+
+    def __getitem__(self, name: str) -> str:
+        value = self.get(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: str, value: Scalar) -> None:
+        text = text_of(value, "option", name)
+        lib.ntapi_http_request_set_option(
+            self._request._pointer, _encoded(name), None if text is None else _encoded(text)
+        )
+
+    def __delitem__(self, name: str) -> None:
+        lib.ntapi_http_request_set_option(self._request._pointer, _encoded(name), None)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def get(self, name: str) -> Optional[str]:
+        """The value of an option, "" for one without a value; None when it is not set."""
+        return _decoded(lib.ntapi_http_request_option(self._request._pointer, _encoded(name)))
+
+
+def _clock(clock: Union[Clock, ClockName]) -> Clock:
+    return clock if isinstance(clock, Clock) else _named(Clock, clock)
+
+
+def _named(kind: Any, name: str) -> Any:
+    try:
+        return kind[name.upper()]
+    except (KeyError, AttributeError):
+        names = ", ".join(item.name.lower() for item in kind)
+        raise ValueError(f"one of {names} is expected, not {name!r}") from None
+
+
+def _encoded(text: str) -> bytes:
+    check_string(text, "it")
+    if "\0" in text:
+        raise ValueError("a text contains a NUL character")
+    return text.encode()
+
+
+def _decoded(text: Optional[bytes]) -> Optional[str]:
+    return None if text is None else text.decode("utf-8", "replace")
