@@ -164,6 +164,7 @@ PROGRAMS = {
     ),
     "asyncio_weather": SIMPLE,
     "glib": SIMPLE,
+    "jansson": SIMPLE,
     "perform": SIMPLE,
     "poll": SIMPLE,
     "pull": SIMPLE,

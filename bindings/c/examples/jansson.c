@@ -4,6 +4,7 @@
  *   jansson http://127.0.0.1:PORT
  */
 #include <ntapi_jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,12 +32,24 @@ static ntapi_client *open_service(const char *url) {
     return client;
 }
 
-/** Prints the error of a response, if there is one. */
-static bool has_failed(const ntapi_response *response) {
+static bool has_failed; /* what main returns */
+
+/** Says what went wrong; what the service reports with status 200 is an answer here.
+ *  @returns whether there is no answer to read. */
+static bool say_error(const ntapi_response *response) {
     const ntapi_error *error = ntapi_response_error(response);
-    if (error != NULL)
-        printf("%s: %s\n", ntapi_error_code(error), ntapi_error_message(error));
-    return error != NULL;
+    if (error == NULL)
+        return false;
+    bool is_answer = ntapi_response_status(response) == 200 && ntapi_response_jansson(response) != NULL;
+    fprintf(is_answer ? stdout : stderr, "%s: %s\n", is_answer ? ntapi_error_code(error) : "error",
+            ntapi_error_message(error));
+    has_failed = has_failed || !is_answer;
+    return true;
+}
+
+/** A text that the JSON may lack. */
+static const char *text(const json_t *value) {
+    return json_is_string(value) ? json_string_value(value) : "";
 }
 
 static void find(ntapi_client *client, const char *name) {
@@ -45,12 +58,12 @@ static void find(ntapi_client *client, const char *name) {
     ntapi_args_url(args, "appid", "demo");
     ntapi_args_url(args, "units", "metric");
     ntapi_response *response = ntapi_client_perform(client, "data/2.5/find", args);
-    if (!has_failed(response)) {
+    if (!say_error(response)) {
         size_t index;
         json_t *city;
         json_array_foreach(json_object_get(ntapi_response_jansson(response), "list"), index, city) {
             const json_t *temperature = json_object_get(json_object_get(city, "main"), "temp");
-            printf("%5.1f °C  %s\n", json_number_value(temperature), json_string_value(json_object_get(city, "name")));
+            printf("%5.1f °C  %s\n", json_number_value(temperature), text(json_object_get(city, "name")));
         }
     }
     ntapi_response_free(response); /* the tree goes with it */
@@ -63,8 +76,8 @@ static void send_order(ntapi_client *client) {
     ntapi_args_jansson(args, order); /* copied */
     json_decref(order);
     ntapi_response *response = ntapi_client_perform(client, "echo", args);
-    if (!has_failed(response))
-        printf("sent: %s\n", json_string_value(json_object_get(ntapi_response_jansson(response), "body")));
+    if (!say_error(response))
+        printf("sent: %s\n", text(json_object_get(ntapi_response_jansson(response), "body")));
     ntapi_response_free(response);
     ntapi_args_free(args);
 }
@@ -75,4 +88,5 @@ int main(int argc, char **argv) {
     find(client, "Atlantis");
     send_order(client);
     ntapi_client_free(client);
+    return has_failed;
 }
