@@ -50,7 +50,8 @@ static void check_child(void) {
     assert_int_equal(waitpid(trial.child, &status, 0), trial.child);
     if (WIFSIGNALED(status))
         fail_msg("the child was ended by signal %d", WTERMSIG(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    if (WEXITSTATUS(status) != 0)
+        fail_msg("the child ended itself with %d", WEXITSTATUS(status));
 }
 
 /** What a child is still good for: 0 when its own requests go well, also those of the client that it has inherited. */
@@ -71,11 +72,20 @@ static int goes_well(ntapi_client *inherited) {
 
 /* What forks. */
 
+static void stops_the_run(void *self, const ntapi_response *response) {
+    witness_response(self, response);
+    if (trial.stops)
+        ntapi_mailbox_stop(ntapi_mailbox_main());
+}
+
 static void response_forks(void *self, const ntapi_response *response) {
     fork_once();
-    witness_response(self, response);
-    if (trial.stops && !trial.is_child)
-        ntapi_mailbox_stop(ntapi_mailbox_main());
+    /* The child has a use for its copy of the response. The witness is the parent's: the thread that waits for it may
+     * have held its lock at the fork. */
+    if (trial.is_child)
+        ntapi_response_free(ntapi_response_retain(response));
+    else
+        stops_the_run(self, response);
 }
 
 static void progress_forks(void *self, int64_t bytes, int64_t total) {
@@ -96,12 +106,6 @@ static void decision_forks(void *self, ntapi_decision *decision) {
     if (trial.is_child && status == NTAPI_STATUS_OK)
         _exit(3);
     ntapi_decision_free(decision);
-}
-
-static void stops_the_run(void *self, const ntapi_response *response) {
-    witness_response(self, response);
-    if (trial.stops && !trial.is_child)
-        ntapi_mailbox_stop(ntapi_mailbox_main());
 }
 
 enum kind { RESPONSE, PROGRESS, DATA, DECISION, KINDS };
@@ -127,17 +131,20 @@ static ntapi_request *begin_forking(ntapi_client *client, enum kind kind, ntapi_
 /* The calls that wait, and run callbacks meanwhile. Each returns 0 when its result is right, for the child or the
  * parent. */
 
+/** Performs until the other request's callback has forked: on a busy machine, that may be after many of them. */
 static int perform_waits(ntapi_client *client, ntapi_request *request) {
-    ntapi_response *response = ntapi_client_perform(client, "late?ms=30", NULL);
-    int result = 1;
-    if (!trial.is_child)
-        result = ntapi_response_status(response) == 200 && code_of(response) == NULL ? 0 : 1;
-    else if (ntapi_response_status(response) == 0)
-        result = code_of(response) == NTAPI_CODE_INVALID_REQUEST ? 0 : 2;
-    ntapi_response_free(response);
-    if (!trial.is_child && ntapi_request_wait(request, PATIENCE) != NTAPI_STATUS_OK)
-        return 4;
-    return result;
+    int left = (int)(PATIENCE * 1000 / 30);
+    do {
+        ntapi_response *response = ntapi_client_perform(client, "late?ms=30", NULL);
+        int status = ntapi_response_status(response);
+        const char *code = code_of(response);
+        ntapi_response_free(response);
+        if (trial.is_child)
+            return status == 0 && code == NTAPI_CODE_INVALID_REQUEST ? 0 : 1;
+        if (status != 200 || code != NULL)
+            return 2;
+    } while (trial.child == 0 && left-- > 0);
+    return ntapi_request_wait(request, PATIENCE) == NTAPI_STATUS_OK ? 0 : 4;
 }
 
 static int wait_waits(ntapi_client *client, ntapi_request *request) {
