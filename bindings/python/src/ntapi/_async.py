@@ -327,9 +327,9 @@ class AsyncClient(BaseClient):
     ) -> None:
         """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
 
-        After an exception it closes at once.
+        After an exception it closes at once, and so does a background session.
         """
-        if error is None:
+        if error is None and not self._is_background:
             mailbox = running_mailbox()
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
                 await self._until_ended(mailbox, seconds)

@@ -288,11 +288,11 @@ class Client(BaseClient):
     ) -> None:
         """Lets what was begun finish, for as long as the default "exitTimeout" says, and closes.
 
-        After an exception it closes at once. The handlers that this thread or the background run
-        have run then.
+        After an exception it closes at once, and so does a background session. The handlers that
+        this thread or the background run have run then.
         """
         mailbox = current_mailbox()
-        if error is None:
+        if error is None and not self._is_background:
             for seconds in finishing(lambda: self._ending_by_themselves(mailbox)):
                 self._wait_for_ending(mailbox, seconds)
         self.close()
