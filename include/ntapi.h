@@ -658,12 +658,12 @@ char *ntapi_args_description(const ntapi_args *args);
  * cache_policy ("protocol", "reload_ignoring_cache", "return_cached_else_load", "return_cached_dont_load",
  * "reload_revalidating", "no_store"), option (name, or name and value), response_thread, upload_progress_thread,
  * download_progress_thread and data_thread ("main", "background", "current"). A null value suppresses the arg.
- *  The kind download with nothing is a temporary file.
+ *  The kind download without a value writes to a temporary file.
  *  @param args the list.
  *  @param text the JSON, copied; jansson reads it.
  *  @param length its bytes.
- *  @param error where to put the error, new, which names the arg, or the line, column and byte of what is no JSON; may
- * be NULL.
+ *  @param error where to put the error, new, which names the arg, or the line, column and byte where the text is not
+ * JSON; may be NULL.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -819,8 +819,8 @@ ntapi_status ntapi_args_json(ntapi_args *args, const ntapi_json *value);
  *  The file appears under its name when it is whole, in the place of one that was there; until then the data is in a
  *  temporary file beside it. The body of an error stays in the response.
  *  @param args the list.
- *  @param path the file to make, copied, in a folder that exists and can be written to. NULL, which suppresses other
- *  args, is a temporary file for nobody but the user to read: ntapi_response_temporary_file.
+ *  @param path the file to make, copied, in a folder that exists and can be written to. NULL suppresses other args;
+ * here it asks for a temporary file that only the user can read: ntapi_response_temporary_file.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1037,8 +1037,8 @@ ntapi_status ntapi_args_mailbox(ntapi_args *args, int handlers, ntapi_mailbox *m
  * -------------------------------------------------------------------------------------------------------- */
 /*
  * A default is a named value, set globally, for a class or for one client; look-up goes client, class, parent classes,
- * global. The names below have a meaning, in snake case, too: request_timeout. Any other name is yours; one that is
- * nearly one of these fails every request, which names the one that was probably meant.
+ * global. The names below have a meaning; snake case works, too: request_timeout. Any other name is yours. A name that
+ * is nearly one of these makes every request fail: the error says which was probably meant.
  */
 #define NTAPI_DEFAULT_BASE_URL "baseUrl"                                       /* string */
 #define NTAPI_DEFAULT_LOG_FLAGS "logFlags"                                     /* integer: NTAPI_LOG_... with | */
@@ -1550,13 +1550,13 @@ typedef enum ntapi_authentication {
 } ntapi_authentication;
 
 /** Makes a protection space: where a credential holds.
- *  @param scheme "http" or "https", copied; of a proxy, how the proxy itself is spoken to.
+ *  @param scheme "http" or "https", copied; for a proxy, the scheme of the connection to it.
  *  @param host the host, copied.
  *  @param port the port.
- *  @param realm the part of the server, copied; NULL when it does not say. Of a proxy it has no meaning.
+ *  @param realm the part of the server, copied; NULL when the server names none. It has no meaning for a proxy.
  *  @param authentication how the server asks.
  *  @param is_proxy whether it is a proxy's.
- *  @returns the space, new; NULL when there can be no such server.
+ *  @returns the space, new; NULL when scheme, host and port are not those of a server.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_protection_space *ntapi_protection_space_create(const char *scheme, const char *host, int port, const char *realm,
@@ -1576,7 +1576,7 @@ void ntapi_protection_space_free(ntapi_protection_space *space);
  *  @since 0.1 */
 ntapi_json *ntapi_protection_space_json(const ntapi_protection_space *space);
 
-/** Of a server's or a proxy's challenge: where a credential for it holds.
+/** The protection space of a server's or a proxy's challenge.
  *  @param decision the decision.
  *  @returns the space, new; NULL for other decisions, and for a wrong handle.
  *  @threads any; from callbacks: yes.
@@ -1584,14 +1584,14 @@ ntapi_json *ntapi_protection_space_json(const ntapi_protection_space *space);
 ntapi_protection_space *ntapi_decision_protection_space(const ntapi_decision *decision);
 
 /** Makes a credential storage.
- *  @param file the absolute path of its file, copied, made for nobody but the user to read (0600) when something is
- * set, with the passwords as they are; NULL is in memory.
+ *  @param file the absolute path of its file, copied, made when something is set. Only the user can read it (0600); the
+ * passwords are plain text. NULL keeps all in memory.
  *  @returns the storage, new; NULL when the path is not absolute.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_credential_storage *ntapi_credential_storage_create(const char *file);
 
-/** The credential storage of the program, which its default and background configurations have at first.
+/** The credential storage of the program: its default and background configurations use it unless another one is set.
  *  @returns a handle to the storage, new.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
@@ -1603,7 +1603,7 @@ ntapi_credential_storage *ntapi_credential_storage_shared(void);
  *  @since 0.1 */
 void ntapi_credential_storage_free(ntapi_credential_storage *storage);
 
-/** Sets a credential, in the place of one with the same user. The first one of a space is its default.
+/** Sets a credential; it replaces one with the same user. The first one of a space is its default.
  *  @param storage the storage.
  *  @param space where it holds.
  *  @param user the user, copied; no control characters, and no colon for NTAPI_AUTHENTICATION_BASIC.
@@ -1629,8 +1629,8 @@ ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *stor
                                                   const ntapi_protection_space *space, const char *user,
                                                   const char *password, ntapi_error **error);
 
-/** The credentials: objects with the members of ntapi_protection_space_json, and user and password. Of one space the
- *  default comes first.
+/** The credentials: objects with the members of ntapi_protection_space_json, and user and password. Within a space the
+ * default comes first.
  *  @param storage the storage.
  *  @param space whose credentials; NULL is all.
  *  @param error where to put the error, new, when the file cannot be read or is damaged; may be NULL.
@@ -1659,7 +1659,7 @@ ntapi_status ntapi_credential_storage_remove(ntapi_credential_storage *storage, 
  *  @since 0.1 */
 ntapi_status ntapi_credential_storage_clear(ntapi_credential_storage *storage, ntapi_error **error);
 
-/** Gives the clients that are made with a configuration from now on a credential storage, which others may use, too.
+/** Sets the credential storage of the clients that are made with a configuration from now on. Others may use it, too.
  *  @param configuration the configuration.
  *  @param storage the storage, kept by the configuration; NULL is none.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
@@ -1934,7 +1934,7 @@ typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *reque
  * handler of that progress runs, just before it. request: borrowed for the call. */
 typedef void (*ntapi_progressed_fn)(void *user_data, ntapi_request *request, int64_t bytes, int64_t total);
 /** A piece of the body of a successful response has come, decompressed. Runs where the request's own data handler runs,
- * just before it; the network waits meanwhile. It looks on: the response holds the body all the same, unless the
+ * just before it; the network waits meanwhile. It only watches: the response still holds the body, unless the
  * request has a data handler of its own. A request that is sent again after its connection broke shows its body from
  * the beginning; what is written into a file is not shown. Both borrowed for the call. */
 typedef void (*ntapi_data_received_fn)(void *user_data, ntapi_request *request, const void *bytes, size_t length);
@@ -1958,9 +1958,9 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
 /** Sees every error that a request ends with, of any domain, a cancelled request's too: returns a new error to replace
  * it (the library takes it), or NULL, which keeps it. Runs once for each request that ends with an error, on a
  * background worker (in a perform on its thread): after retries and redirects, and before the log, the hook for
- * completed requests and the handlers, which see the new error. An HTTP status and a Retry-After that it lacks are the
- * old one's. Both borrowed for the call; ntapi_response_decode reads the JSON of an error, too, while this runs. A
- * wrong handle is no error. */
+ * completed requests and the handlers, which see the new error. Where it has no HTTP status or Retry-After, it gets
+ * those of the old one. Both borrowed for the call; ntapi_response_decode reads the JSON of an error, too, while this
+ * runs. A wrong handle is no error. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
 /** Makes an empty table of hooks.
@@ -2844,8 +2844,8 @@ ntapi_response *ntapi_request_response(const ntapi_request *request);
  *  @since 0.1 */
 ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
 
-/** How long a request may go on when the process exits: the default exitTimeout; for a language whose interpreter ends
- *  before the process does.
+/** How long a request may go on when the process exits, by the default exitTimeout. For bindings whose interpreter ends
+ * before the process does.
  *  @param request the request.
  *  @returns seconds; 0 when it is suspended or read as a stream, and for a wrong handle.
  *  @threads any; from callbacks: yes. Asks the providers of defaults.
@@ -2882,7 +2882,7 @@ char *ntapi_request_description(const ntapi_request *request);
  *  @since 0.1 */
 ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, const char *message);
 
-/** Says whether the response holds a body that a data handler or events bring piece by piece; at first it does not.
+/** Sets whether the response also holds a body that goes to a data handler or to events piece by piece; false at first.
  *  @param request the request, created suspended.
  *  @param keeps_body whether it does.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
@@ -2890,8 +2890,8 @@ ntapi_status ntapi_request_log(const ntapi_request *request, ntapi_log level, co
  *  @since 0.1 */
 ntapi_status ntapi_request_set_keeps_body(ntapi_request *request, bool keeps_body);
 
-/** Says whether the library logs the error that the request ends with, as it does at first.
- *  A caller that makes another error of it writes its own line with ntapi_request_log.
+/** Sets whether the library logs the error that the request ends with; true at first.
+ *  A caller that replaces the error writes its own line with ntapi_request_log.
  *  @param request the request, created suspended.
  *  @param logs_error false leaves the line out.
  *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE after resume.
@@ -3168,8 +3168,8 @@ const char *ntapi_response_data(const ntapi_response *response, size_t *length);
 const char *ntapi_response_file(const ntapi_response *response);
 
 /** The temporary file that the body was written to, with ntapi_args_download(args, NULL).
- *  It is there until the last handles of the response and of its request are freed, and so until the response handler
- *  has returned at least; and until the process exits at most. A program that wants to keep it moves it elsewhere.
+ *  It exists until the last handles of the response and of its request are freed: at least until the response handler
+ * has returned, at most until the process exits. To keep the file, move it elsewhere.
  *  @param response the response.
  *  @returns its path, borrowed until the response is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.

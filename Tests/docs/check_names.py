@@ -44,8 +44,9 @@ def swift_names() -> set[str]:
 
 def python_names() -> set[str]:
     """The names that the Python package declares."""
-    names = {"testing"}
+    names: set[str] = set()
     for path in (ROOT / "bindings" / "python" / "src" / "ntapi").rglob("*.py"):
+        names.add(path.stem)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 names.add(node.name)

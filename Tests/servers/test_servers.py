@@ -300,6 +300,9 @@ def test_storage_keeps_files_by_revision(servers: Table) -> None:
     assert late["path"] == "/a/b c (smoke's conflicted copy).txt"
     folder = request(f"{base}/1/metadata/dropbox/a", "GET", headers)
     assert [entry["bytes"] for entry in folder["contents"]] == [4, 5]
+    beside = f"{base}/1/files_put/dropbox/new.txt?overwrite=false"
+    paths = [request(beside, "PUT", headers, b"note")["path"] for _ in range(3)]
+    assert paths == ["/new.txt", "/new (1).txt", "/new (2).txt"]
     moved = {"root": "dropbox", "from_path": "/a", "to_path": "/b"}
     request(f"{base}/1/fileops/move", "POST", headers, urlencode(moved).encode())
     assert len(request(f"{base}/1/metadata/dropbox/b", "GET", headers)["contents"]) == 2

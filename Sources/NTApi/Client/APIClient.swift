@@ -303,15 +303,18 @@ open class APIClient: @unchecked Sendable {
 
         public init(rawValue: Int) { self.rawValue = rawValue }
 
+        /// ``APIClient/uploadProgressed(_:_:)`` is called.
         public static let uploadProgressed = TransferHooks(rawValue: HookKinds.uploadProgressed.rawValue)
+        /// ``APIClient/downloadProgressed(_:_:)`` is called.
         public static let downloadProgressed = TransferHooks(rawValue: HookKinds.downloadProgressed.rawValue)
+        /// ``APIClient/dataReceived(_:_:)`` is called.
         public static let dataReceived = TransferHooks(rawValue: HookKinds.dataReceived.rawValue)
     }
 
     /// Which of ``uploadProgressed(_:_:)``, ``downloadProgressed(_:_:)`` and ``dataReceived(_:_:)`` are called; none unless set.
     ///
-    /// A subclass cannot be asked what it overrides, and nothing is to be paid for what nobody wants. For requests sent from now
-    /// on.
+    /// Set it in the initializer of a subclass that overrides one of them: Swift cannot tell which methods a subclass overrides,
+    /// and each hook costs time. It holds for requests sent from now on.
     public var transferHooks: TransferHooks {
         get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
         set {

@@ -1,4 +1,4 @@
-/// One call of a web service: what it is named, what it wants, and what it answers. Whoever calls it sees no JSON.
+/// One call of a web service: its path, its parameters and its answer. The caller sees no JSON.
 ///
 ///     struct FindCities: APIService {
 ///         typealias Response = [City]

@@ -10,16 +10,21 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case permanent
     }
 
+    /// The user; without a colon if the scheme is Basic.
     public var user: String
+    /// The password, in clear text.
     public var password: String
 
+    /// Makes a credential of any texts; one that cannot be sent is refused where it is used.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
     }
 
+    /// The user, and no password.
     public var description: String { "\(user):\(Secrets.redacted)" }
 
+    /// What a debugger and `dump` show: no password.
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 
     var hasControlCharacter: Bool { (user + password).utf8.contains { $0 < 0x20 || $0 == 0x7F } }

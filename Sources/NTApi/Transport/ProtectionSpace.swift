@@ -2,20 +2,26 @@
 public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
     /// How the credential is used.
     public enum AuthenticationScheme: String, Sendable, CaseIterable {
+        /// The password goes with each request (RFC 7617).
         case basic
+        /// A digest of the password goes with each request (RFC 7616).
         case digest
     }
 
-    /// "http" or "https"; of a proxy, how the proxy itself is spoken to.
+    /// "http" or "https"; for a proxy, the scheme of the connection to it.
     public let scheme: String
     /// In lower case; an IPv6 address in brackets.
     public let host: String
+    /// The port, also where it is the scheme's usual one.
     public let port: Int
-    /// The part of the server; nil when it does not say. Of a proxy always nil: all of a proxy is one space.
+    /// The part of the server; nil when the server names none. Always nil for a proxy: all of a proxy is one space.
     public let realm: String?
+    /// How the server asks.
     public let authenticationScheme: AuthenticationScheme
+    /// Whether it is a proxy's space.
     public let isProxy: Bool
 
+    /// Makes a space. One that no server can have is refused where it is used.
     public init(
         scheme: String, host: String, port: Int, realm: String? = nil,
         authenticationScheme: AuthenticationScheme = .basic, isProxy: Bool = false
@@ -65,6 +71,7 @@ public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
         self.init(scheme: own, host: String(Substring(host)), port: port, isProxy: true)
     }
 
+    /// Scheme, host, port, way of authentication and realm, for log lines.
     public var description: String {
         "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port), \(authenticationScheme.rawValue)"
             + (realm.map { ", realm \(quoted($0))" } ?? "")

@@ -98,8 +98,13 @@ class Account:
             stem, dot, extension = path.rpartition(".")
             if not dot or "/" in extension:
                 stem, extension = path, ""
-            words = f"{self.name}'s conflicted copy" if parent_rev else "1"
-            path = f"{stem} ({words}){dot}{extension}"
+            number = 0
+            while path.lower() in self.entries:
+                number += 1
+                words = f"{self.name}'s conflicted copy" if parent_rev else str(number)
+                if parent_rev and number > 1:
+                    words += f" {number}"
+                path = f"{stem} ({words}){dot}{extension}"
         return self.put(path, data)
 
     def delete(self, path: str) -> None:

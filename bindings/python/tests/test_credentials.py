@@ -110,6 +110,12 @@ def test_wrong_values(storage: CredentialStorage) -> None:
             storage.set(Credential("a", "b"), space)
 
 
+def test_swapped_arguments_are_named() -> None:
+    swapped: Any = SPACE
+    with pytest.raises(TypeError, match="a ProtectionSpace is expected, not <Credential user>"):
+        CredentialStorage().set(swapped, RIGHT)  # type: ignore[arg-type]
+
+
 def test_nothing_prints_a_password() -> None:
     credential = Credential("ann", "s3cret")
     storage = storage_of((credential, SPACE))

@@ -175,6 +175,15 @@ def test_the_request_is_configured(fault: ntapi.Client, servers: dict[str, str])
 
     assert asyncio.run(awaited()) == "GET None"
 
+    class Listed(Signed):
+        def configure(self, request: ntapi.HTTPRequest) -> None:
+            unlisted: list[Any] = [request.timeouts, request.options]
+            for values in unlisted:
+                with pytest.raises(TypeError, match="not iterable"):
+                    dict(values)
+
+    assert "x-mine" not in fault.call(Listed())
+
     class Broken(Signed):
         def configure(self, request: ntapi.HTTPRequest) -> None:
             raise ZeroDivisionError

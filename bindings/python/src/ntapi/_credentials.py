@@ -166,6 +166,8 @@ class CredentialStorage:
             raise take_error(error.value, "the credentials cannot be changed")
 
     def _change(self, function: Any, space: ProtectionSpace, *texts: Optional[str]) -> None:
+        if not isinstance(space, ProtectionSpace):
+            raise TypeError(f"a ProtectionSpace is expected, not {space!r}")
         wanted = space._make_c()
         error = ctypes.c_void_p()
         values = [c_text(text) for text in texts]

@@ -160,7 +160,10 @@ class RequestHeaders(MutableMapping[str, str]):
 
 
 class RequestTimeouts:
-    """The five timeouts of a request that is being built."""
+    """The five timeouts of a request that is being built, by their names."""
+
+    # Without this, Python would ask for the items 0, 1, 2.
+    __iter__ = None
 
     def __init__(self, request: HTTPRequest) -> None:
         self._request = request
@@ -179,7 +182,9 @@ class RequestTimeouts:
 
 
 class RequestOptions:
-    """The options of a request that is being built."""
+    """The options of a request that is being built, by their names."""
+
+    __iter__ = None
 
     def __init__(self, request: HTTPRequest) -> None:
         self._request = request
