@@ -189,7 +189,7 @@ static void what_cannot_be_written_is_named(void **state) {
     check_refused(issue_fields, &issue, sizeof issue, "links[0].url: URL expected");
     issue = plain_issue();
     issue.created = NAN;
-    check_refused(issue_fields, &issue, sizeof issue, "created: nan is no date");
+    check_refused(issue_fields, &issue, sizeof issue, "created: the date nan cannot be written as ISO 8601");
     issue = plain_issue();
     issue.ratio = INFINITY;
     check_refused(issue_fields, &issue, sizeof issue, "numbers.ratio: inf is no JSON number");

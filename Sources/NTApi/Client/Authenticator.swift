@@ -50,7 +50,7 @@ public final class Authenticator: Sendable {
             origins = options.origins.compactMap { url in
                 let origin = Authenticator.origin(of: url)
                 if origin == nil {
-                    APILog.write(.warn, "\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
+                    APILog.warn("\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
                 }
                 return origin
             }

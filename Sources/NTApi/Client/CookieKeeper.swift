@@ -75,7 +75,7 @@ final class CookieKeeper: Sendable {
                 defer { state.hasWarned = true }
                 return !state.hasWarned
             }
-            if isFirst { APILog.write(.warn, "cookies are not kept: \(error)") }
+            if isFirst { APILog.warn("cookies are not kept: \(error)") }
             return error
         }
     }
@@ -103,7 +103,7 @@ final class CookieKeeper: Sendable {
                 seen = Seen(stamp: stamp, cookies: now)
             }
         } catch {
-            APILog.write(.warn, "cookies cannot be read: \(error)")
+            APILog.warn("cookies cannot be read: \(error)")
         }
     }
 }

@@ -31,7 +31,7 @@ public final class CookieStorage: Sendable {
     /// - Parameter name: the program's; nil is that of its file.
     static func onDisk(of name: String?) -> CookieStorage? {
         guard let folder = DataFolder.path(of: name) else {
-            APILog.write(.warn, "the user has no home directory: cookies are kept in memory only")
+            APILog.warn("the user has no home directory: cookies are kept in memory only")
             return CookieStorage()
         }
         let storage = known.withLock { $0[folder] } ?? make(folder)

@@ -56,7 +56,7 @@ public final class CredentialStorage: Sendable {
         let folder = DataFolder.path(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         if let storage = known.withLock({ $0[folder ?? ""] }) { return storage }
         if folder == nil {
-            APILog.write(.warn, "the user has no home directory: credentials are kept in memory only")
+            APILog.warn("the user has no home directory: credentials are kept in memory only")
         }
         let made = CredentialStorage(ofProgram: folder.map { "\($0)/credentials.txt" })
         return known.withLock { known in

@@ -21,7 +21,7 @@ extension HTTPCache {
         let diskCapacity = max(0, defaults["cacheDiskCapacity"]?.int ?? standardDiskCapacity)
         guard diskCapacity > 0 else { return HTTPCache(memoryCapacity: memoryCapacity) }
         guard let folder = defaults["cacheFolder"]?.string ?? folder(defaults["applicationName"]?.string) else {
-            APILog.write(.warn, "the user has no home directory: the cache is kept in memory only")
+            APILog.warn("the user has no home directory: the cache is kept in memory only")
             return HTTPCache(memoryCapacity: memoryCapacity)
         }
         let name = Known(

@@ -42,6 +42,7 @@ final class ResolvedSettings: Sendable {
         var problem: APIError?
         do throws(APIError) {
             if let misspelling = defaults.misspelling { throw misspelling }
+            _ = try reader.text("baseUrl", "a URL")
             if let seconds = try reader.seconds("exitTimeout", orNone: true) { exitTimeout = seconds }
             retry = try reader.retry()
             rateLimiter = try reader.rateLimiter(previous: previous?.rateLimiter)

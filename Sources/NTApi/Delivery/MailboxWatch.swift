@@ -8,12 +8,19 @@ final class MailboxWatch: Sendable {
 
     private let clock: (any WaitingClock)?
     private let log: @Sendable (String) -> Void
+    private let hasRequests: @Sendable () -> Bool
     private let hasTold = Atomic(false)
 
-    /// - Parameter clock: nil is the system's.
-    init(clock: (any WaitingClock)? = nil, log: @escaping @Sendable (String) -> Void = { APILog.write(.warn, $0) }) {
+    /// - Parameters:
+    ///   - clock: nil is the system's.
+    ///   - hasRequests: whether there is a request whose handler has not returned.
+    init(
+        clock: (any WaitingClock)? = nil, log: @escaping @Sendable (String) -> Void = { APILog.warn($0) },
+        hasRequests: @escaping @Sendable () -> Bool = { !Runtime.current.requests.isEmpty }
+    ) {
         self.clock = clock
         self.log = log
+        self.hasRequests = hasRequests
     }
 
     /// Whether there is still something to tell.
@@ -22,8 +29,10 @@ final class MailboxWatch: Sendable {
     /// Looks at a mailbox after some seconds.
     func begin(_ mailbox: MailboxReference, runs: Int) {
         let clock = clock ?? Runtime.current.clock
-        clock.schedule(.limit, at: clock.now.advanced(bySeconds: Self.patience)) { [self] in
-            guard mailbox.mailbox?.isUnattended(since: runs) == true,
+        let moment = clock.now.advanced(bySeconds: Self.patience)
+        clock.schedule(.limit, at: moment) { [self] in
+            // Before its moment the job is run when the process exits. What waits without a request waits for nobody.
+            guard clock.now >= moment, mailbox.mailbox?.isUnattended(since: runs) == true, hasRequests(),
                 !hasTold.exchange(true, ordering: .relaxed)
             else { return }
             log(

@@ -120,6 +120,8 @@ final class RequestRegistry: Sendable {
         for request in all { request.background?.session.detach() }
     }
 
+    var isEmpty: Bool { state.withLock { $0.first == nil } }
+
     /// Waits for what may finish at the process's end, and cancels the rest: each when its time is over, counted from a moment.
     func finish(since begun: MonotonicTime) {
         let own = Set(Delivery.running)

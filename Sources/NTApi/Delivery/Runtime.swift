@@ -43,7 +43,7 @@ final class Runtime: Sendable {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
         current.workers.run {
-            APILog.write(.warn, "\(count) callback(s) asked for a thread that has ended: run on a background worker")
+            APILog.warn("\(count) callback(s) asked for a thread that has ended: run on a background worker")
             for callback in callbacks { callback.run() }
             for event in events { _ = event.take() }
         }

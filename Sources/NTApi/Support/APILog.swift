@@ -92,6 +92,11 @@ public enum APILog {
         if let sink { sink(level, message) } else { writeToStandardError(level, message) }
     }
 
+    /// Writes a warning that is no client's, unless the process's flags leave warnings out.
+    static func warn(_ message: String) {
+        if flags.contains(.warn) { write(.warn, message) }
+    }
+
     /// Sends lines to the system's log, syslog(3), which systemd's journal reads, too. Replaces the sink.
     ///
     /// - Parameter name: what the lines begin with; nil is the program's name.

@@ -170,7 +170,8 @@ import Testing
 
     @Test func aMailboxThatNobodyRunsIsToldOfOnce() {
         let (clock, lines) = (HeldJobs(), Log<String>())
-        let mailbox = Mailbox(owner: .anyone, watch: MailboxWatch(clock: clock) { lines.append($0) })
+        let mailbox = Mailbox(
+            owner: .anyone, watch: MailboxWatch(clock: clock, log: { lines.append($0) }, hasRequests: { true }))
         for _ in 0..<3 {
             post(mailbox) {}
             mailbox.drain()
@@ -182,9 +183,24 @@ import Testing
         #expect(lines.all.count == 1 && lines.all[0].contains("ntapi_mailbox_run"))
     }
 
+    /// The process exits, or the one thing that waits is progress that nobody wants any more.
+    @Test func whatNobodyWaitsForIsNot() {
+        let (clock, lines) = (HeldJobs(), Log<String>())
+        let early = Mailbox(
+            owner: .anyone, watch: MailboxWatch(clock: clock, log: { lines.append($0) }, hasRequests: { true }))
+        post(early) {}
+        #expect(clock.runAll(after: 1) == 1)
+        let idle = Mailbox(
+            owner: .anyone, watch: MailboxWatch(clock: clock, log: { lines.append($0) }, hasRequests: { false }))
+        post(idle) {}
+        #expect(clock.runAll() == 1)
+        #expect(lines.all.isEmpty)
+    }
+
     @Test func aMailboxThatSomebodyRunsIsNot() {
         let (clock, lines) = (HeldJobs(), Log<String>())
-        let mailbox = Mailbox(owner: .anyone, watch: MailboxWatch(clock: clock) { lines.append($0) })
+        let mailbox = Mailbox(
+            owner: .anyone, watch: MailboxWatch(clock: clock, log: { lines.append($0) }, hasRequests: { true }))
         var looks = 0
         for _ in 0..<5 {
             post(mailbox) {}
@@ -199,23 +215,26 @@ import Testing
 
 /// A clock whose moments come when the test says so.
 private final class HeldJobs: WaitingClock {
-    private let jobs = Lock<[@Sendable () -> Void]>([])
-    let now = MonotonicTime.now()
+    private let jobs = Lock<(due: [@Sendable () -> Void], now: MonotonicTime)>(([], .now()))
     let calendarSeconds = 0.0
+
+    var now: MonotonicTime { jobs.withLock { $0.now } }
 
     func schedule(
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob {
-        jobs.withLock { $0.append(job) }
+        jobs.withLock { $0.due.append(job) }
         return ScheduledJob {}
     }
 
     func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
 
-    @discardableResult func runAll() -> Int {
+    /// Runs what is due after some seconds.
+    @discardableResult func runAll(after seconds: Double = 5) -> Int {
         let due = jobs.withLock { jobs in
-            defer { jobs = [] }
-            return jobs
+            defer { jobs.due = [] }
+            jobs.now = jobs.now.advanced(bySeconds: seconds)
+            return jobs.due
         }
         for job in due { job() }
         return due.count

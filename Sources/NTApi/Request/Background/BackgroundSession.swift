@@ -39,7 +39,7 @@ final class BackgroundSession: Sendable {
         for record in opened?.records ?? [] { found[record.identifier] = Found(record: record) }
         state = Lock(State(found: found))
         for file in opened?.setAside ?? [] {
-            APILog.write(.warn, "background session \(quoted(identifier)): \(file.path) is left out: \(file.reason)")
+            APILog.warn("background session \(quoted(identifier)): \(file.path) is left out: \(file.reason)")
         }
     }
 

@@ -67,8 +67,10 @@ struct StructEncoding {
             tree.set(JSON(url))
         case (.date(let formats), _):
             let date = APIDate(secondsSince1970: load(Double.self))
-            guard let written = JSONEncoding.write(date, as: formats.first ?? .iso8601) else {
-                throw JSONEncoding.invalid(date, path, "\(date.secondsSince1970) is no date")
+            let format = formats.first ?? .iso8601
+            guard let written = JSONEncoding.write(date, as: format) else {
+                throw JSONEncoding.invalid(
+                    date, path, "the date \(date.secondsSince1970) cannot be written as \(format.name)")
             }
             tree.set(written)
         case (.object(let table), _): try write(member, table, to: tree, path)
