@@ -142,7 +142,7 @@ PROGRAMS = {
         good="{server} user 1",
         interrupted=("{server}/with/backoff/1000 search await 99", "Zoë"),
         # The server remembers of a key for how long it may not ask again.
-        environment={"STACKEXCHANGE_KEY": "odd"},
+        environment={"STACKEXCHANGE_KEY": f"odd-{os.getpid()}"},
         odd_answers="{server} user 1",
     ),
     "transfer": Program(
