@@ -518,7 +518,7 @@ static void tell(void *user_data, ntapi_log level, const char *message) {
     assert_int_equal(write(*(int *)user_data, &seen, 1), 1);
 }
 
-static void a_handler_that_nobody_runs_is_told_of_once(void **state) {
+static void a_handler_that_nobody_runs_is_reported_once(void **state) {
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -562,7 +562,7 @@ int main(void) {
         cmocka_unit_test(executor_decides_where_and_when),
         cmocka_unit_test(job_may_run_inside_submit),
         cmocka_unit_test(executor_needs_a_submit),
-        cmocka_unit_test(a_handler_that_nobody_runs_is_told_of_once),
+        cmocka_unit_test(a_handler_that_nobody_runs_is_reported_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

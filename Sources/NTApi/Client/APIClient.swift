@@ -136,7 +136,7 @@ open class APIClient: @unchecked Sendable {
         case .ephemeral: return CookieStorage()
         case .default, .background:
             let name = defaults["applicationName"]?.string
-            // One that no folder can have is told of when a request is made.
+            // A name that no folder can have fails the request.
             return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         }
     }

@@ -168,7 +168,7 @@ import Testing
         #expect(ran.all.sorted() == Array(0..<2000) && !isReadable(mailbox))
     }
 
-    @Test func aMailboxThatNobodyRunsIsToldOfOnce() {
+    @Test func aMailboxThatNobodyRunsIsReportedOnce() {
         let (clock, lines) = (HeldJobs(), Log<String>())
         let mailbox = Mailbox(
             owner: .anyone, watch: MailboxWatch(clock: clock, log: { lines.append($0) }, hasRequests: { true }))
