@@ -45,7 +45,7 @@ extension CredentialList {
 
     var text: String {
         let comment =
-            "# Written by ntapi; it is replaced as a whole. The passwords can be read by whoever reads this file."
+            "# Written by ntapi; it is replaced as a whole. Everybody who can read this file can read the passwords."
         return ([Self.title, comment] + entries.map(Self.line)).joined(separator: "\n") + "\n"
     }
 

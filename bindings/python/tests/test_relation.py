@@ -68,7 +68,6 @@ class Relation:
         self.problems: list[str] = []
         self.is_over = threading.Event()
         self.completed = 0
-        self.hung_children = 0
         self.upload = folder / "upload"
         self.upload.write_bytes(UPLOAD)
 
@@ -229,20 +228,15 @@ class Relation:
             gc.collect()
 
     def wait_for_child(self, child: int) -> None:
-        """Waits for a child that ends at once.
-
-        CPython 3.11 itself may hang in it before `os.fork` returns, where another thread has just
-        started or ended. That is rare: a second one is a fault of ours.
-        """
+        """Waits for a child that ends at once. One that hangs fails the test, and is not waited for."""
         descriptor = os.pidfd_open(child)
         has_ended = bool(select.select([descriptor], [], [], 20)[0])
         os.close(descriptor)
         if not has_ended:
             os.kill(child, signal.SIGKILL)
-            self.hung_children += 1
         status = os.waitpid(child, 0)[1]
-        assert self.hung_children <= 1
-        assert not has_ended or status == 0
+        assert has_ended, "the child hangs; CPython 3.11 itself can, before os.fork returns"
+        assert status == 0
 
 
 @contextlib.contextmanager
