@@ -228,7 +228,7 @@ class Relation:
             gc.collect()
 
     def wait_for_child(self, child: int) -> None:
-        """Waits for a child that ends at once. One that hangs fails the test, and is not waited for."""
+        """Waits for a child that ends at once; one that hangs fails the test."""
         descriptor = os.pidfd_open(child)
         has_ended = bool(select.select([descriptor], [], [], 20)[0])
         os.close(descriptor)
