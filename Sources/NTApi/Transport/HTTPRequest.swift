@@ -173,7 +173,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
 /// The token of an authenticator in the headers of a request, and whose it is.
 final class CarriedToken: Sendable {
-    private let header: String
+    let header: String
     private let value: String
     /// The same for all tokens that refreshes have put in the place of one.
     let owner: String
