@@ -520,14 +520,6 @@ typedef struct ntapi_server_event {
  *  @since 0.1 */
 const ntapi_json *ntapi_data_next_json(ntapi_data *data);
 
-/** The next JSON value that ends in a piece of a body, as ntapi_response_json_pickle has it.
- *  @param data the piece, of a request with NTAPI_DATA_FORMAT_JSON_LINES.
- *  @param length where to put its bytes; may be NULL.
- *  @returns the bytes, borrowed until the next such call with data or until it is freed; NULL when there are no more.
- *  @threads any, one at a time; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_data_next_json_pickle(ntapi_data *data, size_t *length);
-
 /** The next event that ends in a piece of a body, of a request with NTAPI_DATA_FORMAT_SERVER_EVENTS.
  *  @param data the piece.
  *  @param event where to put it. Its texts are borrowed until the next such call with data or until that is freed.
@@ -3200,21 +3192,11 @@ ntapi_status ntapi_resume_data_discard(const char *resume_data);
  *  @since 0.1 */
 const ntapi_json *ntapi_response_json(const ntapi_response *response);
 
-/** The body as JSON in the format of Python's pickle module, protocol 4.
- *  Python's pickle.loads makes values of it two to three times as fast as a JSON parser. Integers of any size are
- * exact.
- *  @param response the response.
- *  @param length where to put its bytes; may be NULL.
- *  @returns the bytes, borrowed until the response is freed; NULL without JSON, and when a hook has parsed it.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_response_json_pickle(const ntapi_response *response, size_t *length);
-
 /** The bytes of the room for keys in an ntapi_python. */
 #define NTAPI_PYTHON_KEYS_SIZE 32768
 
-/** What values are made with by ntapi_response_json_python: of CPython's C API the objects and functions of these
- * names.
+/** What ntapi_response_json_python and ntapi_json_python make values with: the objects and functions of CPython's C API
+ * that have these names.
  */
 typedef struct ntapi_python {
     void *none;                                                 /* Py_None, borrowed; so are the next two */
@@ -3244,7 +3226,7 @@ typedef struct ntapi_python {
 } ntapi_python;
 
 /** The body as JSON in values of CPython, made by its own functions.
- *  Costs half as much as ntapi_response_json_pickle and pickle.loads. Integers of any size are exact.
+ *  Costs a third of what json.loads costs. Integers of any size are exact.
  *  @param response the response.
  *  @param python the functions, for the call.
  *  @returns the value, a new reference of Python's; NULL without JSON, when a hook has parsed it, when a function is
@@ -3253,12 +3235,21 @@ typedef struct ntapi_python {
  *  @since 0.1 */
 void *ntapi_response_json_python(const ntapi_response *response, const ntapi_python *python);
 
+/** A JSON document in values of CPython, as ntapi_response_json_python makes them.
+ *  @param json the document, which was parsed from text.
+ *  @param python the functions, for the call.
+ *  @returns the value, a new reference of Python's; NULL for a document that was built value by value, when a function
+ * is missing, and when one has failed, which then has set Python's exception.
+ *  @threads one that holds Python's global lock; from callbacks: yes.
+ *  @since 0.1 */
+void *ntapi_json_python(const ntapi_json *json, const ntapi_python *python);
+
 /** A function of the library as one of CPython's own, which costs a fraction of a call by way of ctypes.
  *  It takes what the C function takes: bytes for a text, and for any other pointer its address as an int, or None for
  * NULL. It returns an address or a status as an int. Python's global lock is released meanwhile, except while values
  * are made.
  *  @param python the functions, for the call; those that are called later are of the first call, for the whole process.
- *  @param name "ntapi_response_free", "ntapi_response_json_python", "ntapi_client_begin_event" or
+ *  @param name "ntapi_response_free", "ntapi_response_json_python", "ntapi_json_python", "ntapi_client_begin_event" or
  * "ntapi_client_perform_watching", borrowed for the call.
  *  @returns the function, a new reference of Python's; NULL for another name, and when a function is missing or fails.
  *  @threads one that holds Python's global lock; from callbacks: yes.

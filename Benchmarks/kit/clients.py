@@ -93,6 +93,10 @@ CLIENTS = {
         in_python("requests_session", "requests"),
         in_python("niquests_session", "niquests"),
         in_python("curl_cffi_async", "curl_cffi, asyncio"),
+        in_python("pyreqwest_sync", "pyreqwest"),
+        in_python("pyreqwest_async", "pyreqwest, asyncio"),
+        in_python("primp_sync", "primp"),
+        in_python("primp_async", "primp, asyncio"),
     ]
 }
 

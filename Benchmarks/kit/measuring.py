@@ -116,6 +116,8 @@ def figures(report: dict[str, float], count: int, wall: float) -> Figures:
         "idle_kb": report["idle_rss_kb"],
         "growth_kb": report["max_rss_kb"] - report["idle_rss_kb"],
     }
+    if "late_seconds" in report:
+        found["late_ms"] = report["late_seconds"] * 1e3
     if "busiest_seconds" in report:
         found["busiest"] = report["busiest_seconds"] / count * 1e6
     if "held_rss_kb" in report:

@@ -14,6 +14,7 @@ UNITS = {
     "wall_ms": "ms wall",
     "busiest": "µs of one",
     "calls": "calls",
+    "late_ms": "ms late",
 }
 
 
@@ -55,6 +56,10 @@ def notes(workload: Workload, client: str, results: Results) -> str:
         return (
             f"   of {cpu.median:.0f} µs CPU in {pace.median * 1e3:.0f} µs" if pace and cpu else ""
         )
+    late = results.spread(workload.name, client, "late_ms")
+    pace = results.spread(workload.name, client, "pace_ms")
+    if late and pace:
+        return f"   {1e3 / pace.median:,.0f} a second, the slowest percent {late.median:.1f} ms"
     if workload.metric == "calls":
         wakes = results.spread(workload.name, client, "wakes")
         turns = results.spread(workload.name, client, "turns")

@@ -113,10 +113,22 @@ def small() -> list[Target]:
     return found
 
 
+def senders() -> list[Target]:
+    """Threads in Python."""
+    late = by("senders-1000", "ntapi_sync", "pycurl_easy", "late_ms")
+    return [
+        at_most("Python sync / pyreqwest", 1.0, "senders-1", "ntapi_sync", "pyreqwest_sync"),
+        at_most("Python sync / pyreqwest", 1.1, "senders-8", "ntapi_sync", "pyreqwest_sync"),
+        at_most("Python sync / pyreqwest", 1.1, "senders-64", "ntapi_sync", "pyreqwest_sync"),
+        Target("the slowest percent, Python sync / pycurl easy, senders-1000", 1.0, late),
+    ]
+
+
 def peers() -> list[Target]:
     """The other clients."""
     return [
         at_most("Python sync / pycurl easy", 1.10, "parsed-1", "ntapi_sync", "pycurl_easy"),
+        *senders(),
         at_most("asyncio / pycurl multi", 1.15, "parsed-64", "ntapi_asyncio", "pycurl_multi"),
         times_better("aiohttp / asyncio", 4, "parsed-64", "ntapi_asyncio", "aiohttp_session"),
         times_better(
@@ -133,6 +145,8 @@ def bodies() -> list[Target]:
         "pycurl_multi",
         "aiohttp_session",
         "curl_cffi_async",
+        "pyreqwest_async",
+        "primp_async",
         "requests_session",
         "httpx_async",
     ]

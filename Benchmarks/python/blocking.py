@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable
 
 from contract import Task
@@ -18,15 +19,18 @@ def run_alone(get: Get, count: int) -> None:
         get()
 
 
-def run_threads(gets: list[Get], count: int) -> None:
-    """Each thread performs one request after the other until all are done."""
+def run_threads(gets: list[Get], count: int) -> list[float]:
+    """Each thread performs one request after the other until all are done. Returns how long each request took."""
     numbers = itertools.count()
+    waits: list[float] = []
     failures: list[Exception] = []
 
     def work(get: Get) -> None:
         try:
             while next(numbers) < count and not failures:
+                begun = time.perf_counter()
                 get()
+                waits.append(time.perf_counter() - begun)
         except Exception as error:  # noqa: BLE001 (raised again by the main thread)
             failures.append(error)
 
@@ -37,19 +41,27 @@ def run_threads(gets: list[Get], count: int) -> None:
         thread.join()
     if failures:
         raise failures[0]
+    return waits
+
+
+def slowest_percent(waits: list[float]) -> float:
+    """What the fastest of the slowest percent took."""
+    return sorted(waits)[len(waits) * 99 // 100]
 
 
 def run_blocking(task: Task, make_get: Callable[[], Get]) -> None:
     """Warms up, measures and reports; `make_get` makes what one thread needs."""
     gets = [make_get() for _ in range(task.at_once)]
 
-    def run(count: int) -> None:
-        if task.at_once == 1:
-            run_alone(gets[0], count)
-        else:
-            run_threads(gets, count)
+    def run(count: int) -> list[float]:
+        if task.at_once > 1:
+            return run_threads(gets, count)
+        run_alone(gets[0], count)
+        return []
 
     run(task.warmup)
     task.start_meters()
-    run(task.count)
+    waits = run(task.count)
+    if waits:
+        task.extra["late_seconds"] = slowest_percent(waits)
     task.report(task.count)

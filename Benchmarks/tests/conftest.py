@@ -1,6 +1,7 @@
-"""Makes the kit importable."""
+"""Makes the kit and the clients in Python importable."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+HERE = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(HERE), str(HERE / "python")]

@@ -2,6 +2,7 @@
 
 import pytest
 from bench import is_chosen
+from blocking import slowest_percent
 from kit import table
 from kit.clients import CLIENTS
 from kit.measuring import ClientFailed, figures
@@ -89,6 +90,7 @@ def test_targets_name_workloads_and_clients_that_exist() -> None:
                 "idle_kb",
                 "wakes",
                 "turns",
+                "late_ms",
             )
             results.add(workload.name, client, dict.fromkeys(names, 1.0))
     assert [target.what for target in all_targets() if target.figure(results) is None] == []
@@ -122,6 +124,26 @@ def test_figures_of_a_report() -> None:
     assert found["wall_ms"] == 500
     assert found["growth_kb"] == 2000
     assert found["held_kb"] == 100
+
+
+def test_table_shows_pace_and_the_slowest_percent_of_threads() -> None:
+    report = {"requests": 10, "ok": 10, "cpu_seconds": 0.001, "idle_rss_kb": 1, "max_rss_kb": 3}
+    results = Results()
+    timed = report | {"wall_seconds": 0.005, "late_seconds": 0.02}
+    results.add("senders-8", "ntapi_sync", figures(timed, 10, 1.0))
+    workload = next(found for found in all_workloads() if found.name == "senders-8")
+    lines = table.workload_lines(workload, results)
+    assert any(line.endswith("2,000 a second, the slowest percent 20.0 ms") for line in lines)
+
+
+def test_the_slowest_percent_begins_where_99_are_faster() -> None:
+    assert slowest_percent([float(number) for number in range(1000, 0, -1)]) == 991.0
+    assert slowest_percent([3.0]) == 3.0
+
+
+def test_the_clients_over_rust_are_peers_with_threads_and_with_asyncio() -> None:
+    taking_part = {name for workload in all_workloads() for name in workload.clients}
+    assert {"pyreqwest_sync", "pyreqwest_async", "primp_sync", "primp_async"} <= taking_part
 
 
 def test_table_shows_ratio_and_failure() -> None:

@@ -31,6 +31,7 @@ private struct PythonDefinition {
     nonisolated(unsafe) static let all = [
         make("ntapi_response_free", responseFree),
         make("ntapi_response_json_python", responseJSON),
+        make("ntapi_json_python", jsonValue),
         make("ntapi_client_begin_event", clientBeginEvent),
         make("ntapi_client_perform_watching", clientPerformWatching),
     ]
@@ -139,11 +140,24 @@ private let responseFree: PythonFunction = { _, arguments, count in
 }
 
 private let responseJSON: PythonFunction = { _, arguments, count in
+    madeValue(arguments, count) { ntapi_response_json_python($0, $1) }
+}
+
+private let jsonValue: PythonFunction = { _, arguments, count in
+    madeValue(arguments, count) { ntapi_json_python($0, $1) }
+}
+
+/// Makes the values of a handle's JSON; None where it has none.
+@inline(__always)
+private func madeValue(
+    _ arguments: UnsafePointer<Object?>?, _ count: Int,
+    _ make: (OpaquePointer?, UnsafePointer<ntapi_python>?) -> Object?
+) -> Object? {
     guard var call = PythonCall(arguments, count, of: 2) else { return nil }
-    let response = call.handle(0)
+    let handle = call.handle(0)
     let python = call.address(1)
     guard !call.hasFailed else { return nil }
-    let value = ntapi_response_json_python(response, python?.assumingMemoryBound(to: ntapi_python.self))
+    let value = make(handle, python?.assumingMemoryBound(to: ntapi_python.self))
     return value ?? (call.python.error() == nil ? call.none : nil)
 }
 

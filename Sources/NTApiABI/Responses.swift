@@ -12,7 +12,6 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var error: HandleOwner<ErrorBox>?
         var json: HandleOwner<JSONBox>?
         var request: HandleOwner<RequestBox>?
-        var pickle: JSONPickle?
         var tree: JanssonTree?
     }
 
@@ -59,8 +58,6 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         if response.prefixText != nil { summary.contents |= CInt(NTAPI_CONTENT_PREFIX_TEXT.rawValue) }
         return summary
     }
-
-    var pickle: JSONPickle? { keep(\.pickle) { response.json.flatMap(JSONPickle.init) } }
 
     var tree: JanssonTree? { keep(\.tree) { response.json.map(JanssonTree.init) } }
 
@@ -111,24 +108,22 @@ public func ntapi_response_data(
 @_cdecl("ntapi_response_json") @implementation
 public func ntapi_response_json(_ response: OpaquePointer!) -> OpaquePointer! { box(response)?.json }
 
-@_cdecl("ntapi_response_json_pickle") @implementation
-public func ntapi_response_json_pickle(
-    _ response: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
-) -> UnsafePointer<CChar>! {
-    guard let pickle = box(response)?.pickle else {
-        length?.pointee = 0
-        return nil
-    }
-    length?.pointee = pickle.count
-    return UnsafePointer(UnsafeMutableRawPointer(pickle.bytes).assumingMemoryBound(to: CChar.self))
-}
-
 @_cdecl("ntapi_response_json_python") @implementation
 public func ntapi_response_json_python(
     _ response: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
 ) -> UnsafeMutableRawPointer! {
-    guard let json = box(response)?.response.json, let functions = python.flatMap({ PythonFunctions($0.pointee) })
-    else { return nil }
+    pythonValue(box(response)?.response.json, python)
+}
+
+@_cdecl("ntapi_json_python") @implementation
+public func ntapi_json_python(
+    _ json: OpaquePointer!, _ python: UnsafePointer<ntapi_python>!
+) -> UnsafeMutableRawPointer! {
+    pythonValue(Handles.get(json, JSONBox.self)?.json, python)
+}
+
+private func pythonValue(_ json: JSON?, _ python: UnsafePointer<ntapi_python>?) -> UnsafeMutableRawPointer? {
+    guard let json, let functions = python.flatMap({ PythonFunctions($0.pointee) }) else { return nil }
     return json.pythonValue(functions)
 }
 

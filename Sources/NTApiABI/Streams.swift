@@ -6,7 +6,6 @@ final class DataBox: Sendable {
     /// What was lent of the piece last: it stays until the next is asked for.
     private struct Lent {
         var json: OpaquePointer?
-        var pickle: JSONPickle?
         var event: LentEvent?
     }
 
@@ -27,11 +26,6 @@ final class DataBox: Sendable {
     func nextJSON() -> OpaquePointer? {
         guard case .json(let value) = piece.next() else { return nil }
         return lend(Lent(json: Handles.make(JSONBox(value)))).json
-    }
-
-    func nextPickle() -> JSONPickle? {
-        guard case .json(let value) = piece.next() else { return nil }
-        return lend(Lent(pickle: JSONPickle(value))).pickle
     }
 
     func nextEvent() -> ntapi_server_event? {
@@ -82,15 +76,6 @@ public func ntapi_data_bytes(_ data: OpaquePointer!, _ length: UnsafeMutablePoin
 @_cdecl("ntapi_data_next_json") @implementation
 public func ntapi_data_next_json(_ data: OpaquePointer!) -> OpaquePointer! {
     Handles.get(data, DataBox.self)?.nextJSON()
-}
-
-@_cdecl("ntapi_data_next_json_pickle") @implementation
-public func ntapi_data_next_json_pickle(
-    _ data: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
-) -> UnsafePointer<CChar>! {
-    let pickle = Handles.get(data, DataBox.self)?.nextPickle()
-    length?.pointee = pickle?.count ?? 0
-    return pickle.map { UnsafePointer(UnsafeMutableRawPointer($0.bytes).assumingMemoryBound(to: CChar.self)) }
 }
 
 @_cdecl("ntapi_data_next_server_event") @implementation

@@ -344,6 +344,24 @@ static void without_json_there_is_no_value(void **state) {
     ntapi_response_free(response);
 }
 
+static void a_document_has_values_too(void **state) {
+    (void)state;
+    ntapi_response *response = answer("{\"a\":[1,{\"b\":null}]}", NULL);
+    struct value *value = ntapi_json_python(ntapi_response_json(response), &python);
+    assert_non_null(value);
+    char text[1024] = "";
+    describe(value, text);
+    assert_string_equal(text, "{'a',[1,{'b',null,},],}");
+    release(value);
+    assert_null(ntapi_json_python(ntapi_response_json(response), NULL));
+    assert_null(ntapi_json_python(NULL, &python));
+    ntapi_response_free(response);
+    ntapi_json *built = ntapi_json_create_string("text");
+    assert_null(ntapi_json_python(built, &python));
+    ntapi_json_free(built);
+    assert_int_equal(alive, 0);
+}
+
 static void functions_take_and_return_values(void **state) {
     (void)state;
     ntapi_client *client = ntapi_client_create(NULL, "http://127.0.0.1:1");
@@ -405,17 +423,17 @@ static void functions_refuse_what_is_no_argument_of_theirs(void **state) {
     void *wrong = made("no number");
     void *nothing[] = {none, none, none, none, none};
     void *wrongs[] = {wrong, wrong, wrong, wrong, wrong};
-    const char *names[] = {"ntapi_response_free", "ntapi_response_json_python", "ntapi_client_perform_watching",
-                           "ntapi_client_begin_event"};
-    const ptrdiff_t counts[] = {1, 2, 4, 5};
-    for (int each = 0; each < 4; each++) {
+    const char *names[] = {"ntapi_response_free", "ntapi_response_json_python", "ntapi_json_python",
+                           "ntapi_client_perform_watching", "ntapi_client_begin_event"};
+    const ptrdiff_t counts[] = {1, 2, 2, 4, 5};
+    for (int each = 0; each < 5; each++) {
         assert_null(call(names[each], nothing, counts[each] - 1));
         assert_null(call(names[each], NULL, counts[each]));
         assert_null(call(names[each], wrongs, counts[each]));
         assert_non_null(exception);
     }
     /* None is NULL, but no text. */
-    assert_null(call(names[3], nothing, 5));
+    assert_null(call(names[4], nothing, 5));
     assert_non_null(exception);
     release(wrong);
     assert_int_equal(alive, 0);
@@ -434,6 +452,7 @@ int main(void) {
         cmocka_unit_test(ascii_texts_are_written_into_new_ones),
         cmocka_unit_test(keys_are_kept_where_the_caller_has_room),
         cmocka_unit_test(a_function_that_fails_ends_it_without_a_leak),
+        cmocka_unit_test(a_document_has_values_too),
         cmocka_unit_test(functions_take_and_return_values),
         cmocka_unit_test(functions_refuse_what_is_no_argument_of_theirs),
         cmocka_unit_test(without_json_there_is_no_value),

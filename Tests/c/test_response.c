@@ -79,28 +79,6 @@ static void headers_keep_repeats_and_order(void **state) {
     ntapi_response_free(response);
 }
 
-static void json_comes_as_a_pickle_too(void **state) {
-    (void)state;
-    ntapi_response *response = perform(client, "ok", NULL);
-    size_t length = 0;
-    const char *pickle = ntapi_response_json_pickle(response, &length);
-    assert_in_range(length, 13, 100);
-    /* Protocol 4, and a frame of all that follows. */
-    assert_memory_equal(pickle, "\x80\x04\x95", 3);
-    assert_int_equal((unsigned char)pickle[3], length - 11);
-    assert_int_equal(pickle[11], '}');
-    assert_int_equal(pickle[length - 1], '.');
-    assert_ptr_equal(ntapi_response_json_pickle(response, NULL), pickle);
-    ntapi_response_free(response);
-
-    ntapi_args *args = ntapi_args_create();
-    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
-    response = perform(client, "ok", args);
-    assert_null(ntapi_response_json_pickle(response, &length));
-    assert_int_equal(length, 0);
-    ntapi_response_free(response);
-}
-
 static void text_before_the_json_is_kept_apart(void **state) {
     (void)state;
     ntapi_response *response = perform(client, "json/prefix-text", NULL);
@@ -247,12 +225,17 @@ static void header_bytes_are_those_received(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(header_bytes_are_those_received), cmocka_unit_test(a_good_response_has_everything),
-        cmocka_unit_test(headers_keep_repeats_and_order),  cmocka_unit_test(its_url_may_be_shown_without_secrets),
-        cmocka_unit_test(json_comes_as_a_pickle_too),      cmocka_unit_test(text_before_the_json_is_kept_apart),
-        cmocka_unit_test(bytes_may_be_anything),           cmocka_unit_test(an_empty_body_is_not_null),
-        cmocka_unit_test(redirects_change_the_url),        cmocka_unit_test(metrics_make_sense),
-        cmocka_unit_test(bodies_are_decompressed),         cmocka_unit_test(a_retained_response_outlives_everything),
+        cmocka_unit_test(header_bytes_are_those_received),
+        cmocka_unit_test(a_good_response_has_everything),
+        cmocka_unit_test(headers_keep_repeats_and_order),
+        cmocka_unit_test(its_url_may_be_shown_without_secrets),
+        cmocka_unit_test(text_before_the_json_is_kept_apart),
+        cmocka_unit_test(bytes_may_be_anything),
+        cmocka_unit_test(an_empty_body_is_not_null),
+        cmocka_unit_test(redirects_change_the_url),
+        cmocka_unit_test(metrics_make_sense),
+        cmocka_unit_test(bodies_are_decompressed),
+        cmocka_unit_test(a_retained_response_outlives_everything),
         cmocka_unit_test(links_lead_to_other_pages),
     };
     return cmocka_run_group_tests(tests, open_client, close_client);

@@ -370,29 +370,6 @@ static void lines_are_pulled(void **state) {
     ntapi_client_free(client);
 }
 
-static void pickles_are_pulled(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
-    ntapi_mailbox *mailbox = ntapi_mailbox_create();
-    ntapi_request *request = begin_pull(client, "lines?count=100", mailbox, NTAPI_DATA_FORMAT_JSON_LINES);
-    int count = 0;
-    ntapi_event event;
-    while ((event = next_event(mailbox)).handler == NTAPI_HANDLER_DATA) {
-        size_t length;
-        for (const char *pickle; (pickle = ntapi_data_next_json_pickle(event.data, &length)) != NULL; count++) {
-            assert_int_equal(pickle[0], '\x80');
-            assert_int_equal(pickle[length - 1], '.');
-        }
-        assert_int_equal(length, 0);
-        ntapi_data_free(event.data);
-    }
-    assert_int_equal(count, 100);
-    ntapi_response_free(event.response);
-    ntapi_request_free(request);
-    ntapi_mailbox_free(mailbox);
-    ntapi_client_free(client);
-}
-
 /* What is freed unread is passed over, and what begins in it is read whole. */
 static void pieces_that_nobody_reads_are_passed_over(void **state) {
     (void)state;
@@ -454,11 +431,8 @@ static void a_piece_is_what_it_was_asked_to_be(void **state) {
     ntapi_mailbox *mailbox = ntapi_mailbox_create();
     ntapi_request *request = begin_pull(client, "split/lines", mailbox, NTAPI_DATA_FORMAT_BYTES);
     ntapi_event event = next_event(mailbox);
-    size_t length = 5;
     ntapi_server_event found;
     assert_null(ntapi_data_next_json(event.data));
-    assert_null(ntapi_data_next_json_pickle(event.data, &length));
-    assert_int_equal(length, 0);
     assert_false(ntapi_data_next_server_event(event.data, &found));
     check_too_late(ntapi_request_set_data_format(request, NTAPI_DATA_FORMAT_JSON_LINES));
     check_too_late(ntapi_request_set_json_lines_handler(request, take_json, NULL, NULL));
@@ -561,7 +535,6 @@ int main(void) {
         cmocka_unit_test(each_connection_has_what_was_answered),
         cmocka_unit_test(redirects_count_for_one_connection),
         cmocka_unit_test(lines_are_pulled),
-        cmocka_unit_test(pickles_are_pulled),
         cmocka_unit_test(pieces_that_nobody_reads_are_passed_over),
         cmocka_unit_test(events_are_pulled_over_connections),
         cmocka_unit_test(a_piece_is_what_it_was_asked_to_be),

@@ -27,11 +27,14 @@ def small(at_once: int) -> list[Workload]:
         "url_session": 1500,
         "ntapi_asyncio": 5000,
         "pycurl_multi": 10000,
+        "pyreqwest_async": 5000,
+        "primp_async": 3000,
         "aiohttp_session": 3000,
         "curl_cffi_async": 1200,
     }
     if at_once == 1:
         parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "httpx_sync": 800}
+        parsed |= {"pyreqwest_sync": 8000, "primp_sync": 6000}
         parsed |= {"requests_session": 500, "niquests_session": 600, "httpx_async": 400}
     if at_once == 64:
         parsed |= {"ntapi_sync": 8000, "pycurl_easy": 10000, "requests_session": 500}
@@ -58,6 +61,22 @@ def blocking() -> list[Workload]:
     ]
 
 
+def senders() -> list[Workload]:
+    """Threads in Python that wait for a response each, and how fairly they are served."""
+    counts = {"pyreqwest_sync": 8000, "ntapi_sync": 8000, "primp_sync": 6000, "pycurl_easy": 8000}
+    return [
+        Workload(
+            f"senders-{at_once}",
+            f"1 KB JSON, {at_once:,} thread{'s' if at_once > 1 else ''} in Python, blocking",
+            dict(counts) if at_once < 1000 else {"pycurl_easy": 20000, "ntapi_sync": 20000},
+            at_once=at_once,
+            metric="late_ms" if at_once == 1000 else "cpu",
+            all_cores=True,
+        )
+        for at_once in (1, 8, 64, 1000)
+    ]
+
+
 def large() -> list[Workload]:
     """100 KB of JSON."""
     clients = {
@@ -74,6 +93,8 @@ def large() -> list[Workload]:
         "aiohttp_session": 600,
         "aiohttp_session_orjson": 1000,
         "curl_cffi_async": 600,
+        "pyreqwest_async": 300,
+        "primp_async": 300,
         "requests_session": 200,
         "httpx_async": 150,
     }

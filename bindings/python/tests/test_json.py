@@ -1,9 +1,8 @@
-"""The core makes Python's values of JSON, or a pickle of them: those of Python's own parser."""
+"""The core makes Python's values of JSON: those of Python's own parser."""
 
 from __future__ import annotations
 
 import json
-import pickle
 import random
 import sys
 import threading
@@ -14,8 +13,7 @@ from typing import Any
 import pytest
 
 import ntapi
-from ntapi._python_values import unpickled
-from ntapi._values import load
+from ntapi import _python_values
 
 NUMBERS = [
     *("0", "-0", "1", "-1", "255", "256", "65535", "65536", "2147483647", "2147483648"),
@@ -85,7 +83,8 @@ def mirror() -> Iterator[ntapi.Client]:
 def received(client: ntapi.Client, text: str) -> Any:
     response = client.send("", ntapi.data(text, "application/json"))
     # The other way, for interpreters without CPython's functions.
-    assert repr(unpickled(response._pointer or 0)) == repr(response.json)
+    other = _python_values.response_json(response._pointer or 0, 0)
+    assert repr(other) == repr(response.json)
     return response.json
 
 
@@ -93,6 +92,13 @@ def received(client: ntapi.Client, text: str) -> Any:
 def test_values_are_those_of_pythons_own_parser(mirror: ntapi.Client, text: str) -> None:
     # The representation tells 1 from 1.0 and from true, and the order of members.
     assert repr(received(mirror, text)) == repr(json.loads(text.lstrip("\ufeff")))
+
+
+def test_lines_are_read_as_whole_bodies_are(mirror: ntapi.Client) -> None:
+    texts = [*DOCUMENTS[:-1], *NUMBERS]
+    lines = "\n".join(text.strip("\ufeff ") for text in texts)
+    values = list(mirror.lines("", ntapi.data(lines, "application/x-ndjson")))
+    assert repr(values) == repr([json.loads(line) for line in lines.splitlines()])
 
 
 def test_documents_share_their_keys(mirror: ntapi.Client) -> None:
@@ -161,17 +167,3 @@ def test_values_are_not_kept_by_anybody_else(mirror: ntapi.Client) -> None:
         return [sys.getrefcount(value), *(count for part in parts for count in counts(part))]
 
     assert counts(received(mirror, text)) == counts(json.loads(text))
-
-
-class _Calls:
-    """What a pickle that means harm looks like."""
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return eval, ("1 + 1",)
-
-
-def test_nothing_is_called_whatever_the_bytes_say() -> None:
-    assert load(pickle.dumps({"a": [1, None]}, 4)) == {"a": [1, None]}
-    for harmful in (pickle.dumps(_Calls(), 4), pickle.dumps(ntapi.Client, 4)):
-        with pytest.raises(ValueError, match="a JSON value cannot need"):
-            load(harmful)

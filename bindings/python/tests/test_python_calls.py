@@ -19,9 +19,14 @@ from ntapi.testing import Stub
 assert _python_calls.INTERPRETER == 0
 document = {"list": [1, 2.5, None, True, "text"]}
 stub = Stub()
-stub.on(None).answer(json=document)
+stub.on(None, "any").answer(json=document)
+stub.on(None, "late").answer(text='Notice: [x] {"n": 1}')
+stub.on(None, "lines").answer(text='{"n":1}\\n[2]\\n')
 with ntapi.Client("http://api.test", stub=stub) as client:
     assert client.send("any").json == document
+    late = client.send("late")
+    assert (late.json, late.prefix_text) == ({"n": 1}, "Notice: [x] ")
+    assert list(client.lines("lines")) == [{"n": 1}, [2]]
 
 async def main():
     async with ntapi.AsyncClient("http://api.test", stub=stub) as client:
@@ -48,4 +53,5 @@ def test_wrong_arguments_are_exceptions() -> None:
     with pytest.raises(TypeError):
         begin(0, "no bytes", 0, 0, 0)
     assert begin(0, b"any", 0, 0, 0) == 0
-    assert _python_calls.json_value(0, _python_calls.INTERPRETER) is None
+    for make in (_python_calls.response_json, _python_calls.json_value):
+        assert make(0, _python_calls.INTERPRETER) is None

@@ -54,10 +54,8 @@ FUNCTIONS = {
 }
 BYTES_WITH_NUL = {
     "ntapi_data_bytes",
-    "ntapi_data_next_json_pickle",
     "ntapi_http_request_body",
     "ntapi_response_data",
-    "ntapi_response_json_pickle",
     "ntapi_stub_request_body",
 }
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.

@@ -9,7 +9,6 @@ from asyncio import get_running_loop
 from . import _registry
 from ._events import Facts
 from ._library import lib
-from ._loop_reader import answer
 from ._loops import loop_mailbox
 from ._python_calls import quick
 from ._registry import observers, pending, wake_observers
@@ -92,11 +91,13 @@ class LoopCall:
         pending.pop(self._token, None)
         if observers:
             wake_observers()
-        answered = self.mailbox.answered
-        if answered is not None:
-            answered.append((self.waiter, response))
-        else:
-            answer(self.waiter, response)
+        # The waiter may be done, cancelled with its task.
+        if not self.waiter.done():
+            try:
+                self.waiter.set_result(response)
+            except RuntimeError:
+                # The loop is closed: nobody waits there any more.
+                pass
 
     def take_decision(self, event: Facts) -> None:
         """Nobody asked for it."""

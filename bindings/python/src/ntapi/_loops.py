@@ -27,6 +27,25 @@ def _no_loop() -> None:
 _latest: tuple[Callable[[], object], Optional[Mailbox]] = (_no_loop, None)
 
 
+class Reader:
+    """What a loop calls when its mailbox has something. Only the loop refers to it."""
+
+    __slots__ = ("__weakref__", "_mailbox")
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
+
+    def __call__(self) -> None:
+        mailbox = self._mailbox
+        try:
+            mailbox.drain()
+        except BaseException:
+            # Ctrl-C, or a handler's SystemExit: what was taken out of C waits for the next turn.
+            if mailbox.has_more:
+                mailbox.wake()
+            raise
+
+
 def loop_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     """The mailbox of a loop, made on first use. On the loop's thread."""
     global _latest
@@ -43,8 +62,6 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
     if mailbox is None:
         mailbox = Mailbox()
         mailbox.whose = "loop"
-        from ._loop_reader import Reader
-
         reader = Reader(mailbox)
         # Two descriptors, both level-triggered: one turn of the loop takes everything that waits.
         loop.add_reader(mailbox.event_fd, reader)
@@ -60,7 +77,12 @@ def _made_mailbox(loop: asyncio.AbstractEventLoop) -> Mailbox:
 def running_loop() -> Optional[asyncio.AbstractEventLoop]:
     """The loop that runs on this thread, if there is one."""
     module = sys.modules.get("asyncio")
-    loop: Optional[asyncio.AbstractEventLoop] = module._get_running_loop() if module else None
+    if module is None:
+        return None
+    try:
+        loop: asyncio.AbstractEventLoop = module.get_running_loop()
+    except RuntimeError:
+        return None
     return loop
 
 

@@ -15,13 +15,11 @@ from ._wake import Waker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from asyncio import Future
     from collections import deque
     from collections.abc import Iterator
     from typing import Any, Callable, Optional
 
     from ._aliases import Job
-    from ._response import Response
 else:
     # Without the rest of collections, which takes longer to import than this module.
     from _collections import deque
@@ -73,8 +71,6 @@ class Mailbox:
         """Whether nobody drains it any more: its thread has ended, or its loop."""
         self.whose = "thread"
         self._adopted: list[Mailbox] = []
-        self.answered: Optional[deque[tuple[Future[Response], Response]]] = None
-        """While a loop's reader drains: whose responses have come."""
         # Held while draining; tells two drainers apart and lets a handler drain again.
         self._draining = RLock()
         self.acquire = self._draining.acquire

@@ -53,7 +53,7 @@ def _text_offset() -> int:
 
 _interpreter = _made_interpreter() if sys.implementation.name == "cpython" else None
 INTERPRETER = 0 if _interpreter is None else ctypes.addressof(_interpreter)
-"""The address of ntapi_python, for `json_value`."""
+"""The address of ntapi_python, for `response_json`."""
 
 
 if INTERPRETER:
@@ -67,11 +67,16 @@ def quick(name: str) -> Callable[..., Any]:
     return function
 
 
-def _unpickled(pointer: int, _: int) -> Any:
-    from ._python_values import unpickled
-
-    return unpickled(pointer)
-
-
-json_value = quick("ntapi_response_json_python") if INTERPRETER else _unpickled
+response_json: Callable[[int, int], Any]
 """The JSON of a C response, which has some. The second argument is `INTERPRETER`."""
+json_value: Callable[[int, int], Any]
+"""A C document that was parsed from text. The second argument is `INTERPRETER`."""
+
+if INTERPRETER:
+    response_json = quick("ntapi_response_json_python")
+    json_value = quick("ntapi_json_python")
+else:
+    from . import _python_values
+
+    response_json = _python_values.response_json
+    json_value = _python_values.json_value

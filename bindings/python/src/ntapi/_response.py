@@ -8,7 +8,7 @@ from ._events import Facts
 from ._handles import Handle, is_over
 from ._library import lib
 from ._numbers import Content, Status
-from ._python_calls import INTERPRETER, json_value, quick
+from ._python_calls import INTERPRETER, quick, response_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class Response:
         if self._parsed is _UNSET:
             if not self._facts[-1] & _JSON:
                 return None
-            self._parsed = json_value(self._pointer or 0, INTERPRETER)
+            self._parsed = response_json(self._pointer or 0, INTERPRETER)
         return self._parsed
 
     if TYPE_CHECKING:

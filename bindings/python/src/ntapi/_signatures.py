@@ -127,6 +127,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_error_http_status": (c_int, (c_void_p,)),
     "ntapi_error_transport_code": (c_int, (c_void_p,)),
     "ntapi_error_is_retryable": (c_bool, (c_void_p,)),
+    "ntapi_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_json_parse": (c_void_p, (c_char_p, c_size_t, POINTER(c_void_p))),
     "ntapi_json_create_string": (c_void_p, (c_char_p,)),
     "ntapi_json_free": (None, (c_void_p,)),
@@ -151,7 +152,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_mailbox_take": (c_size_t, (c_void_p, POINTER(Event), c_size_t)),
     "ntapi_data_bytes": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_data_next_json": (c_void_p, (c_void_p,)),
-    "ntapi_data_next_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_data_next_server_event": (c_bool, (c_void_p, POINTER(ServerEvent))),
     "ntapi_data_free": (None, (c_void_p,)),
     "ntapi_executor_free": (None, (c_void_p,)),
@@ -318,7 +318,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_redacted_url": (c_char_p, (c_void_p,)),
     "ntapi_resume_data_discard": (c_int, (c_char_p,)),
     "ntapi_response_json": (c_void_p, (c_void_p,)),
-    "ntapi_response_json_pickle": (c_void_p, (c_void_p, POINTER(c_size_t))),
     # Not called by these, but with Python's lock held: see `_python_calls`.
     "ntapi_response_json_python": (c_void_p, (c_void_p, c_void_p)),
     "ntapi_python_function": (c_void_p, (c_void_p, c_char_p)),
@@ -486,5 +485,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_http_request_timeout"
+LATEST = "ntapi_json_python"
 """The function that was added last."""

@@ -6,9 +6,9 @@ import ctypes
 
 from ._library import lib
 from ._numbers import DataFormat
+from ._python_calls import INTERPRETER, json_value
 from ._server_event import ServerSentEvent
 from ._signatures import ServerEvent
-from ._values import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ class StreamReader:
         """Who is to be woken when there is news."""
         self._piece: Optional[tuple[Handle, int, int]] = None
         self._is_closed = False
-        self._length = ctypes.c_size_t()
         self._event = ServerEvent()
         read: dict[int, Callable[[Handle, int, int], Any]] = {
             DataFormat.BYTES: self._read_bytes,
@@ -108,8 +107,8 @@ class StreamReader:
         return content
 
     def _read_json(self, piece: Handle, address: int, length: int) -> Any:
-        start = lib.ntapi_data_next_json_pickle(piece.pointer, ctypes.byref(self._length))
-        return load(ctypes.string_at(start, self._length.value)) if start else NOTHING
+        value = lib.ntapi_data_next_json(piece.pointer)
+        return json_value(value, INTERPRETER) if value else NOTHING
 
     def _read_event(self, piece: Handle, address: int, length: int) -> Any:
         event = self._event
