@@ -112,3 +112,113 @@ with ntapi.Client(sys.argv[1]) as client:
 print("fine")
 """
     check(code, servers["fault"])
+
+
+def test_gevents_own_thread_pool_finds_everything_imported(servers: dict[str, str]) -> None:
+    """The locks of imports are gevent's too. Real threads that wait for one may wait for ever."""
+    code = f"""
+{PATCH}
+import gevent, sys
+import ntapi
+with ntapi.Client(sys.argv[1]) as client:
+    pool = gevent.get_hub().threadpool
+    pool.spawn(int).get(timeout=60)
+    before = set(sys.modules)
+
+    def work():
+        assert client.send("ok", ntapi.url("size", 9), ntapi.timeout(60)).json is not None
+        assert client.perform("status/500").error.http_status == 500
+        with client.stream("ok") as chunks:
+            assert list(chunks)
+        client.begin("ok", ntapi.response_thread(ntapi.BACKGROUND)).wait(60)
+        repr(client)
+
+    pool.spawn(work).get(timeout=60)
+    assert set(sys.modules) == before, set(sys.modules) - before
+print("fine")
+"""
+    check(code, servers["fault"])
+
+
+def test_many_first_requests_at_once_in_gevents_thread_pool(servers: dict[str, str]) -> None:
+    """Each thread makes its first client, and takes turns with the others often."""
+    code = f"""
+{PATCH}
+import gevent, sys
+import ntapi
+sys.setswitchinterval(0.00001)
+
+def work():
+    with ntapi.Client(sys.argv[1]) as client:
+        return client.send("ok").status
+
+pool = gevent.get_hub().threadpool
+results = [pool.spawn(work) for _ in range(20)]
+assert [result.get(timeout=60) for result in results] == [200] * 20
+print("fine")
+"""
+    check(code, servers["fault"])
+
+
+def test_a_lock_wakes_another_thread_of_gevents_pool_after_a_request(
+    servers: dict[str, str],
+) -> None:
+    """gevent leaves the waking to the loop of the thread that had the lock, if that has one, and a
+    thread of the pool does not run it any more.
+    """
+    code = f"""
+{PATCH}
+import gevent, sys, threading
+import ntapi
+pause = lambda: monkey.get_original("time", "sleep")(0.001)
+ident = monkey.get_original("_thread", "get_ident")
+lock = threading.Lock()
+holds, waits = [], []
+
+def hold():
+    assert client.send("ok").status == 200
+    with lock:
+        holds.append(ident())
+        while not waits or sys._current_frames()[waits[0]].f_code.co_name != "acquire":
+            pause()
+
+def wait():
+    while not holds:
+        pause()
+    waits.append(ident())
+    with lock:
+        return "has it"
+
+with ntapi.Client(sys.argv[1]) as client:
+    pool = gevent.get_hub().threadpool
+    holder, waiter = pool.spawn(hold), pool.spawn(wait)
+    holder.get(timeout=60)
+    try:
+        assert waiter.get(timeout=20) == "has it"
+    except gevent.Timeout:
+        # What hangs would keep the process from ending.
+        sys.stderr.write("nobody woke it")
+        sys.stderr.flush()
+        monkey.get_original("os", "_exit")(1)
+print("fine")
+"""
+    check(code, servers["fault"])
+
+
+def test_a_thread_of_gevents_pool_with_greenlets_runs_them(servers: dict[str, str]) -> None:
+    code = f"""
+{PATCH}
+import gevent, sys
+import ntapi
+with ntapi.Client(sys.argv[1]) as client:
+
+    def work():
+        ran = []
+        gevent.spawn(ran.append, 1)
+        assert client.send("ok").status == 200
+        return ran
+
+    assert gevent.get_hub().threadpool.spawn(work).get(timeout=60) == [1]
+print("fine")
+"""
+    check(code, servers["fault"])

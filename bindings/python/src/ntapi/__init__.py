@@ -16,6 +16,7 @@ from . import _interpreter as _interpreter
 from ._library import lib as _lib
 from ._lifecycle import install as _install
 from ._logging import use_python_logging
+from ._native import import_all as _import_all
 from ._version import __version__
 
 TYPE_CHECKING = False
@@ -267,6 +268,7 @@ def __getattr__(name: str) -> Any:
     module = _MODULE_OF.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    _import_all()
     value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
     # From now on it is found without this.
     globals()[name] = value

@@ -12,7 +12,7 @@ from ._ending import SessionEnd
 from ._handles import Handle
 from ._hook_methods import Hooks
 from ._library import lib
-from ._native import is_cooperative
+from ._native import import_all, is_cooperative
 from ._numbers import Status
 
 TYPE_CHECKING = False
@@ -95,6 +95,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
         for tests, see `ntapi.testing`.
         """
+        import_all()
         if base_url is not None:
             check_string(base_url, "base_url")
         text = None if base_url is None else base_url.encode()

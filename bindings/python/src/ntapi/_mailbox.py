@@ -10,7 +10,7 @@ from ._checks import check_timeout
 from ._events import BATCH, RESPONSE, Facts, new_batch
 from ._handles import Handle
 from ._library import lib
-from ._native import RLock, epoll, get_ident, is_cooperative, wait_with_others
+from ._native import RLock, epoll, get_ident, greenlets_may_run, wait_with_others
 from ._wake import Waker
 
 TYPE_CHECKING = False
@@ -176,7 +176,7 @@ class Mailbox:
                     return is_over()
                 # A signal's handler runs inside; a KeyboardInterrupt leaves from here.
                 seconds = None if remaining is None else min(remaining, _LONGEST)
-                if self.may_block or not is_cooperative():
+                if self.may_block or not greenlets_may_run():
                     self._epoll.poll(seconds, 1)
                 else:
                     wait_with_others(self, seconds)

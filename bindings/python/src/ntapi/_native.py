@@ -109,6 +109,18 @@ class Worker:
             self._ended.acquire(timeout=timeout)
 
 
+def greenlets_may_run() -> bool:
+    """Whether the calling thread may have greenlets that run while it waits.
+
+    Only a thread with a hub has. Do not make one for the others: a thread of gevent's pool does not
+    run it between two tasks, and gevent leaves it to a lock's hub to wake who waits for the lock.
+    """
+    if not is_cooperative():
+        return False
+    find = getattr(sys.modules.get("gevent._hub_local"), "get_hub_if_exists", None)
+    return find is None or find() is not None
+
+
 def wait_with_others(mailbox: Mailbox, seconds: Optional[float]) -> None:
     """Waits until there is something in a mailbox, or was, and runs other greenlets meanwhile."""
     from gevent import get_hub
@@ -126,3 +138,47 @@ def wait_with_others(mailbox: Mailbox, seconds: Optional[float]) -> None:
         watcher.stop()
         watcher.close()
         mailbox.sleepers.remove(woken)
+
+
+# A real one, and the thread that imports may take it again.
+_importing = RLock()
+_has_imported = False
+_USED_LATER = (
+    "concurrent.futures",
+    "datetime",
+    "email.utils",
+    "enum",
+    "gevent.event",
+    "inspect",
+    "json",
+    "pathlib",
+    "re",
+    "weakref",
+)
+"""What functions of the package import, outside it."""
+_OPTIONAL = "_decoding_pydantic"
+"""What imports a package that need not be there, and that its user has imported."""
+
+
+def import_all() -> None:
+    """Under gevent, imports what is otherwise imported on first use.
+
+    Python then takes gevent's locks for imports too. When real threads import one module at once,
+    as the threads of gevent's pool do that each send their first request, the lock that one of them
+    waits for may be released without waking it, and it waits for ever.
+    """
+    global _has_imported
+    if _has_imported or not is_cooperative():
+        return
+    with _importing:
+        if _has_imported:
+            return
+        from pkgutil import iter_modules
+
+        package = sys.modules[__package__]
+        for name in _USED_LATER:
+            __import__(name)
+        for module in iter_modules(package.__path__):
+            if module.name != _OPTIONAL:
+                __import__(f"{__package__}.{module.name}")
+        _has_imported = True
