@@ -108,7 +108,7 @@ public final class APIRequest: Sendable {
         var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
-        @Apart var download: Download?
+        @Boxed var download: Download?
         /// The body of a response so far that the client's hook looks at as it comes.
         var observed: Bytes?
         /// Bytes of a download that were there before the exchange that runs.
@@ -116,11 +116,11 @@ public final class APIRequest: Sendable {
         /// Of a body that is read as it arrives.
         var stream: RequestStream?
         /// How the exchange ended whose body is still being read.
-        @Apart var ended: ExchangeResult?
+        @Boxed var ended: ExchangeResult?
         /// Between two attempts, or two connections of a stream.
-        @Apart var pause: RequestPause?
+        @Boxed var pause: RequestPause?
         /// While it waits for its turn under a rate limit.
-        @Apart var turn: RateTurn?
+        @Boxed var turn: RateTurn?
         var journey = RequestJourney()
         /// What the request waits for. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
@@ -143,7 +143,7 @@ public final class APIRequest: Sendable {
         /// Whether it was asked already where the body goes, of a response in the cache.
         var isDecided = false
         /// What the exchange has shown, and is not told yet.
-        @Apart var notes: ExchangeNotes?
+        @Boxed var notes: ExchangeNotes?
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
     }

@@ -11,7 +11,7 @@ struct RequestJourney: Sendable {
     var attempts = 1
     var queued = 0.0
     /// With an authenticator of the client's.
-    @Apart var credentials: RequestCredentials?
+    @Boxed var credentials: RequestCredentials?
     /// Large, and rarely there: apart, so that a journey is small.
     private var box: Box?
 

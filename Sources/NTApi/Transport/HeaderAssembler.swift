@@ -28,7 +28,7 @@ struct HeaderAssembler {
     static let maximumInterim = 32
 
     /// The latest interim answer, other than 100 and 101.
-    @Apart private(set) var information: ResponseHead?
+    @Boxed private(set) var information: ResponseHead?
 
     private var byteCount = 0
     private var interimCount = 0

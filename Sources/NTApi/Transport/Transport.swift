@@ -123,9 +123,9 @@ struct ExchangeResult: Sendable {
     var head: ResponseHead?
     var body = Bytes.empty
     /// Nil when the response is whole.
-    @Apart var error: APIError?
+    @Boxed var error: APIError?
     /// What there is to ask the program about; nil, as a rule, is nothing.
-    @Apart var question: ConnectionQuestion?
+    @Boxed var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
     /// Whether there was a connection, so that the server may have got something of the request.
     var wasConnected = false

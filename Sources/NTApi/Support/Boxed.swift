@@ -1,5 +1,5 @@
 /// A large value that is rarely there: kept apart, so that what holds it is small.
-@propertyWrapper struct Apart<Value: Sendable>: Sendable {
+@propertyWrapper struct Boxed<Value: Sendable>: Sendable {
     private final class Box: Sendable {
         let value: Value
 
