@@ -46,7 +46,7 @@ public final class CookieStorage: Sendable {
             if first == nil { known[folder] = made }
             return first
         }
-        if first == nil { Runtime.atExit { made.saveQuietly() } }
+        if first == nil { ExitJobs.add { made.saveQuietly() } }
         return first ?? made
     }
 

@@ -4,21 +4,24 @@
     import Darwin
 #endif
 
-/// What the process has once: the network thread, the workers, the main thread's mailbox and the running requests.
+/// What the process has once: the network threads, the workers and the running requests.
 ///
-/// A forked child gets one of its own, and leaves the parent's alone: the threads in it do not exist there.
+/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in it.
 final class Runtime: Sendable {
-    let workers = WorkerPool()
-    let mainMailbox: Mailbox
+    let workers: WorkerPool
+    private let delivery: DeliveryRuntime
     let requests = RequestRegistry()
-    private let mailboxes = Lock<[MailboxReference]>([])
     let engine: CurlEngine
     var clock: SystemClock { SystemClock(engine: engine) }
     private let generation = Fork.generation
 
-    private init(networkThreads: Int) {
-        mainMailbox = Mailbox(owner: .mainThread)
+    private init(_ delivery: DeliveryRuntime, networkThreads: Int) {
+        self.delivery = delivery
+        workers = delivery.workers
         engine = CurlEngine(workers: workers, threads: networkThreads)
+        MailboxWatch.shared.connect(
+            MailboxWatch.Source(
+                clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
     }
 
     private static let slot = Lock<Runtime?>(nil, survivesFork: true)
@@ -27,33 +30,15 @@ final class Runtime: Sendable {
         let generation = Fork.generation
         if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
         let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
+        let delivery = DeliveryRuntime.current
         return slot.withLock { slot in
             if let runtime = slot, runtime.generation == generation { return runtime }
-            // The parent's runtime is leaked in the child on purpose: to free it would be to touch it.
+            // The child leaks the parent's runtime on purpose: to free it would be to touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
-            let runtime = Runtime(networkThreads: networkThreads)
+            let runtime = Runtime(delivery, networkThreads: networkThreads)
             slot = runtime
             ProcessExit.arrange()
             return runtime
-        }
-    }
-
-    /// Runs on a worker what waited for a thread that has ended, or for a mailbox that nobody can drain any more.
-    static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
-        let count = callbacks.count + events.count
-        guard count > 0 else { return }
-        current.workers.run {
-            APILog.warn("\(count) callback(s) asked for a thread that has ended: run on a background worker")
-            for callback in callbacks { callback.run() }
-            for event in events { _ = event.take() }
-        }
-    }
-
-    /// Remembers a mailbox, so that what waits in it can be run when the process exits.
-    func register(_ mailbox: Mailbox) {
-        mailboxes.withLock { mailboxes in
-            if mailboxes.count >= 64, mailboxes.count.nonzeroBitCount == 1 { mailboxes.removeAll { $0.mailbox == nil } }
-            mailboxes.append(mailbox.reference)
         }
     }
 
@@ -69,8 +54,7 @@ final class Runtime: Sendable {
         }
         requests.cancelAll { _ in true }
         if !isOver(bySeconds: 1) {
-            let others = mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox]
-            for mailbox in others where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
+            for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
                 // A body's callback still blocks. The network thread ends without it, and the handler is called.
                 engine.stop(timeout: 0.25)
@@ -79,13 +63,8 @@ final class Runtime: Sendable {
         }
         engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
         workers.stop()
-        for job in Self.exitJobs.withLock({ $0 }) { job() }
+        ExitJobs.run()
     }
-
-    private static let exitJobs = Lock<[@Sendable () -> Void]>([], survivesFork: true)
-
-    /// Runs a job as the last thing, when the process exits.
-    static func atExit(_ job: @escaping @Sendable () -> Void) { exitJobs.withLock { $0.append(job) } }
 }
 
 /// Ends the library's threads before libcurl's and OpenSSL's own exit handlers free what they use.
@@ -109,4 +88,21 @@ extension Runtime {
     static var ifAny: Runtime? {
         slot.withLock { $0 }.flatMap { $0.generation == Fork.generation ? $0 : nil }
     }
+}
+
+/// The system's time, kept for all by the network thread.
+struct SystemClock: WaitingClock {
+    let engine: CurlEngine
+
+    var now: MonotonicTime { .now() }
+    var calendarSeconds: Double { wallClockSeconds() }
+
+    func schedule(
+        _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
+    ) -> ScheduledJob {
+        let timer = engine.schedule(at: moment, job)
+        return ScheduledJob { engine.cancel(timer) }
+    }
+
+    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
 }

@@ -26,7 +26,7 @@ enum Delivery {
     }()
 
     /// Runs a callback of a request.
-    static func run(_ request: APIRequest, _ callback: () -> Void) {
+    static func run(_ request: AnyObject, _ callback: () -> Void) {
         let stack = ofThisThread
         stack.requests.append(ObjectIdentifier(request))
         call(on: stack, callback)
@@ -55,7 +55,7 @@ enum Delivery {
         return try code()
     }
 
-    static func isRunning(_ request: APIRequest) -> Bool { running.contains(ObjectIdentifier(request)) }
+    static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }
 
     static var running: [ObjectIdentifier] { ofThisThread.requests }
 

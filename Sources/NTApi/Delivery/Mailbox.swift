@@ -53,7 +53,7 @@ public final class Mailbox: Sendable {
     /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
     public convenience init() {
         self.init(owner: .anyone)
-        Runtime.current.register(self)
+        DeliveryRuntime.current.register(self)
     }
 
     init(owner: Owner, watch: MailboxWatch = .shared) {
@@ -251,7 +251,7 @@ public final class Mailbox: Sendable {
             defer { unsignalIfEmpty(&state) }
             return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
         }
-        Runtime.adopt(left.callbacks, left.events)
+        DeliveryRuntime.adopt(left.callbacks, left.events)
     }
 
     /// How the thread is to be woken, after the lock is released: it would only run into it.

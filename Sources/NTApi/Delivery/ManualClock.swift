@@ -76,7 +76,7 @@ public final class ManualClock: WaitingClock {
             }
             return jobs
         }
-        if !jobs.isEmpty { Runtime.current.workers.run(jobs) }
+        if !jobs.isEmpty { DeliveryRuntime.current.workers.run(jobs) }
     }
 
     /// Waits until so many sleepers wait for time to pass, so that an advance finds them.
@@ -91,7 +91,7 @@ public final class ManualClock: WaitingClock {
         }
         if isThere { return true }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        return Runtime.current.workers.whileBlocked {
+        return DeliveryRuntime.current.workers.whileBlocked {
             let came = watcher.isThere.wait(until: deadline) { $0 ? true : nil } ?? false
             ofThisProcess { $0.watchers.removeAll { $0 === watcher } }
             return came
@@ -102,7 +102,7 @@ public final class ManualClock: WaitingClock {
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async -> Bool {
         // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
         await withCheckedContinuation { continuation in
-            Runtime.current.workers.run {
+            DeliveryRuntime.current.workers.run {
                 let isThere: Bool = self.waitForSleepers(count, timeout: timeout)
                 continuation.resume(returning: isThere)
             }
@@ -131,7 +131,7 @@ public final class ManualClock: WaitingClock {
             watcher.isThere.broadcast()
         }
         guard let token else {
-            Runtime.current.workers.run(job)
+            DeliveryRuntime.current.workers.run(job)
             return ScheduledJob {}
         }
         return ScheduledJob { [weak self] in self?.callOff(token) }

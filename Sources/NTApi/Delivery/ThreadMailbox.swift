@@ -6,7 +6,7 @@
 
 extension Mailbox {
     /// The mailbox of the process's main thread.
-    public static var main: Mailbox { Thread.isMain ? current : Runtime.current.mainMailbox }
+    public static var main: Mailbox { Thread.isMain ? current : DeliveryRuntime.current.mainMailbox }
 
     /// The mailbox of the calling thread.
     public static var current: Mailbox { ThreadMailbox.ofThisThread }
@@ -16,7 +16,7 @@ extension Mailbox {
 private enum ThreadMailbox {
     private final class Slot {
         // The main thread can end before the process does, with pthread_exit: its mailbox is closed as any other.
-        let mailbox = Thread.isMain ? Runtime.current.mainMailbox : Mailbox(owner: .thread(pthread_self()))
+        let mailbox = Thread.isMain ? DeliveryRuntime.current.mainMailbox : Mailbox(owner: .thread(pthread_self()))
         let generation = Fork.generation
     }
 
@@ -39,7 +39,7 @@ private enum ThreadMailbox {
         }
         let slot = Slot()
         pthread_setspecific(key, Unmanaged.passRetained(slot).toOpaque())
-        Runtime.current.register(slot.mailbox)
+        DeliveryRuntime.current.register(slot.mailbox)
         return slot.mailbox
     }
 

@@ -177,3 +177,18 @@ struct QueryArgs: Sequence, IteratorProtocol {
         return nil
     }
 }
+
+extension MarkedSecrets {
+    /// What an arg that is marked as secret hides.
+    mutating func mark(_ kind: APIArg.Kind) {
+        switch kind {
+        case .url(let name, _): mark(name: name)
+        case .baseURL(let url): mark(queryOf: url)
+        case .path(_, let value): mark(pathValue: value)
+        case .form(let name, _): markBody(name: name)
+        case .multipart(let part): markBody(name: part.name)
+        case .data, .json, .file, .stream: markBody()
+        default: break
+        }
+    }
+}

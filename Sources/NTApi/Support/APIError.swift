@@ -57,6 +57,20 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String { message == code.name ? code.name : "\(code.name): \(message)" }
 }
 
+/// Which of the five clocks a timeout is for.
+public enum TimeoutClock: String, Sendable, CaseIterable {
+    /// No byte has moved for so long: the request timeout.
+    case idle
+    /// Name look-up, connection and TLS handshake.
+    case connect
+    /// Waiting for a free connection to the host.
+    case queue
+    /// One exchange with one server; each redirect starts another.
+    case attempt
+    /// The whole request, everything included: the resource timeout.
+    case total
+}
+
 /// The details of an error: a pointer, as most errors have none. Values of any type cannot be compared: all count as equal.
 private struct DetailsBox: Sendable, Equatable {
     final class Content: Sendable {

@@ -40,23 +40,13 @@ enum HeaderSyntax {
         }
     }
 
-    /// The names of a multipart part; libcurl escapes quotes and line ends in names, but not in a content type.
-    static func check(_ part: HTTPRequest.Part) throws(APIError) {
-        for text in [part.name, part.filename ?? "", part.contentType ?? ""] {
-            if let byte = text.utf8.first(where: isForbidden) {
-                throw .invalidRequest(
-                    "the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
-            }
-        }
-    }
-
     static func check(contentType: String) throws(APIError) { try check(name: "Content-Type", value: contentType) }
 
     private static func isToken(_ text: String) -> Bool {
         text.withBytes { !$0.isEmpty && $0.allSatisfy { $0.isTokenCharacter } }
     }
 
-    private static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
+    static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
 
     /// Why a text is no token.
     private static func problem(_ text: String) -> String {
@@ -64,7 +54,7 @@ enum HeaderSyntax {
         return "has \(describe(byte))"
     }
 
-    private static func describe(_ byte: UInt8) -> String {
+    static func describe(_ byte: UInt8) -> String {
         switch byte {
         case 0: "a NUL"
         case UInt8(ascii: "\n"): "a line feed"

@@ -12,27 +12,25 @@ struct MarkedSecrets: Sendable {
 
     init() {}
 
-    mutating func mark(_ kind: APIArg.Kind) {
-        switch kind {
-        case .url(let name, _): names.insert(name)
-        case .baseURL(let url): names.formUnion(Secrets.queryNames(of: url))
-        case .path(_, let value):
-            pathValues.insert(PercentEncoding.component(value))
-            // What `{name*}` makes of it.
-            if value.contains("/") {
-                pathValues.formUnion(value.split(separator: "/").map { PercentEncoding.component(String($0)) })
-            }
-        case .form(let name, _):
-            names.insert(name)
-            isInBody = true
-        case .multipart(let part):
-            names.insert(part.name)
-            isInBody = true
-        case .data, .json, .file, .stream:
-            isWholeBody = true
-            isInBody = true
-        default: break
+    /// A query pair, a form field or a part of a body of several parts.
+    mutating func mark(name: String) { names.insert(name) }
+
+    /// All pairs of a URL's query.
+    mutating func mark(queryOf url: String) { names.formUnion(Secrets.queryNames(of: url)) }
+
+    /// The value of a path arg.
+    mutating func mark(pathValue value: String) {
+        pathValues.insert(PercentEncoding.component(value))
+        // What `{name*}` makes of it.
+        if value.contains("/") {
+            pathValues.formUnion(value.split(separator: "/").map { PercentEncoding.component(String($0)) })
         }
+    }
+
+    /// Something in the body, which its name tells; the whole body without one.
+    mutating func markBody(name: String? = nil) {
+        if let name { names.insert(name) } else { isWholeBody = true }
+        isInBody = true
     }
 
     /// As a background session keeps them.

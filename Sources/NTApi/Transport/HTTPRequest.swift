@@ -187,3 +187,15 @@ final class CarriedToken: Sendable {
     /// - Parameter name: of a header, in lower case.
     func isThat(_ name: String, _ value: String) -> Bool { name == header && value == self.value }
 }
+
+extension HeaderSyntax {
+    /// The names of a multipart part; libcurl escapes quotes and line ends in names, but not in a content type.
+    static func check(_ part: HTTPRequest.Part) throws(APIError) {
+        for text in [part.name, part.filename ?? "", part.contentType ?? ""] {
+            if let byte = text.utf8.first(where: isForbidden) {
+                throw .invalidRequest(
+                    "the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
+            }
+        }
+    }
+}

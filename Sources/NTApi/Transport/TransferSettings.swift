@@ -122,20 +122,6 @@ public struct Timeouts: Sendable, Equatable {
     }
 }
 
-/// Which of the five clocks a timeout is for.
-public enum TimeoutClock: String, Sendable, CaseIterable {
-    /// No byte has moved for so long: the request timeout.
-    case idle
-    /// Name look-up, connection and TLS handshake.
-    case connect
-    /// Waiting for a free connection to the host.
-    case queue
-    /// One exchange with one server; each redirect starts another.
-    case attempt
-    /// The whole request, everything included: the resource timeout.
-    case total
-}
-
 /// How a cache may be used (RFC 9111); takes effect with a client that has a cache.
 public enum CachePolicy: String, Sendable, CaseIterable {
     case `protocol`

@@ -34,20 +34,3 @@ struct ScheduledJob: Sendable {
     /// Does nothing when its moment has come.
     func cancel() { callOff() }
 }
-
-/// The system's time, kept for all by the network thread.
-struct SystemClock: WaitingClock {
-    let engine: CurlEngine
-
-    var now: MonotonicTime { .now() }
-    var calendarSeconds: Double { wallClockSeconds() }
-
-    func schedule(
-        _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
-    ) -> ScheduledJob {
-        let timer = engine.schedule(at: moment, job)
-        return ScheduledJob { engine.cancel(timer) }
-    }
-
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
-}

@@ -113,7 +113,7 @@ final class DiskCache: Sendable {
             Self.remember(self)
             return true
         }
-        if isFirst { Runtime.current.workers.run { _ = self.write() } }
+        if isFirst { DeliveryRuntime.current.workers.run { _ = self.write() } }
     }
 
     /// Removes every file. Waits for the disk.
@@ -242,7 +242,7 @@ final class DiskCache: Sendable {
 
     /// Those that have something to write, which is done before the process ends.
     private static let busy = Lock<[ObjectIdentifier: DiskCache]>([:], survivesFork: true)
-    private static let exitJob: Void = Runtime.atExit { DiskCache.saveAll() }
+    private static let exitJob: Void = ExitJobs.add { DiskCache.saveAll() }
 
     private static func remember(_ cache: DiskCache) {
         exitJob

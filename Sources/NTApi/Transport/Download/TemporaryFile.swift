@@ -27,7 +27,7 @@ final class TemporaryFile: Sendable {
             defer { known.isArranged = true }
             return !known.isArranged
         }
-        if isFirst { Runtime.atExit { Self.removeAll() } }
+        if isFirst { ExitJobs.add { Self.removeAll() } }
     }
 
     deinit {

@@ -1,11 +1,3 @@
-import CCurl
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// An absolute http or https URL in its parts, taken apart by libcurl: whoever connects also decides what the host is.
 struct URLParts: Sendable, Equatable {
     /// The whole URL as it was understood, with the fragment.
@@ -34,7 +26,7 @@ struct URLParts: Sendable, Equatable {
             throw .invalidRequest("URL \(Self.quoted(text)): the host is missing")
         }
         let url = try CurlURL()
-        try url.set(try Self.written(text), flags: UInt32(CURLU_PATH_AS_IS), named: text)
+        try url.set(try Self.written(text), keepsDots: true, named: text)
         try self.init(url, named: text)
     }
 
@@ -51,8 +43,8 @@ struct URLParts: Sendable, Equatable {
             return
         }
         let url = try CurlURL()
-        try url.set(original.text, flags: UInt32(CURLU_PATH_AS_IS), named: base)
-        try url.set(try Self.written(reference), flags: 0, named: reference)
+        try url.set(original.text, keepsDots: true, named: base)
+        try url.set(try Self.written(reference), keepsDots: false, named: reference)
         try self.init(url, named: reference)
         // libcurl resolved the dots, but left those that are encoded.
         self = try URLParts(text)
@@ -60,29 +52,29 @@ struct URLParts: Sendable, Equatable {
     }
 
     private init(_ url: CurlURL, named name: String) throws(APIError) {
-        guard let scheme = url.part(CURLUPART_SCHEME)?.lowercasedASCII(), scheme == "http" || scheme == "https" else {
+        guard let scheme = url.scheme?.lowercasedASCII(), scheme == "http" || scheme == "https" else {
             throw .invalidRequest("URL \(Self.quoted(name)): only http and https are supported")
         }
-        if url.part(CURLUPART_USER) != nil || url.part(CURLUPART_PASSWORD) != nil {
+        if url.hasUser {
             throw .invalidRequest(
                 "URL \(Self.quoted(name)): a URL must not have a user or password; pass a basic auth arg instead")
         }
-        guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
+        guard let host = url.host?.lowercasedASCII(), !host.isEmpty
         else {
             throw .invalidRequest(
                 "URL \(Self.quoted(name)): the host is missing or not a valid name; letters beyond ASCII can be written "
                     + "in punycode (xn--...)")
         }
-        guard let port = url.part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
-            (1...65535).contains(port), let text = url.part(CURLUPART_URL, flags: UInt32(CURLU_PUNYCODE))
+        guard let port = url.port,
+            (1...65535).contains(port), let text = url.text
         else { throw .invalidRequest("URL \(Self.quoted(name)): the port must be from 1 to 65535") }
         self.text = text
         self.scheme = scheme
         self.host = host
         self.port = port
-        path = url.part(CURLUPART_PATH) ?? "/"
-        query = url.part(CURLUPART_QUERY)
-        fragment = url.part(CURLUPART_FRAGMENT)
+        path = url.path ?? "/"
+        query = url.query
+        fragment = url.fragment
     }
 
     /// Whether scheme, host and port are the same: whether secrets may follow.
@@ -150,7 +142,7 @@ struct URLParts: Sendable, Equatable {
     }
 
     /// The URL for a message that many will see: no control characters, and nothing that stands before an @.
-    fileprivate static func quoted(_ text: String) -> String {
+    static func quoted(_ text: String) -> String {
         let withoutUser = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
         let shown = Secrets.redactURL(withoutUser)
         var quoted = "'"
@@ -160,40 +152,4 @@ struct URLParts: Sendable, Equatable {
         }
         return quoted + (shown.unicodeScalars.count > 200 ? "…'" : "'")
     }
-}
-
-/// Owns a `CURLU`.
-private final class CurlURL {
-    private let handle: OpaquePointer
-
-    init() throws(APIError) {
-        guard let handle = curl_url() else {
-            throw APIError(domain: .request, code: .generic, message: "out of memory")
-        }
-        self.handle = handle
-    }
-
-    deinit { curl_url_cleanup(handle) }
-
-    func set(_ text: String, flags: UInt32, named name: String) throws(APIError) {
-        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
-        guard code != CURLUE_OK else { return }
-        let reason =
-            code == CURLUE_BAD_SCHEME
-            ? "it must begin with http:// or https://" : String(cString: curl_url_strerror(code)).lowercasedASCII()
-        throw .invalidRequest("URL \(URLParts.quoted(name)): \(reason)")
-    }
-
-    func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
-        // libidn2 reads names in the thread's locale. That of a program that never called `setlocale` is plain ASCII.
-        let previous = Self.utf8Locale.map { uselocale($0) }
-        defer { if let previous { uselocale(previous) } }
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
-        defer { curl_free(text) }
-        return String(cString: text)
-    }
-
-    // Safe to share: made once, never changed or freed.
-    nonisolated(unsafe) private static let utf8Locale: locale_t? = newlocale(LC_CTYPE_MASK, "C.UTF-8", nil)
 }
