@@ -81,3 +81,264 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         return ([kind] + settings).joined(separator: ", ")
     }
 }
+
+// The settings with their types. Each is a default by the same name; nil is not set.
+extension SessionConfiguration {
+    // MARK: Requests
+
+    /// Headers of every request that does not set them itself. Those named like a secret never go to another origin.
+    public var additionalHeaders: [String: String]? {
+        get {
+            self["additionalHeaders"]?.object.map { members in
+                Dictionary(members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
+            }
+        }
+        set {
+            self["additionalHeaders"] = newValue.map { headers in
+                JSON(headers.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
+            }
+        }
+    }
+
+    public var userAgent: String? {
+        get { text("userAgent") }
+        set { self["userAgent"] = newValue.map { JSON($0) } }
+    }
+
+    /// Whether compressed bodies are asked for, and decompressed.
+    public var decompression: Bool? {
+        get { self["decompression"]?.bool }
+        set { self["decompression"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes that a body may have, decompressed.
+    public var maximumResponseSize: Int? {
+        get { self["maximumResponseSize"]?.int }
+        set { self["maximumResponseSize"] = newValue.map { JSON($0) } }
+    }
+
+    /// How many redirects are followed; 0 follows none.
+    public var maximumRedirects: Int? {
+        get { self["maximumRedirects"]?.int }
+        set { self["maximumRedirects"] = newValue.map { JSON($0) } }
+    }
+
+    /// How a cache may be used, unless a request says so itself.
+    public var cachePolicy: CachePolicy? {
+        get { text("cachePolicy").flatMap(CachePolicy.init) }
+        set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    // MARK: Attempts
+
+    /// How requests are sent again that do not say so themselves; nil, as usual, sends each once.
+    public var retry: RetryPolicy? {
+        get { self["retry"].flatMap { try? RetryPolicy($0) } }
+        set { self["retry"] = newValue?.json }
+    }
+
+    /// How many requests of the session go in how much time; see ``RateLimiter``, which clients can share.
+    public var rateLimit: RateLimit? {
+        get { self["rateLimit"].flatMap { try? RateLimit($0) } }
+        set { self["rateLimit"] = newValue?.json }
+    }
+
+    // MARK: Cache
+
+    /// Whether there is a cache at all; true unless set.
+    public var usesCache: Bool? {
+        get { self["usesCache"]?.bool }
+        set { self["usesCache"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of memory that the session's own cache may take; 16 MiB unless set.
+    public var cacheMemoryCapacity: Int? {
+        get { self["cacheMemoryCapacity"]?.int }
+        set { self["cacheMemoryCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of disk that the cache of a default session may take; 128 MiB unless set, 0 for memory only.
+    public var cacheDiskCapacity: Int? {
+        get { self["cacheDiskCapacity"]?.int }
+        set { self["cacheDiskCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// The absolute path of the folder for the cache of a default session; that of the program below the XDG cache directory
+    /// unless set.
+    public var cacheFolder: String? {
+        get { text("cacheFolder") }
+        set { self["cacheFolder"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Cookies
+
+    /// Which cookies are taken; those from the site of the request's own URL unless set.
+    public var cookieAcceptPolicy: CookieAcceptPolicy? {
+        get { text("cookieAcceptPolicy").flatMap(CookieAcceptPolicy.init) }
+        set { self["cookieAcceptPolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// Whether stored cookies are sent; true unless set.
+    public var sendsCookies: Bool? {
+        get { self["sendsCookies"]?.bool }
+        set { self["sendsCookies"] = newValue.map { JSON($0) } }
+    }
+
+    /// The folder below the XDG data directory in which cookies are kept; the name of the program's file unless set.
+    public var applicationName: String? {
+        get { text("applicationName") }
+        set { self["applicationName"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Times, in seconds
+
+    /// Without a byte: the idle clock.
+    public var requestTimeout: Double? {
+        get { self["requestTimeout"]?.double }
+        set { self["requestTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For the whole request: the total clock.
+    public var resourceTimeout: Double? {
+        get { self["resourceTimeout"]?.double }
+        set { self["resourceTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// How long a request that was begun may go on when the process exits; 0 cancels it at once.
+    public var exitTimeout: Double? {
+        get { self["exitTimeout"]?.double }
+        set { self["exitTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For name look-up, connection and TLS.
+    public var connectTimeout: Double? {
+        get { self["connectTimeout"]?.double }
+        set { self["connectTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// Waiting for a connection to the host.
+    public var queueTimeout: Double? {
+        get { self["queueTimeout"]?.double }
+        set { self["queueTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For one exchange; a redirect starts another.
+    public var attemptTimeout: Double? {
+        get { self["attemptTimeout"]?.double }
+        set { self["attemptTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Connections
+
+    /// At once to one host.
+    public var maximumConnectionsPerHost: Int? {
+        get { self["maximumConnectionsPerHost"]?.int }
+        set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
+    }
+
+    /// At once to all hosts together, idle ones counted.
+    public var maximumConnections: Int? {
+        get { self["maximumConnections"]?.int }
+        set { self["maximumConnections"] = newValue.map { JSON($0) } }
+    }
+
+    public var httpVersion: HTTPVersion? {
+        get { text("httpVersion").flatMap(HTTPVersion.init) }
+        set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// The interface, or the address of it, that connections go out from: `eth0`, `127.0.0.2`, `if!eth0`, `host!127.0.0.2`.
+    public var networkInterface: String? {
+        get { text("networkInterface") }
+        set { self["networkInterface"] = newValue.map { JSON($0) } }
+    }
+
+    /// Whether connections may leave by a mobile interface; true unless set. If not, requests fail with `no internet` where there is
+    /// no other way, and nothing is sent.
+    ///
+    /// Mobile is an interface of which Linux says `DEVTYPE=wwan`. Connections to a proxy count as well.
+    public var allowsCellularAccess: Bool? {
+        get { self["allowsCellularAccess"]?.bool }
+        set { self["allowsCellularAccess"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Proxy
+
+    /// A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. Nil is the environment's.
+    public var proxy: String? {
+        get { text("proxy") }
+        set { self["proxy"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyUser: String? {
+        get { text("proxyUser") }
+        set { self["proxyUser"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyPassword: String? {
+        get { text("proxyPassword") }
+        set { self["proxyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// Hosts that are reached without the proxy: names, which cover their subdomains too, addresses, networks as `10.0.0.0/8`.
+    public var proxyExceptions: [String]? {
+        get { texts("proxyExceptions") }
+        set { self["proxyExceptions"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    // MARK: Credentials
+
+    /// Of the server, for when it asks for credentials.
+    public var user: String? {
+        get { text("user") }
+        set { self["user"] = newValue.map { JSON($0) } }
+    }
+
+    public var password: String? {
+        get { text("password") }
+        set { self["password"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: TLS
+
+    /// The least version of TLS; 1.2 unless set.
+    public var tlsMinimumVersion: TLSVersion? {
+        get { text("tlsMinimumVersion").flatMap(TLSVersion.init) }
+        set { self["tlsMinimumVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// A PEM file of trusted certificates, in place of the system's store.
+    public var caFile: String? {
+        get { text("caFile") }
+        set { self["caFile"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the certificate that the client shows, and those it depends on.
+    public var clientCertificate: String? {
+        get { text("clientCertificate") }
+        set { self["clientCertificate"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the private key; nil when it is in the certificate's file.
+    public var clientKey: String? {
+        get { text("clientKey") }
+        set { self["clientKey"] = newValue.map { JSON($0) } }
+    }
+
+    public var clientKeyPassword: String? {
+        get { text("clientKeyPassword") }
+        set { self["clientKeyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// The server's public key must be one of these: `sha256//` and the base64 of its SHA-256 sum.
+    public var pinnedPublicKeys: [String]? {
+        get { texts("pinnedPublicKeys") }
+        set { self["pinnedPublicKeys"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    private func text(_ name: String) -> String? { self[name]?.string }
+
+    private func texts(_ name: String) -> [String]? {
+        self[name]?.array?.compactMap(\.string) ?? text(name).map { [$0] }
+    }
+}

@@ -66,3 +66,153 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
         return "\(other) is among the statuses: they go from 400 to 999"
     }
 }
+
+// A policy as JSON: `true`, `false`, or an object with the members that are not as usual.
+extension RetryPolicy {
+    private enum Name {
+        static let all = ["attempts", "base", "cap", "maximum_retry_after", "statuses", "network_errors"]
+    }
+
+    /// `true` is the standard policy, `false` never tries again.
+    ///
+    /// - Throws: what is wrong with it, in words that go behind the name of the setting or arg.
+    package init(_ json: JSON) throws(APIError) {
+        self = .standard
+        if let isOn = json.bool {
+            if !isOn { self = .never }
+            return
+        }
+        let wanted = "true, false, or an object with \(Name.all.map(quoted).joined(separator: ", ")) is needed"
+        guard json.kind == .object else { throw .invalidRequest(wanted) }
+        if let unknown = json.keys.first(where: { !Name.all.contains($0) }) {
+            throw .invalidRequest("\(quoted(unknown)) is no part of a retry policy: \(wanted)")
+        }
+        let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
+        if let count = try fields.optionalInteger("attempts") { attempts = Int(clamping: count) }
+        if let seconds = try fields.optionalNumber("base") { base = seconds }
+        if let seconds = try fields.optionalNumber("cap") { cap = seconds }
+        if let seconds = try fields.optionalNumber("maximum_retry_after") { maximumRetryAfter = seconds }
+        if let isOn = try fields.optionalBool("network_errors") { networkErrors = isOn }
+        if let values = try fields.optionalArray("statuses") {
+            let numbers = values.compactMap(\.int)
+            guard numbers.count == values.count else { throw fields.error("statuses", "they are whole numbers") }
+            statuses = Set(numbers)
+        }
+        if let problem { throw .invalidRequest(problem) }
+    }
+
+    /// As the initializer reads it. A wait without end is the longest one that JSON can tell.
+    package var json: JSON {
+        func number(_ seconds: Double) -> JSON { JSON(min(seconds, Double.greatestFiniteMagnitude)) }
+        return JSON([
+            ("attempts", JSON(attempts)), ("base", number(base)), ("cap", number(cap)),
+            ("maximum_retry_after", number(maximumRetryAfter)), ("statuses", JSON(statuses.sorted().map { JSON($0) })),
+            ("network_errors", JSON(networkErrors)),
+        ])
+    }
+}
+
+/// Whether a request is sent once more when an attempt has ended: a pure decision.
+///
+/// Time and chance come in from outside, so that every case can be tested exactly.
+enum RetryDecision: Equatable, Sendable {
+    /// The outcome stands: all went well, or another attempt would end the same way, or nobody has asked for one.
+    case stand
+    /// Another attempt might have helped, but there is none, for a reason that the error's message is to end with.
+    case giveUp(String)
+    case retry(afterSeconds: Double)
+
+    /// How an attempt ended, and what there is to know about making another.
+    struct Attempt: Sendable {
+        /// How many were made, this one counted.
+        var number = 1
+        /// The status of a whole answer; nil without one.
+        var status: Int?
+        /// The seconds that the answer's Retry-After asks for.
+        var retryAfter: Double?
+        /// What went wrong on the network.
+        var error: APIError?
+        var method = "GET"
+        /// Whether sending it twice is the same as sending it once.
+        var mayBeRepeated = true
+        /// Whether the body comes from a stream that cannot go back to its start.
+        var hasSpentBody = false
+        /// Whether the program has got a part of the answer.
+        var wasDelivered = false
+    }
+
+    /// - Parameters:
+    ///   - fraction: by lot, from 0 to 1.
+    ///   - secondsLeft: until the deadline of the whole request.
+    ///   - wish: the seconds that the program wants to wait, which knows better than the policy whether it may help.
+    static func decide(
+        _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double, wish: Double? = nil
+    ) -> RetryDecision {
+        guard policy.attempts > 1, wish != nil || mayHelp(policy, attempt) else { return .stand }
+        // The request is over, and its message says so.
+        if attempt.error?.clock == .total { return .stand }
+        if let reason = obstacle(attempt) { return .giveUp("not sent again: \(reason)") }
+        guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
+        if wish == nil, let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {
+            return .giveUp(
+                "not sent again: the server asks to wait \(seconds(asked)), and the policy allows "
+                    + seconds(policy.maximumRetryAfter))
+        }
+        let drawn = policy.ceiling(after: attempt.number) * min(max(fraction, 0), 1)
+        let wait = wish ?? max(drawn, attempt.retryAfter ?? 0)
+        guard wait < secondsLeft else {
+            return .giveUp(
+                "not sent again: the wait of \(seconds(wait)) would end after the total timeout, in "
+                    + seconds(secondsLeft))
+        }
+        return .retry(afterSeconds: wait)
+    }
+
+    /// Whether the program may be asked for its own judgement: another attempt could be made, and would be safe.
+    static func isOpen(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
+        guard attempt.number < policy.attempts, obstacle(attempt) == nil else { return false }
+        return attempt.error.map { $0.domain == .network && ($0.isRetryable || attempt.mayBeRepeated) } ?? true
+    }
+
+    /// An error says of itself whether it may pass, and whether it is safe: what the server may have acted on is not sent
+    /// twice by chance (an ambiguous send). Of a status the policy says so.
+    private static func mayHelp(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
+        if let error = attempt.error { return policy.networkErrors && error.domain == .network && error.isRetryable }
+        return attempt.status.map { policy.statuses.contains($0) } ?? false
+    }
+
+    private static func obstacle(_ attempt: Attempt) -> String? {
+        if attempt.wasDelivered { return "a part of the body has been delivered" }
+        if attempt.status != nil, attempt.error == nil, !attempt.mayBeRepeated {
+            return "a \(attempt.method) is not idempotent, and has no idempotency key"
+        }
+        if attempt.hasSpentBody { return "the body is a stream that cannot be sent twice" }
+        return nil
+    }
+
+    private static func seconds(_ seconds: Double) -> String {
+        seconds < 1e15 ? "\(decimal(seconds)) s" : "for ever"
+    }
+}
+
+/// What a status code says (RFC 9110, 15).
+enum HTTPStatus {
+    private static let reasons: [Int: String] = [
+        300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+        307: "Temporary Redirect", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized",
+        402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 406: "Not Acceptable",
+        407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone",
+        411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long",
+        415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
+        421: "Misdirected Request", 422: "Unprocessable Content", 426: "Upgrade Required", 428: "Precondition Required",
+        429: "Too Many Requests", 431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
+        500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
+        504: "Gateway Timeout", 505: "HTTP Version Not Supported", 507: "Insufficient Storage",
+    ]
+
+    /// "404 Not Found", or "499" for a status without a name.
+    static func text(_ status: Int) -> String { reasons[status].map { "\(status) \($0)" } ?? "\(status)" }
+
+    /// Whether the same request may succeed later.
+    static func isPassing(_ status: Int) -> Bool { [408, 425, 429, 502, 503, 504].contains(status) }
+}

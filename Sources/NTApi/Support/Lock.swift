@@ -1,3 +1,6 @@
+import CNTApiSystem
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -134,4 +137,93 @@ private enum ForkSafeLocks {
         for mutex in locks.reversed() { pthread_mutex_unlock(mutex) }
         pthread_mutex_unlock(registry)
     }
+}
+
+/// A value behind a mutex, with a condition that threads can wait for.
+final class Monitor<State>: @unchecked Sendable {
+    // Safe to share: `state` is touched only between lock and unlock of `mutex`; `condition` is awaited with it. So it need
+    // not be checked a second time whether something else is inside of it.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    @exclusivity(unchecked) private var state: State
+
+    init(_ state: State) {
+        self.state = state
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        ntapi_system_condattr_use_monotonic_clock(&attributes)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    /// Calls `body` under the lock, again after each signal, until it returns something.
+    ///
+    /// - Returns: nil when the deadline has passed before it did.
+    func wait<Result>(until deadline: MonotonicTime = .distantFuture, for body: (inout State) -> Result?) -> Result? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&state) { return result }
+            if ntapi_system_cond_wait_until(condition, mutex, deadline.nanoseconds) != 0 { return body(&state) }
+        }
+    }
+
+    /// Wakes one thread that waits.
+    func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes every thread that waits.
+    func broadcast() { pthread_cond_broadcast(condition) }
+}
+
+/// Something that an object may be given, and mostly is not: asked for without a lock as long as it is not there.
+struct Attachment<Value: Sendable>: ~Copyable, Sendable {
+    private let isThere = Atomic<Bool>(false)
+    private let lock: Lock<Value?>
+
+    init(sharing mutex: SharedMutex) { lock = Lock(nil, sharing: mutex) }
+
+    var value: Value? { isThere.load(ordering: .acquiring) ? lock.withLock { $0 } : nil }
+
+    func set(_ new: Value?) {
+        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        let replaced = lock.withLock { value in exchange(&value, with: new) }
+        isThere.store(new != nil, ordering: .releasing)
+        withExtendedLifetime(replaced) {}
+    }
+}
+
+/// Something that is told once: the first who tells it is heard, whoever comes later is not.
+struct Once<Value: Sendable>: Sendable {
+    private struct Listener {
+        let body: @Sendable (Value) -> Void
+    }
+
+    private let listener: Lock<Listener?>
+
+    init(_ body: @escaping @Sendable (Value) -> Void) { listener = Lock(Listener(body: body)) }
+
+    /// - Returns: false when it was told before.
+    @discardableResult func tell(_ value: Value) -> Bool {
+        guard let listener = listener.withLock({ $0.take() }) else { return false }
+        listener.body(value)
+        return true
+    }
+
+    var isTold: Bool { listener.withLock { $0 == nil } }
 }

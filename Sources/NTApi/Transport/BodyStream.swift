@@ -32,3 +32,202 @@ public final class BodyStream: Sendable {
         }
     }
 }
+
+/// A body that the caller's own code gives, a piece at a time, on a worker.
+///
+/// The network thread takes from what is ready and never waits: when nothing is ready the transfer pauses, and the worker
+/// that has the next piece lets it go on. At most one call of the caller's code is under way, and two pieces are ahead.
+///
+/// The end of an exchange can meet a call under way: the user cancels while the caller's code is reading a disk. The
+/// response handler would then run while the stream is still used, and the caller might free it. So the exchange's end
+/// is held back until the call has returned: `close` says whether there is one, and `whenIdle` tells of its return.
+final class StreamSource: UploadSource, Sendable {
+    private enum End {
+        case finished
+        case failed(APIError)
+    }
+
+    private struct State {
+        var chunks: [[UInt8]] = []
+        /// How much of the first chunk has been sent.
+        var offset = 0
+        var pulled: Int64 = 0
+        var isPulling = false
+        /// Whether the caller's code is to start again before it is read on.
+        var needsRewind = false
+        /// Tells a piece that was begun before libcurl went back from those after.
+        var round = 0
+        /// Whether libcurl was told to wait.
+        var isAwaited = false
+        var isClosed = false
+        var end: End?
+
+        var wantsMore: Bool { !isClosed && end == nil && chunks.count < 2 }
+    }
+
+    private static let chunkSize = 65536
+
+    private let stream: BodyStream
+    private let workers: WorkerPool
+    private let whenReady: @Sendable () -> Void
+    private let whenIdle: @Sendable () -> Void
+    private let state = Lock(State())
+
+    /// - Parameters:
+    ///   - whenReady: called on a worker when there is something after `.wait`.
+    ///   - whenIdle: called on a worker when the call that was under way at `close` has returned.
+    init(
+        _ stream: BodyStream, workers: WorkerPool, whenReady: @escaping @Sendable () -> Void,
+        whenIdle: @escaping @Sendable () -> Void
+    ) {
+        self.stream = stream
+        self.workers = workers
+        self.whenReady = whenReady
+        self.whenIdle = whenIdle
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
+        let (chunk, pulls) = state.withLock { state -> (UploadChunk, Bool) in
+            let chunk = Self.take(from: &state, into: buffer)
+            let pulls = state.wantsMore && !state.isPulling
+            if pulls { state.isPulling = true }
+            return (chunk, pulls)
+        }
+        if pulls { workers.run { self.pull() } }
+        return chunk
+    }
+
+    /// Only to the beginning. When something is gone already, a worker calls the caller's `rewind` before it reads on.
+    func seek(to offset: Int64) -> Bool {
+        offset == 0
+            && state.withLock { state in
+                let isAllHere = state.pulled == state.chunks.reduce(0) { $0 + Int64($1.count) }
+                guard isAllHere || stream.rewind != nil else { return false }
+                state.offset = 0
+                guard !isAllHere else { return true }
+                state.chunks = []
+                state.pulled = 0
+                state.end = nil
+                state.needsRewind = true
+                state.round += 1
+                return true
+            }
+    }
+
+    /// Lets no further call begin.
+    ///
+    /// - Returns: whether one is under way, so that `whenIdle` will be called.
+    func close() -> Bool {
+        state.withLock { state in
+            state.isClosed = true
+            state.chunks = []
+            return state.isPulling
+        }
+    }
+
+    private static func take(from state: inout State, into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk {
+        guard let first = state.chunks.first else {
+            switch state.end {
+            case .finished: return .end
+            case .failed(let error): return .failed(error)
+            case nil:
+                state.isAwaited = true
+                return .wait
+            }
+        }
+        let count = min(buffer.count, first.count - state.offset)
+        first.withUnsafeBytes {
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[state.offset..<(state.offset + count)]))
+        }
+        state.offset += count
+        if state.offset == first.count {
+            state.chunks.removeFirst()
+            state.offset = 0
+        }
+        return .bytes(count)
+    }
+
+    /// Calls the caller's code until two pieces are ahead. On a worker.
+    private func pull() {
+        enum Next {
+            case read(Int64, round: Int)
+            case rewind, pause, closed
+        }
+        while true {
+            let next = state.withLock { state -> Next in
+                if state.wantsMore, state.needsRewind {
+                    state.needsRewind = false
+                    return .rewind
+                }
+                if state.wantsMore { return .read(state.pulled, round: state.round) }
+                state.isPulling = false
+                return state.isClosed ? .closed : .pause
+            }
+            switch next {
+            case .pause: return
+            case .closed: return whenIdle()
+            case .rewind:
+                guard workers.whileBlocked({ Delivery.call { stream.rewind?() } }) != true else { continue }
+                let wakes = state.withLock { state in
+                    state.end = .failed(Self.error("the body's stream could not be rewound"))
+                    defer { state.isAwaited = false }
+                    return state.isAwaited && !state.isClosed
+                }
+                if wakes { whenReady() }
+            case .read(let pulled, let round):
+                let piece = workers.whileBlocked { Delivery.call { readPiece(after: pulled) } }
+                let wakes = state.withLock { state in
+                    guard state.round == round else { return false }
+                    switch piece {
+                    case .success(let bytes) where bytes.isEmpty: state.end = .finished
+                    case .success(let bytes):
+                        state.pulled += Int64(bytes.count)
+                        if !state.isClosed { state.chunks.append(bytes) }
+                        if state.pulled == stream.length { state.end = .finished }
+                    case .failure(let error): state.end = .failed(error)
+                    }
+                    defer { state.isAwaited = false }
+                    return state.isAwaited && !state.isClosed
+                }
+                if wakes { whenReady() }
+            }
+        }
+    }
+
+    private func readPiece(after pulled: Int64) -> Result<[UInt8], APIError> {
+        var size = Self.chunkSize
+        if let length = stream.length {
+            let rest = length - pulled
+            // Nothing is asked for after the announced end: a reader whose source stays open would wait for ever.
+            if rest <= 0 { return .success([]) }
+            // One more than expected, to notice a reader that has more than it announced.
+            if rest <= Int64(size) { size = Int(rest) + 1 }
+        }
+        var count = 0
+        let bytes: [UInt8]
+        do {
+            bytes = try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
+                count = try stream.read(UnsafeMutableRawBufferPointer(buffer))
+                initialized = min(max(count, 0), size)
+            }
+        } catch let error as APIError {
+            return .failure(Self.error("the body stream failed: \(error.message)"))
+        } catch {
+            return .failure(Self.error("the body stream failed: \(error)"))
+        }
+        guard count >= 0, count <= size else {
+            return .failure(Self.error("the body stream returned \(count) for a buffer of \(size) bytes"))
+        }
+        guard let length = stream.length else { return .success(bytes) }
+        let total = pulled + Int64(count)
+        if total > length { return .failure(Self.error("the body stream has more than the announced \(length) bytes")) }
+        if count == 0 {
+            return .failure(Self.error("the body stream ended after \(total) of the announced \(length) bytes"))
+        }
+        return .success(bytes)
+    }
+
+    private static func error(_ message: String) -> APIError {
+        APIError(domain: .request, code: .generic, message: message)
+    }
+}

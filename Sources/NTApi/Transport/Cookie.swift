@@ -113,3 +113,113 @@ extension Int64 {
         self = Int64(exactly: value.rounded(.down)) ?? (value.isNaN ? 0 : value < 0 ? .min : .max)
     }
 }
+
+/// The cookies of a program on disk, in the format of curl's cookie files.
+///
+/// The file is only ever replaced as a whole, so that whoever reads it, and whenever a process is killed, finds it whole.
+/// Processes that write take turns by a lock on a file beside it, which the system ends with the process that holds it.
+struct CookieFile: Sendable {
+    let folder: String
+    private var path: String { "\(folder)/cookies.txt" }
+
+    /// Nil when there is no file.
+    var stamp: FileStamp? { FileStamp(path) }
+
+    /// - Throws: why the file cannot be read; one that is not there is empty.
+    func read() throws(SystemError) -> CookieMerge.Cookies {
+        guard let bytes = try SystemFile.read(path) else { return [:] }
+        var cookies: CookieMerge.Cookies = [:]
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            // What is not as it should be was not written by this library, and is left out.
+            guard let text = String(validating: line, as: UTF8.self), let cookie = Cookie(line: text) else { continue }
+            cookies[cookie.key] = cookie
+        }
+        return cookies
+    }
+
+    /// Replaces the file. Only with the lock.
+    func write(_ cookies: CookieMerge.Cookies) throws(SystemError) {
+        let lines = cookies.values.map(\.line).sorted()
+        let text = "# Netscape HTTP Cookie File\n# Written by ntapi; it is replaced as a whole.\n\n"
+        try SystemFile.replace(path, with: Array((text + lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    /// Calls the body while no other process writes.
+    func withLock(_ body: () throws(SystemError) -> Void) throws(SystemError) {
+        try SystemFile.makeFolder(folder)
+        try SystemFile.withLock("\(folder)/cookies.lock", patience: 2, body)
+    }
+}
+
+/// Brings together the cookies of this process and those in the file, where other processes write theirs: pure decisions.
+///
+/// What this process has changed since it last saw the file wins; all else is as the file says.
+struct CookieMerge {
+    typealias Cookies = [Cookie.Key: Cookie]
+
+    /// What the file should have.
+    private(set) var merged: Cookies
+    /// What others have set, for this process to take over.
+    private(set) var toSet: [Cookie] = []
+    /// What others have deleted.
+    private(set) var toDelete: [Cookie] = []
+
+    /// - Parameters:
+    ///   - base: the file as this process last saw it.
+    ///   - ours: the cookies of this process, those included that end with the session.
+    ///   - file: the file as it is now.
+    ///   - now: seconds since 1970.
+    init(base: Cookies, ours: Cookies, file: Cookies, now: Double) {
+        let kept = ours.filter { $0.value.expires != nil && !$0.value.isExpired(now) }
+        merged = file.filter { !$0.value.isExpired(now) }
+        for (key, cookie) in kept where base[key] != cookie { merged[key] = cookie }
+        for key in base.keys where kept[key] == nil { merged[key] = nil }
+        for (key, cookie) in merged where ours[key] != cookie { toSet.append(cookie) }
+        for (key, cookie) in kept where merged[key] == nil { toDelete.append(cookie) }
+        // One that ends with the session is newer than whatever the file says of it.
+        for (key, cookie) in ours where cookie.expires == nil {
+            merged[key] = nil
+            toSet.removeAll { $0.key == key }
+        }
+    }
+}
+
+/// Which cookies a session takes from servers.
+public enum CookieAcceptPolicy: String, Sendable, CaseIterable {
+    case always
+    /// Those that are stored already, or set by the program, are still sent.
+    case never
+    /// Those from the site of the request's own URL, and not from other sites that a redirect leads to.
+    case onlyFromMainDocument = "only_from_main_document"
+}
+
+/// How the exchanges of a request use a session's cookies.
+struct CookieUse: Sendable {
+    let engine: CookieEngine
+    let policy: CookieAcceptPolicy
+    let sends: Bool
+    /// Hears, on the network thread, that a server has set a cookie.
+    let changed: @Sendable () -> Void
+    /// The host of the request's own URL, once it was redirected to another one.
+    private var mainHost: String?
+    private(set) var accepts: Bool
+
+    init(
+        _ engine: CookieEngine, policy: CookieAcceptPolicy, sends: Bool, changed: @escaping @Sendable () -> Void
+    ) {
+        self.engine = engine
+        self.policy = policy
+        self.sends = sends
+        self.changed = changed
+        accepts = policy != .never
+    }
+
+    /// The use by the next exchange, which a redirect leads to another host.
+    func following(from host: String, to next: String) -> CookieUse {
+        var use = self
+        let main = mainHost ?? host
+        use.mainHost = main
+        if policy == .onlyFromMainDocument { use.accepts = Site.isSame(main, next) }
+        return use
+    }
+}

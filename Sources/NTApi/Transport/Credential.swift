@@ -34,3 +34,83 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         !hasControlCharacter && (scheme == .digest || !user.utf8.contains(UInt8(ascii: ":")))
     }
 }
+
+/// Where a credential holds: a server, or a proxy, and the part of it that asks (RFC 9110, 11.5).
+public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
+    /// How the credential is used.
+    public enum AuthenticationScheme: String, Sendable, CaseIterable {
+        /// The password goes with each request (RFC 7617).
+        case basic
+        /// A digest of the password goes with each request (RFC 7616).
+        case digest
+    }
+
+    /// "http" or "https"; for a proxy, the scheme of the connection to it.
+    public let scheme: String
+    /// In lower case; an IPv6 address in brackets.
+    public let host: String
+    /// The port, also where it is the scheme's usual one.
+    public let port: Int
+    /// The part of the server; nil when the server names none. Always nil for a proxy: all of a proxy is one space.
+    public let realm: String?
+    /// How the server asks.
+    public let authenticationScheme: AuthenticationScheme
+    /// Whether it is a proxy's space.
+    public let isProxy: Bool
+
+    /// Makes a space. One that no server can have is refused where it is used.
+    public init(
+        scheme: String, host: String, port: Int, realm: String? = nil,
+        authenticationScheme: AuthenticationScheme = .basic, isProxy: Bool = false
+    ) {
+        let isBareAddress = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
+        let name = isBareAddress ? "[\(host)]" : host
+        // As whoever connects understands it: in punycode, say.
+        let parts = try? URLParts("\(scheme)://\(name):\(port)/")
+        let isWhole = parts?.port == port && parts?.path == "/" && parts?.query == nil
+        self.scheme = scheme.lowercasedASCII()
+        self.host = isWhole ? parts?.host ?? name : name
+        self.port = port
+        self.realm = isProxy ? nil : realm
+        self.authenticationScheme = authenticationScheme
+        self.isProxy = isProxy
+        isUsable = isWhole
+    }
+
+    /// Whether there can be such a server.
+    private let isUsable: Bool
+
+    /// Why no request can ever be asked from there; nil when one can.
+    package var mistake: String? {
+        isUsable ? nil : "\(quoted("\(scheme)://\(host):\(port)")) is not the scheme, host and port of a server"
+    }
+
+    var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+
+    /// Of a proxy by its URL, which may lack the scheme and the port.
+    init(proxy url: String) {
+        let scheme = url.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
+        let hasScheme = url.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
+        let place = hasScheme ? url.utf8.dropFirst(scheme.utf8.count + 3) : url.utf8[...]
+        let authority = place.prefix { $0 != UInt8(ascii: "/") }
+        let start = authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex
+        let bytes = authority[start...]
+        let own = hasScheme ? scheme.lowercasedASCII() : "http"
+        // What libcurl takes for the port of a proxy that has none.
+        var port = own == "https" ? 443 : 1080
+        var host = bytes
+        if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes.last != UInt8(ascii: "]"),
+            let number = Int(String(Substring(bytes[bytes.index(after: colon)...])))
+        {
+            port = number
+            host = bytes[..<colon]
+        }
+        self.init(scheme: own, host: String(Substring(host)), port: port, isProxy: true)
+    }
+
+    /// Scheme, host, port, way of authentication and realm, for log lines.
+    public var description: String {
+        "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port), \(authenticationScheme.rawValue)"
+            + (realm.map { ", realm \(quoted($0))" } ?? "")
+    }
+}

@@ -85,3 +85,222 @@ final class JSONLentText: @unchecked Sendable {
 
     deinit { pointer.deallocate() }
 }
+
+// What a place on the tape reads as; nil where it holds another kind.
+extension JSONDocument {
+    func bool(at index: Int) -> Bool? {
+        switch tape.kind(index) {
+        case .yes: true
+        case .no: false
+        default: nil
+        }
+    }
+
+    func int64(at index: Int) -> Int64? {
+        switch tape.kind(index) {
+        case .int: JSONNumber.int64(tape.bytes(index))
+        case .double: JSONNumber.integral(JSONNumber.double(tape.bytes(index)))
+        default: nil
+        }
+    }
+
+    func double(at index: Int) -> Double? {
+        switch tape.kind(index) {
+        case .int: Double(JSONNumber.int64(tape.bytes(index)))
+        case .double: JSONNumber.double(tape.bytes(index))
+        default: nil
+        }
+    }
+
+    func string(at index: Int) -> String? {
+        switch tape.kind(index) {
+        case .plainString: String(decoding: tape.bytes(index), as: UTF8.self)
+        case .escapedString: JSONEscape.decode(tape.bytes(index))
+        default: nil
+        }
+    }
+
+    /// Lends the bytes of a string or key, without escapes; nil for other kinds.
+    func withUTF8<Result>(at index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        switch tape.kind(index) {
+        case .plainString: return body(tape.bytes(index))
+        case .escapedString:
+            let raw = tape.bytes(index)
+            return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: raw.count) { buffer in
+                let count = buffer.baseAddress.map { JSONEscape.decode(raw, into: $0) } ?? 0
+                return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+            }
+        default: return nil
+        }
+    }
+}
+
+// Arrays and objects of a document: how many, which, and where. An object's keys are looked at when it is first read.
+extension JSONDocument {
+    /// The members of an object.
+    enum Members {
+        /// As many as the tape says, one behind the other.
+        case plain
+        case indexed(JSONObjectIndex)
+    }
+
+    func members(of index: Int) -> Members {
+        var keys = tape.keys(index)
+        if keys == .unknown {
+            keys = JSONKeyCheck.keys(of: index, in: tape)
+            tape.setKeys(index, keys)
+        }
+        return keys == .plain ? .plain : .indexed(objectIndex(index))
+    }
+
+    /// How many elements an array has, or members an object; 0 for a scalar.
+    func count(of index: Int) -> Int {
+        guard tape.isContainer(index) else { return 0 }
+        guard tape.kind(index) == .object, case .indexed(let members) = members(of: index) else {
+            return tape.count(index)
+        }
+        return members.count
+    }
+
+    /// The member of an object with this key.
+    func member(_ key: UnsafeRawBufferPointer, of index: Int) -> Int? {
+        switch members(of: index) {
+        case .indexed(let members): return members.value(key)
+        case .plain:
+            var position = index + 2
+            for _ in 0..<tape.count(index) {
+                if tape.bytes(position).isEqual(to: key) { return position + 1 }
+                position = tape.next(position + 1)
+            }
+            return nil
+        }
+    }
+
+    /// The place of an object's key, in document order.
+    func key(at number: Int, of index: Int) -> Int? {
+        switch members(of: index) {
+        case .indexed(let members): return members.key(at: number)
+        case .plain:
+            guard number >= 0, number < tape.count(index) else { return nil }
+            var position = index + 2
+            for _ in 0..<number { position = tape.next(position + 1) }
+            return position
+        }
+    }
+
+    /// The place of an element of an array.
+    func element(_ number: Int, of index: Int) -> Int? {
+        let count = tape.count(index)
+        guard number >= 0, number < count else { return nil }
+        // Scalars take a word each.
+        if tape.next(index) == index + 2 + count { return index + 2 + number }
+        if number >= JSONArrayIndex.stride { return arrayIndex(index).element(number, in: tape) }
+        var position = index + 2
+        for _ in 0..<number { position = tape.next(position) }
+        return position
+    }
+}
+
+/// The places of some elements of an array: of each 16th, so that any is found in a few hops.
+final class JSONArrayIndex: Sendable {
+    static let stride = 16
+
+    private let places: [Int32]
+
+    init(of index: Int, in tape: JSONTape) {
+        var places: [Int32] = []
+        let count = tape.count(index)
+        places.reserveCapacity(count / Self.stride + 1)
+        var position = index + 2
+        for number in 0..<count {
+            // A tape has less than 2^31 words.
+            if number % Self.stride == 0 { places.append(Int32(truncatingIfNeeded: position)) }
+            position = tape.next(position)
+        }
+        self.places = places
+    }
+
+    /// - Parameter number: of an element that there is.
+    func element(_ number: Int, in tape: JSONTape) -> Int {
+        var position = Int(places[number / Self.stride])
+        for _ in 0..<(number % Self.stride) { position = tape.next(position) }
+        return position
+    }
+}
+
+/// The members of one object of a document by their keys: for objects that are large, or have duplicate or escaped keys.
+///
+/// Of duplicates the last value stands, in the place of the first. Keys are hashed with a seed that no one who writes a
+/// text can foresee.
+final class JSONObjectIndex: @unchecked Sendable {
+    // Safe to share: constant after `init`. Holds no more than places on the tape of the document that holds it.
+    private let tape: JSONTape
+    private var members: [(key: Int32, value: Int32)] = []
+    /// Numbers of members plus one, by hash; 0 is free. At most half of the slots are taken.
+    private var slots: [Int32] = []
+    /// Keys that have escapes, without them, by their place.
+    private var unescaped: [Int32: [UInt8]] = [:]
+
+    init(of index: Int, in tape: JSONTape) {
+        self.tape = tape
+        let count = tape.count(index)
+        members.reserveCapacity(count)
+        var size = 4
+        while size < 2 * count { size *= 2 }
+        slots = Array(repeating: 0, count: size)
+        var position = index + 2
+        for _ in 0..<count {
+            add(key: Int32(truncatingIfNeeded: position))
+            position = tape.next(position + 1)
+        }
+    }
+
+    var count: Int { members.count }
+
+    func member(at number: Int) -> (key: Int, value: Int)? {
+        guard members.indices.contains(number) else { return nil }
+        return (Int(members[number].key), Int(members[number].value))
+    }
+
+    func key(at number: Int) -> Int? { member(at: number)?.key }
+
+    func value(_ key: UnsafeRawBufferPointer) -> Int? {
+        let number = slots[slot(of: key)]
+        return number == 0 ? nil : Int(members[Int(number) - 1].value)
+    }
+
+    private func add(key place: Int32) {
+        if tape.kind(Int(place)) == .escapedString {
+            let raw = tape.bytes(Int(place))
+            unescaped[place] = Array(unsafeUninitializedCapacity: raw.count) { buffer, count in
+                count = buffer.baseAddress.map { JSONEscape.decode(raw, into: $0) } ?? 0
+            }
+        }
+        withKey(place) { key in
+            let slot = slot(of: key)
+            if slots[slot] != 0 {
+                members[Int(slots[slot]) - 1].value = place + 1
+            } else {
+                members.append((place, place + 1))
+                slots[slot] = Int32(truncatingIfNeeded: members.count)
+            }
+        }
+    }
+
+    /// The slot of a key, or the free one where it belongs.
+    private func slot(of key: UnsafeRawBufferPointer) -> Int {
+        var hasher = Hasher()
+        hasher.combine(bytes: key)
+        var slot = hasher.finalize() & (slots.count - 1)
+        while slots[slot] != 0 {
+            if withKey(members[Int(slots[slot]) - 1].key, { $0.isEqual(to: key) }) { break }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return slot
+    }
+
+    private func withKey<Result>(_ place: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if let key = unescaped[place] { return key.withUnsafeBytes(body) }
+        return body(tape.bytes(Int(place)))
+    }
+}

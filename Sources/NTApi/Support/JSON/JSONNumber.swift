@@ -77,3 +77,121 @@ enum JSONNumber {
         JSONDecimal(bytes)?.double ?? Double(String(decoding: bytes, as: UTF8.self)) ?? .infinity
     }
 }
+
+/// A decimal number of at most 19 digits: digits × 10^scale.
+struct JSONDecimal {
+    private var digits: UInt64 = 0
+    private var scale = 0
+    private var isNegative = false
+
+    /// Takes a number apart whose grammar was checked; nil when it has more digits that count.
+    @inline(__always)
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var count = 0
+        var index = 0
+        var pointScale = 0
+        if bytes.first == UInt8(ascii: "-") {
+            isNegative = true
+            index = 1
+        }
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte.isASCIIDigit {
+                digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
+                // Zeros in front do not count; beyond 64 bits the digits may be anything.
+                if digits != 0 || count > 0 { count &+= 1 }
+                scale &+= pointScale
+            } else if byte == UInt8(ascii: ".") {
+                pointScale = -1
+            } else {
+                break
+            }
+            index &+= 1
+        }
+        // Nineteen nines fit 64 bits.
+        guard count <= 19 else { return nil }
+        if index < bytes.count { scale += Self.exponent(bytes[(index + 1)...]) }
+    }
+
+    private static func exponent(_ text: Slice<UnsafeRawBufferPointer>) -> Int {
+        var exponent = 0
+        // Beyond a million it is all the same.
+        for byte in text where byte.isASCIIDigit && exponent < 1_000_000 {
+            exponent = exponent * 10 + Int(byte &- UInt8(ascii: "0"))
+        }
+        return text.first == UInt8(ascii: "-") ? -exponent : exponent
+    }
+
+    /// The double nearest to the number; nil when it takes more than this to find.
+    var double: Double? {
+        guard let magnitude = digits == 0 ? 0 : exact ?? nearest else { return nil }
+        return isNegative ? -magnitude : magnitude
+    }
+
+    /// Where both the digits and the power of ten are exact as doubles, so is their product or quotient but for the one
+    /// rounding: W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990.
+    private var exact: Double? {
+        guard digits < 1 << 53, (-22...22).contains(scale) else { return nil }
+        return scale < 0 ? Double(digits) / Self.powersOfTen[-scale] : Double(digits) * Self.powersOfTen[scale]
+    }
+
+    private static let powersOfTen: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+}
+
+// The digits times a power of five in 128 bits, of which the upper are the fraction of the double: D. Lemire, Number
+// Parsing at a Gigabyte per Second, 2021. In the range of scales here the powers are exact, or come so close to the
+// quotient that what is cut off of them cannot matter, and no result is too small to be normal or too large.
+extension JSONDecimal {
+    private static let scales = -27...55
+
+    private var nearest: Double? {
+        guard Self.scales.contains(scale) else { return nil }
+        let shift = digits.leadingZeroBitCount
+        let power = Self.powersOfFive[scale - Self.scales.lowerBound]
+        var product = (digits << UInt64(shift)).multipliedFullWidth(by: power.high)
+        // The lower half of the power matters only where it may carry into the bits that are kept.
+        if product.high & 0x1FF == 0x1FF {
+            let (low, carries) = product.low.addingReportingOverflow(
+                (digits << UInt64(shift)).multipliedFullWidth(by: power.low).high)
+            product = (product.high &+ (carries ? 1 : 0), low)
+        }
+        // 54 bits: those of the fraction, and one to round by.
+        let upper = product.high >> 63
+        let cut = upper + 9
+        var fraction = product.high >> cut
+        // Exactly between two doubles, the even one is meant. Only for these scales can a product be exact.
+        if product.low <= 1, (-4...23).contains(scale), fraction & 3 == 1, fraction << cut == product.high {
+            fraction &= ~1
+        }
+        fraction = (fraction + (fraction & 1)) >> 1
+        // 217706 / 2^16 is the logarithm of ten to the base of two, as close as these scales need.
+        var exponent = (217_706 * scale) >> 16 + 63 + Int(upper) - shift
+        if fraction == 1 << 53 {
+            fraction >>= 1
+            exponent += 1
+        }
+        return Double(
+            sign: .plus, exponentBitPattern: UInt(truncatingIfNeeded: exponent + 1023),
+            significandBitPattern: fraction & ((1 << 52) - 1))
+    }
+
+    /// The 128 upper bits of each power, with the highest set. Those below 1 are cut off, and one is added.
+    private static let powersOfFive: [(high: UInt64, low: UInt64)] = scales.map { scale in
+        guard scale < 0 else {
+            // 5^55 has 128 bits.
+            let power = (0..<scale).reduce(UInt128(1)) { product, _ in product * 5 }
+            let normal = power << UInt128(power.leadingZeroBitCount)
+            return (UInt64(truncatingIfNeeded: normal >> 64), UInt64(truncatingIfNeeded: normal))
+        }
+        // 5^27 has 63 bits. Long division of a power of two by it, 64 bits at a time.
+        let divisor = (0..<(-scale)).reduce(UInt64(1)) { product, _ in product * 5 }
+        let bits = UInt64.bitWidth - divisor.leadingZeroBitCount
+        let (high, rest) = divisor.dividingFullWidth((1 << UInt64(bits - 1), 0))
+        let (low, _) = divisor.dividingFullWidth((rest, 0))
+        let (sum, carries) = low.addingReportingOverflow(1)
+        return (high &+ (carries ? 1 : 0), sum)
+    }
+}

@@ -68,3 +68,124 @@ extension JSONPath: CustomStringConvertible {
         }
     }
 }
+
+/// Reads the steps of a path one after another, from its bytes, without making strings of the keys.
+struct JSONPathReader {
+    enum Step {
+        /// Its bytes are lent for the time of the call.
+        case key(UnsafeRawBufferPointer)
+        case index(Int)
+    }
+
+    private let path: UnsafeRawBufferPointer
+    private var position = 0
+
+    /// Takes a path apart.
+    ///
+    /// - Parameter step: gets each step, and says whether to go on.
+    /// - Returns: whether the whole path was read. A path that is malformed may have had some steps.
+    static func read(_ path: UnsafeRawBufferPointer, _ step: (Step) -> Bool) -> Bool {
+        var reader = JSONPathReader(path: path)
+        while reader.position < path.count {
+            let isFirst = reader.position == 0
+            let isRead =
+                if reader.take("[") {
+                    reader.bracket(step)
+                } else {
+                    (isFirst || reader.take(".")) && reader.key(step)
+                }
+            guard isRead else { return false }
+        }
+        return true
+    }
+
+    private init(path: UnsafeRawBufferPointer) {
+        self.path = path
+    }
+
+    private mutating func key(_ step: (Step) -> Bool) -> Bool {
+        let start = position
+        while position < path.count, !JSONPath.isSpecial(path[position]) { position += 1 }
+        return position > start && step(.key(UnsafeRawBufferPointer(rebasing: path[start..<position])))
+    }
+
+    private mutating func bracket(_ step: (Step) -> Bool) -> Bool {
+        if take("\"") { return quoted(step) }
+        let start = position
+        var index = 0
+        while position < path.count, path[position].isASCIIDigit {
+            let (tens, tooMany) = index.multipliedReportingOverflow(by: 10)
+            let (sum, overflow) = tens.addingReportingOverflow(Int(path[position] - UInt8(ascii: "0")))
+            guard !tooMany, !overflow else { return false }
+            index = sum
+            position += 1
+        }
+        return position > start && take("]") && step(.index(index))
+    }
+
+    private mutating func quoted(_ step: (Step) -> Bool) -> Bool {
+        var key: [UInt8] = []
+        while position < path.count {
+            if take("\"") { return take("]") && key.withUnsafeBytes { step(.key($0)) } }
+            if take("\\") {
+                guard position < path.count else { return false }
+                guard path[position] == UInt8(ascii: "\"") || path[position] == UInt8(ascii: "\\") else { return false }
+            }
+            key.append(path[position])
+            position += 1
+        }
+        return false
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard position < path.count, path[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+}
+
+extension JSON {
+    /// The value at a path such as `list[0].name` or `headers["X-Y"]`; nil when nothing is there.
+    ///
+    /// Keys are separated by dots and indexes stand in brackets. A key that is empty or contains any of `.[]"` stands in
+    /// brackets and quotes, where `\"` and `\\` are the quote and the backslash. The empty path is the value itself. A
+    /// malformed path is nil too.
+    public subscript(path path: String) -> JSON? {
+        var path = path
+        return path.withUTF8 { value(atPath: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The value at a path in UTF-8.
+    package func value(atPath path: UnsafeRawBufferPointer) -> JSON? {
+        guard case .parsed(let document, let start) = storage else {
+            var value: JSON? = self
+            let isFound = JSONPathReader.read(path) { step in
+                switch step {
+                case .key(let key): value = value?.member(key)
+                case .index(let index): value = value?[index]
+                }
+                return value != nil
+            }
+            return isFound ? value : nil
+        }
+        return document.place(atPath: path, from: Int(start)).map { JSON(document, $0) }
+    }
+}
+
+extension JSONDocument {
+    /// Where the value at a path from a place is. The values between are only passed through.
+    func place(atPath path: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var place = start
+        let isFound = JSONPathReader.read(path) { step in
+            let next: Int? =
+                switch (step, tape.kind(place)) {
+                case (.key(let key), .object): member(key, of: place)
+                case (.index(let index), .array): element(index, of: place)
+                default: nil
+                }
+            place = next ?? place
+            return next != nil
+        }
+        return isFound ? place : nil
+    }
+}

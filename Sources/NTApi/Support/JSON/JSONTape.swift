@@ -126,3 +126,179 @@ extension JSONTape {
         (Int(Int32(truncatingIfNeeded: second >> 32)), Int(truncatingIfNeeded: second & 0xFFFF_FFFF))
     }
 }
+
+/// Walks the children of one array or object in document order; finds none in a scalar.
+///
+/// Every loop over a value (writing, comparing, measuring) keeps a list of cursors instead of calling itself, so that no
+/// depth of nesting can use up the stack of the thread that reads, which may be the host program's.
+struct JSONCursor {
+    let container: JSON
+    let isObject: Bool
+    private var number = 0
+    private var walk: Walk
+
+    private enum Walk {
+        case none
+        case array(JSONArray)
+        case object(JSONObject)
+        /// The place of the next child, and how many are left.
+        case tape(JSONDocument, next: Int, left: Int)
+        case index(JSONDocument, JSONObjectIndex)
+    }
+
+    struct Child {
+        /// Of a member of an object.
+        let key: JSONChildKey?
+        let value: JSON
+    }
+
+    init(_ container: JSON) {
+        self.container = container
+        var isObject = container.kind == .object
+        switch container.storage {
+        case .array(let array): walk = .array(array)
+        case .object(let object): walk = .object(object)
+        case .parsed(let document, let index) where document.tape.isContainer(Int(index)):
+            let index = Int(index)
+            if isObject, case .indexed(let members) = document.members(of: index) {
+                walk = .index(document, members)
+            } else {
+                walk = .tape(document, next: index + 2, left: document.tape.count(index))
+            }
+        default:
+            walk = .none
+            isObject = false
+        }
+        self.isObject = isObject
+    }
+
+    mutating func next() -> Child? {
+        defer { number += 1 }
+        switch walk {
+        case .none: return nil
+        case .array(let array):
+            return array.elements.indices.contains(number) ? Child(key: nil, value: array.elements[number]) : nil
+        case .object(let object):
+            guard object.members.indices.contains(number) else { return nil }
+            return Child(key: .built(object.members[number].key), value: object.members[number].value)
+        case .index(let document, let members):
+            guard let member = members.member(at: number) else { return nil }
+            return Child(key: .parsed(document, member.key), value: JSON(document, member.value))
+        case .tape(let document, let place, let left):
+            guard left > 0 else { return nil }
+            let value = isObject ? place + 1 : place
+            walk = .tape(document, next: document.tape.next(value), left: left - 1)
+            return Child(key: isObject ? .parsed(document, place) : nil, value: JSON(document, value))
+        }
+    }
+}
+
+/// The key of a member, wherever it stands.
+enum JSONChildKey {
+    case built(Bytes)
+    case parsed(JSONDocument, Int)
+
+    /// Lends its bytes, without escapes.
+    func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        switch self {
+        case .built(let bytes): body(bytes.buffer)
+        case .parsed(let document, let index):
+            document.withUTF8(at: index, body) ?? body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+    }
+
+    var string: String { withUTF8 { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// Finds out whether an object's keys are plain: few, unique, and without escapes.
+///
+/// Then a look-up compares one after another and ends at the first that is equal. Where it is not so, for the last of
+/// duplicates wins, a `JSONObjectIndex` is made.
+enum JSONKeyCheck {
+    /// With more members, a look-up by hash is quicker.
+    static let most = 64
+
+    static func keys(of index: Int, in tape: JSONTape) -> JSONTape.Keys {
+        let count = tape.count(index)
+        guard count <= most else { return .indexed }
+        // A small hash table of the keys seen, of which at most half is taken. Up to 1 KB is on the stack.
+        return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * most) { buffer in
+            guard let table = buffer.baseAddress else { return .indexed }
+            // At most 8, since 2 × 64 is below 2^8.
+            let bits = Int.bitWidth - (2 * count).leadingZeroBitCount
+            let mask = 1 << bits - 1
+            table.initialize(repeating: 0, count: mask + 1)
+            var comparisons = 0
+            var position = index + 2
+            for _ in 0..<count {
+                guard tape.kind(position) == .plainString else { return .indexed }
+                let key = tape.bytes(position)
+                var slot = Int(truncatingIfNeeded: hash(key) >> UInt64(64 - bits))
+                // No place of a key is 0: the object comes before.
+                while table[slot] != 0 {
+                    if tape.bytes(Int(table[slot])).isEqual(to: key) { return .indexed }
+                    // Keys made to collide must not cost more than the index, whose hash no one can foresee.
+                    comparisons += 1
+                    guard comparisons <= 4 * most else { return .indexed }
+                    slot = (slot + 1) & mask
+                }
+                table[slot] = UInt32(truncatingIfNeeded: position)
+                position = tape.next(position + 1)
+            }
+            return .plain
+        }
+    }
+
+    /// Of the length and up to 16 bytes, at both ends, where keys differ most.
+    @inline(__always)
+    static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
+        let count = key.count
+        let first: UInt64
+        let last: UInt64
+        if count >= 8 {
+            first = key.loadUnaligned(as: UInt64.self)
+            last = key.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self)
+        } else if count >= 4 {
+            first = UInt64(key.loadUnaligned(as: UInt32.self))
+            last = UInt64(key.loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+        } else if count > 0 {
+            first = UInt64(key[0]) << 8 | UInt64(key[count / 2])
+            last = UInt64(key[count - 1])
+        } else {
+            return 0
+        }
+        let multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
+        return ((first ^ UInt64(truncatingIfNeeded: count)) &* multiplier ^ last) &* multiplier
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether the bytes are the same. For short texts, where calling `memcmp` would cost more than comparing.
+    ///
+    /// What is left behind the last whole word is compared together with bytes before it once more, not one by one.
+    @inline(__always)
+    func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        if count >= 8 {
+            var index = 0
+            while index &+ 8 < count {
+                guard word(index) == other.word(index) else { return false }
+                index &+= 8
+            }
+            return word(count &- 8) == other.word(count &- 8)
+        }
+        if count >= 4 { return half(0) == other.half(0) && half(count &- 4) == other.half(count &- 4) }
+        var index = 0
+        while index < count {
+            guard self[index] == other[index] else { return false }
+            index &+= 1
+        }
+        return true
+    }
+
+    @inline(__always)
+    private func word(_ offset: Int) -> UInt64 { loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+
+    @inline(__always)
+    private func half(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+}

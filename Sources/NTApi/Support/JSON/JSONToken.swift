@@ -109,3 +109,127 @@ struct JSONToken {
         }
     }
 }
+
+// Strings: first their bytes and escapes, up to the closing quote, then what the escapes stand for.
+extension JSONToken {
+    mutating func readString() {
+        kind = .string
+        end = start + 1
+        var surrogates = Surrogates()
+        while let byte = byte(end), byte != UInt8(ascii: "\"") {
+            switch byte {
+            case ..<0x20:
+                kind = .wrong(byte == 0 ? "NUL byte" : "control character \(hex(byte)) in a string")
+                return
+            case UInt8(ascii: "\\"):
+                guard let unit = readEscape() else { return }
+                surrogates.take(unit)
+                if unit == 0 { containsNUL = true }
+            case 0x80...:
+                let length = sequenceLength(end)
+                guard length > 0 else {
+                    kind = .wrong(notUTF8(end))
+                    return
+                }
+                end += length
+                surrogates.take(nil)
+            default:
+                end += 1
+                surrogates.take(nil)
+            }
+        }
+        guard byte(end) != nil else {
+            kind = .wrong("unexpected end of the text in a string")
+            return
+        }
+        end += 1
+        surrogates.take(nil)
+        if let lone = surrogates.lone {
+            kind = .wrong("lone surrogate \\u" + String(lone, radix: 16, uppercase: true))
+        }
+    }
+
+    /// Reads an escape of one character or one UTF-16 code unit, which may be half of a pair; nil when it is wrong.
+    private mutating func readEscape() -> UInt32? {
+        let escape = end
+        end += 2
+        switch byte(escape + 1) {
+        case UInt8(ascii: "u"):
+            var unit: UInt32 = 0
+            for _ in 0..<4 {
+                guard let digit = byte(end).flatMap(JSONEscape.hexadecimalDigit) else {
+                    refuse(escape, at: end)
+                    return nil
+                }
+                unit = unit << 4 | UInt32(digit)
+                end += 1
+            }
+            return unit
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return 0x20
+        default:
+            refuse(escape, at: escape + 1)
+            return nil
+        }
+    }
+
+    private mutating func refuse(_ escape: Int, at offset: Int) {
+        end = offset
+        guard let byte = byte(offset) else {
+            kind = .wrong("unexpected end of the text in a string")
+            return
+        }
+        let length = byte < 0x80 ? 1 : sequenceLength(offset)
+        if byte == 0 {
+            kind = .wrong("NUL byte")
+        } else if length == 0 {
+            kind = .wrong(notUTF8(offset))
+        } else {
+            end = offset + length
+            kind = .wrong("invalid escape near '\(String(decoding: text[escape..<end], as: UTF8.self))'")
+        }
+    }
+}
+
+/// Finds the first surrogate without its other half among the characters of a string.
+private struct Surrogates {
+    private(set) var lone: UInt32?
+    private var high: UInt32?
+
+    /// - Parameter unit: of an escape; nil for a character that stands for itself.
+    mutating func take(_ unit: UInt32?) {
+        let isLow = unit.map { $0 & 0xFC00 == 0xDC00 } ?? false
+        if let high, !isLow { lone = lone ?? high }
+        if isLow, high == nil { lone = lone ?? unit }
+        high = unit.flatMap { $0 & 0xFC00 == 0xD800 ? $0 : nil }
+    }
+}
+
+/// Well-formed UTF-8 beyond ASCII: table 3-7 of the Unicode Standard.
+enum UTF8Sequence {
+    /// The length of the sequence that begins there: 2, 3 or 4; 0 when it is not well-formed.
+    ///
+    /// - Parameter start: a text that ends in NUL, which no sequence contains: no byte behind one is looked at.
+    @inline(__always)
+    static func length(_ start: UnsafePointer<UInt8>) -> Int {
+        let lead = start.pointee
+        if lead < 0xE0 {
+            return lead >= 0xC2 && isContinuation(start[1]) ? 2 : 0
+        }
+        let second = start[1]
+        if lead < 0xF0 {
+            guard isContinuation(second), isContinuation(start[2]) else { return 0 }
+            // Too long a form, or a surrogate.
+            let isBad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0)
+            return isBad ? 0 : 3
+        }
+        guard lead < 0xF5, isContinuation(second), isContinuation(start[2]), isContinuation(start[3]) else { return 0 }
+        // Too long a form, or beyond U+10FFFF.
+        let isBad = (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second >= 0x90)
+        return isBad ? 0 : 4
+    }
+
+    @inline(__always)
+    private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
+}

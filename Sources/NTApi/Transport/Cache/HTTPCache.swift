@@ -167,3 +167,33 @@ public final class HTTPCache: Sendable {
 
     func endRevalidation(_ key: CacheKey) { state.withLock { _ = $0.revalidations.remove(key) } }
 }
+
+/// Where a response is kept.
+public enum CacheStorage: String, Sendable, CaseIterable {
+    /// Nowhere.
+    case none
+    /// In memory, until the process ends.
+    case memory
+    /// On disk and in memory.
+    case disk
+}
+
+/// How the exchanges of a client use a cache.
+struct CacheUse: Sendable {
+    let cache: HTTPCache
+    /// What the client is to a server that others are not: they are not answered with what was said to it.
+    let partition: String
+
+    init(_ cache: HTTPCache, _ settings: TransferSettings.Values) {
+        self.cache = cache
+        guard let identity = settings.session?.identity else {
+            partition = settings.caFile ?? ""
+            return
+        }
+        let parts = [
+            settings.caFile, identity.clientCertificate, identity.clientKey, identity.pinnedKeys,
+            identity.networkInterface, identity.proxyURL, identity.proxy?.user,
+        ]
+        partition = parts.contains { $0 != nil } ? parts.map { $0 ?? "" }.joined(separator: "\n") : ""
+    }
+}

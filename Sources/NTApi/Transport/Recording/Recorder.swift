@@ -56,3 +56,169 @@ public final class Recorder: Sendable {
         }
     }
 }
+
+/// Stands between an exchange and who made it, and keeps what goes by.
+final class RecordingObserver: ExchangeObserver {
+    /// What was said in an exchange, as it was said.
+    struct Entry: Sendable {
+        let http: HTTPRequest
+        let secrets: MarkedSecrets
+        let sent: [UInt8]
+        let head: ResponseHead?
+        let received: Bytes
+        let error: APIError?
+    }
+
+    /// The request, whose body is listened to.
+    let request: HTTPRequest
+    private let secrets: MarkedSecrets
+    private let observer: any ExchangeObserver
+    private let keep: @Sendable (Entry) -> Void
+    private let sent = Lock<[UInt8]>([])
+    /// What went elsewhere than into the result.
+    private let passed = Bytes()
+
+    init(
+        _ http: HTTPRequest, _ secrets: MarkedSecrets, for observer: any ExchangeObserver,
+        keep: @escaping @Sendable (Entry) -> Void
+    ) {
+        self.secrets = secrets
+        self.observer = observer
+        self.keep = keep
+        var request = http
+        switch http.body {
+        case .none, .multipart: break
+        case .bytes(let bytes): sent.withLock { $0 = bytes }
+        case .file(let path, _):
+            if let bytes = try? SystemFile.read(path) { sent.withLock { $0 = bytes } }
+        case .stream(let stream): request.body = .stream(Self.listening(to: stream, sent))
+        }
+        self.request = request
+    }
+
+    private static func listening(to stream: BodyStream, _ sent: Lock<[UInt8]>) -> BodyStream {
+        let read: BodyStream.Read = { buffer in
+            let count = try stream.read(buffer)
+            if count > 0, count <= buffer.count {
+                let piece = Array(buffer[..<count])
+                sent.withLock { $0 += piece }
+            }
+            return count
+        }
+        guard let rewind = stream.rewind else { return BodyStream(length: stream.length, read: read) }
+        let rewindBoth: @Sendable () -> Bool = {
+            sent.withLock { $0 = [] }
+            return rewind()
+        }
+        return BodyStream(length: stream.length, rewind: rewindBoth, read: read)
+    }
+
+    // MARK: What goes by
+
+    func exchangeDidSend(_ bytes: Int64, of total: Int64?) { observer.exchangeDidSend(bytes, of: total) }
+
+    func exchangeHasTurn() { observer.exchangeHasTurn() }
+
+    func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?) {
+        observer.exchangeDidReceive(bytes, decoded: decoded, of: total)
+    }
+
+    func exchangeDidSendHead(_ head: String) { observer.exchangeDidSendHead(head) }
+
+    func exchangeDidReceiveInformation(_ head: ResponseHead) { observer.exchangeDidReceiveInformation(head) }
+
+    func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
+        listened(observer.exchangeDidReceiveHead(head, deliveries))
+    }
+
+    /// The same way for a body, and past here.
+    func listened(_ route: BodyRoute) -> BodyRoute {
+        guard case .sink(let sink) = route else { return route }
+        return .sink(ListeningSink(sink, passed))
+    }
+
+    func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
+        if result.error?.domain != .cancelled, result.error?.code != .noStub {
+            let entry = Entry(
+                http: request, secrets: secrets, sent: sent.withLock { $0 }, head: result.head,
+                received: passed.count > 0 ? passed : result.body, error: result.error)
+            keep(entry)
+        }
+        observer.exchangeDidEnd(result, deliveries)
+    }
+
+    // On the transport's own thread, as all that fills the bytes.
+    private final class ListeningSink: BodySink {
+        private let sink: any BodySink
+        private let passed: Bytes
+
+        init(_ sink: any BodySink, _ passed: Bytes) {
+            self.sink = sink
+            self.passed = passed
+        }
+
+        func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
+            let answer = sink.receive(bytes, deliveries)
+            if case .taken = answer { _ = passed.append(bytes) }
+            return answer
+        }
+    }
+}
+
+extension RecordingObserver.Entry {
+    /// What a file says of it.
+    ///
+    /// - Parameter names: those of secrets beside what is one by its name, or was marked.
+    func recorded(_ names: Set<String>) -> Recording.Exchange {
+        let all = names.union(secrets.names)
+        let url = Secrets.redactURL(secrets.redact(url: http.url), alsoNamed: names)
+        var exchange = Recording.Exchange(method: http.method, url: url)
+        exchange.requestHeaders = Self.recorded(http.headers, names)
+        exchange.requestBody = requestBody(all)
+        if let head {
+            exchange.status = head.status
+            exchange.headers = Self.recorded(head.headers, names)
+            let bytes = Array(received.buffer)
+            exchange.body = RecordedBody(bytes, type: head.headers["Content-Type"], secretsNamed: names)
+        }
+        exchange.fault = error.map { StubFault.recordedName(of: $0) }
+        return exchange
+    }
+
+    private func requestBody(_ names: Set<String>) -> RecordedBody {
+        if secrets.isWholeBody { return .redacted }
+        guard case .multipart(let parts) = http.body else {
+            return RecordedBody(sent, type: http.headers["Content-Type"], secretsNamed: names)
+        }
+        // A file that is gone by now was sent all the same.
+        return .parts(
+            parts.map { part in
+                (try? RecordedBody.Part(part, secretsNamed: names))
+                    ?? .init(
+                        name: part.name, filename: part.filename, contentType: part.contentType, content: .text(""))
+            })
+    }
+
+    private static func recorded(_ headers: HTTPHeaders, _ names: Set<String>) -> HTTPHeaders {
+        var recorded = HTTPHeaders()
+        for field in headers {
+            let name = field.name.lowercasedASCII()
+            // Of the connection, or of the coding that is gone: the body is kept decoded.
+            guard !Self.ofConnection.contains(name) else { continue }
+            let isSetCookie = name == "set-cookie"
+            recorded.add(
+                field.name, isSetCookie ? withoutValue(cookie: field.value) : field.shownValue(alsoNamed: names))
+        }
+        return recorded
+    }
+
+    private static let ofConnection: Set<String> = [
+        "connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding",
+    ]
+
+    private static func withoutValue(cookie: String) -> String {
+        let pair = cookie.prefix { $0 != ";" }
+        let name = pair.prefix { $0 != "=" }
+        return "\(name)=\(Secrets.redacted)\(cookie.dropFirst(pair.count))"
+    }
+}

@@ -106,3 +106,89 @@ public final class Stub: Sendable {
         return .failure(.invalidRequest("the stub's answer to \(request) cannot be given: \(problem)"))
     }
 }
+
+/// A request as a stub has received it.
+public struct StubRequest: Sendable, CustomStringConvertible {
+    public let method: String
+    public let url: String
+    /// As they would be sent, but for what libcurl adds: Host, Content-Length, cookies and the answers to Digest challenges.
+    public let headers: HTTPHeaders
+    public let body: [UInt8]
+    /// Whether a stub has matched it.
+    public internal(set) var isMatched = false
+
+    /// Of a multipart body.
+    let parts: [RecordedBody.Part]
+
+    /// The body as JSON; nil when it is none.
+    public var json: JSON? { body.isEmpty ? nil : try? JSON(parsing: body) }
+
+    /// The body as text; bytes that are not UTF-8 are replaced.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Method and URL, secrets redacted.
+    public var description: String { "\(method) \(Secrets.redactURL(url))" }
+
+    init(_ http: HTTPRequest, body: [UInt8]) {
+        var parts: [RecordedBody.Part] = []
+        if case .multipart(let all) = http.body { parts = all.compactMap { try? RecordedBody.Part($0) } }
+        self.parts = parts
+        method = http.method
+        url = http.url
+        self.body = body
+        var headers = http.headers
+        if case .multipart = http.body {
+            headers.setIfAbsent("Content-Type", "multipart/form-data; boundary=\(MultipartText.boundary)")
+        }
+        self.headers = headers
+    }
+}
+
+/// Makes exchanges with a stub, in memory.
+final class StubTransport: Transport {
+    let stub: Stub
+    let clock: any WaitingClock
+    let workers: WorkerPool
+    /// Guards what the transport keeps in its exchanges, which have no thread of its own here.
+    private let lock = Lock(())
+
+    init(_ stub: Stub, clock: any WaitingClock, workers: WorkerPool) {
+        self.stub = stub
+        self.clock = clock
+        self.workers = workers
+    }
+
+    func begin(_ exchange: Exchange) {
+        let (transfer, isCancelled) = lock.withLock { _ in
+            let transfer = StubTransfer(exchange, to: self)
+            let isCancelled = exchange.phase == .cancelledEarly
+            exchange.phase = .running
+            exchange.transfer = transfer
+            return (transfer, isCancelled)
+        }
+        transfer.run { isCancelled ? $0.end(.cancelled) : $0.start() }
+    }
+
+    func cancel(_ exchange: Exchange) {
+        let transfer = lock.withLock { _ in
+            if exchange.phase == .new { exchange.phase = .cancelledEarly }
+            return exchange.transfer as? StubTransfer
+        }
+        transfer?.run { $0.end(.cancelled) }
+    }
+
+    func change(_ exchange: Exchange, _ change: ExchangeChange) {
+        let transfer = lock.withLock { _ -> StubTransfer? in
+            if exchange.phase == .new, exchange.obeys(change) { exchange.changeEarly(change) }
+            return exchange.transfer as? StubTransfer
+        }
+        transfer?.run { if exchange.obeys(change) { $0.change(change) } }
+    }
+
+    func hasEnded(_ exchange: Exchange) {
+        lock.withLock { _ in
+            exchange.phase = .ended
+            exchange.transfer = nil
+        }
+    }
+}

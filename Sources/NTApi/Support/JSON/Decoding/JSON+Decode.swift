@@ -54,3 +54,98 @@ extension JSON: Decodable {
         self = JSON(decoder.decoding.document, decoder.index)
     }
 }
+
+/// How a service writes what the program's types declare: its keys, its dates, its numbers.
+public struct DecodingOptions: Sendable {
+    /// How the keys of the JSON follow from the coding keys of a type. The keys of dictionaries stay as they are.
+    public enum Keys: Sendable {
+        /// They are the same.
+        case asDeclared
+        /// `tempMin` is `temp_min`, and `avatarURL` is `avatar_url`.
+        case snakeCase
+        /// They are paths: `case temperature = "main.temp"`, `case icon = "weather[0].icon"`.
+        case paths
+    }
+
+    public var keys: Keys
+    /// The formats of dates, tried in order.
+    public var dates: [DateFormat]
+    /// Whether a string such as "5.0" is taken for a number where a number is declared.
+    public var numbersInStrings: Bool
+    /// Whether 1 and 0, and the strings "true", "false", "1" and "0", are taken for booleans where a boolean is declared.
+    public var looseBooleans: Bool
+
+    /// - Parameters:
+    ///   - keys: as they are declared, unless given.
+    ///   - dates: ISO 8601, unless given.
+    ///   - numbersInStrings: a string is no number, unless given.
+    ///   - looseBooleans: true and false alone are booleans, unless given.
+    public init(
+        keys: Keys = .asDeclared, dates: [DateFormat] = [.iso8601], numbersInStrings: Bool = false,
+        looseBooleans: Bool = false
+    ) {
+        self.keys = keys
+        self.dates = dates
+        self.numbersInStrings = numbersInStrings
+        self.looseBooleans = looseBooleans
+    }
+}
+
+/// How a coding key is spelled in a service's JSON.
+enum JSONKeySpelling {
+    /// Lends the key in snake_case: `tempMin` as `temp_min`, `avatarURL` as `avatar_url`, `URLPath` as `url_path`.
+    static func withSnakeCase<Result>(
+        _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
+    ) -> Result {
+        guard key.contains(where: isCapital) else { return body(key) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: key.count * 2) { spelled in
+            var count = 0
+            for (index, byte) in key.enumerated() {
+                if index > 0, beginsWord(key, index) {
+                    spelled[count] = UInt8(ascii: "_")
+                    count += 1
+                }
+                spelled[count] = byte.lowercasedASCII
+                count += 1
+            }
+            return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(spelled)[..<count]))
+        }
+    }
+
+    /// The key in snake_case.
+    static func snakeCase(_ key: String) -> String {
+        key.withBytes { bytes in
+            withSnakeCase(UnsafeRawBufferPointer(bytes)) { String(decoding: $0, as: UTF8.self) }
+        }
+    }
+
+    /// A capital does behind a small letter or a digit, and when it is the last of several, before a small letter.
+    private static func beginsWord(_ key: UnsafeRawBufferPointer, _ index: Int) -> Bool {
+        guard isCapital(key[index]), key[index - 1] != UInt8(ascii: "_") else { return false }
+        if !isCapital(key[index - 1]) { return true }
+        let next = index + 1
+        return next < key.count && key[next].isASCIILetter && !isCapital(key[next])
+    }
+
+    private static func isCapital(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") }
+
+    /// The coding key that snake_case may have come from: `temp_min` from `tempMin`.
+    static func camelCase(_ key: String) -> String {
+        var isNext = false
+        var bytes: [UInt8] = []
+        for byte in key.utf8 {
+            if byte == UInt8(ascii: "_"), !bytes.isEmpty {
+                isNext = true
+            } else {
+                bytes.append(isNext && byte.isASCIILetter ? byte & ~0x20 : byte)
+                isNext = false
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// A dictionary whose keys are data, and are never spelled in another way.
+protocol StringKeyed {}
+
+extension Dictionary: StringKeyed where Key == String {}

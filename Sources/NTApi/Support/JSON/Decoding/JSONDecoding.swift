@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One run of a decoder over a part of a document: what all its containers share.
 ///
 /// The containers themselves are no more than this and a place on the tape, small enough to be passed around as
@@ -197,4 +199,127 @@ extension JSONDecoding {
         if tape.kind(index) == .double { return JSONNumber.bigInteger(tape.bytes(index), type) }
         return integerInString(type, at: index)
     }
+}
+
+// Dates, for which JSON has no form.
+extension JSONDecoding {
+    func date(at index: Int) throws -> APIDate { try date(at: index, options.dates) }
+
+    /// - Parameter formats: tried in order.
+    func date(at index: Int, _ formats: [DateFormat]) throws -> APIDate {
+        for format in formats {
+            if let date = read(format, at: index) { return date }
+        }
+        throw mismatch("date (\(formats.map(\.name).joined(separator: " or ")))", at: index)
+    }
+
+    private func read(_ format: DateFormat, at index: Int) -> APIDate? {
+        switch format.kind {
+        case .iso8601:
+            document.withUTF8(at: index, ISO8601.seconds).flatMap { $0 }.map { APIDate(secondsSince1970: $0) }
+        case .seconds: number(at: index).map { APIDate(secondsSince1970: $0) }
+        case .milliseconds: number(at: index).map { APIDate(secondsSince1970: $0 / 1000) }
+        case .http: document.string(at: index).flatMap(APIDate.init(http:))
+        case .custom(let read, _): read(JSON(document, index))
+        }
+    }
+}
+
+extension APIDate: Decodable {
+    /// Reads a date in the formats of the ``DecodingOptions``.
+    ///
+    /// - Throws: when the decoder is another than `JSON.decode` has, which knows of no formats.
+    public init(from decoder: any Decoder) throws {
+        guard let decoder = decoder as? JSONValueDecoder else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "APIDate is decoded by JSON.decode alone"))
+        }
+        self = try decoder.decoding.date(at: decoder.index)
+    }
+}
+
+extension APIDate: APIArgValue {
+    /// The date of ISO 8601 in UTC.
+    public var argText: String? { secondsSince1970.isFinite ? description : nil }
+}
+
+/// The decoder of one value.
+struct JSONValueDecoder: Decoder {
+    let decoding: JSONDecoding
+    let index: Int
+    /// Whether the keys of the JSON are data.
+    var isVerbatim = false
+
+    var codingPath: [any CodingKey] { decoding.path(to: index) }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(try JSONKeyedContainer<Key>(decoding, index, isVerbatim ? .asDeclared : decoding.keys))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try JSONUnkeyedContainer(decoding, index) }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+}
+
+extension JSONValueDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { decoding.isNull(index) }
+    func decode(_ type: Bool.Type) throws -> Bool { try decoding.bool(at: index) }
+    func decode(_ type: String.Type) throws -> String { try decoding.string(at: index) }
+    func decode(_ type: Double.Type) throws -> Double { try decoding.double(at: index) }
+    func decode(_ type: Float.Type) throws -> Float { try decoding.float(at: index) }
+    func decode(_ type: Int.Type) throws -> Int { try decoding.integer(type, at: index) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int128.Type) throws -> Int128 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt.Type) throws -> UInt { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try decoding.integer(type, at: index) }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoding.value(type, at: index) }
+}
+
+/// Foundation's types that come out wrong in a decoder and an encoder that are not Foundation's own.
+///
+/// They leave their form to Foundation's `JSONDecoder` and `JSONEncoder`. Elsewhere they write what nobody means: `Date`
+/// the seconds since 2001, `URL` and `Decimal` objects of their parts, `Data` an array of numbers. The core must not import
+/// Foundation, so it knows them by their names.
+enum ForeignTypes {
+    /// What to use in the place of a type; nil for all types but those.
+    static func advice(for type: Any.Type) -> String? {
+        // Asked for each value, and the name of a type costs far more than the rest of a small value.
+        let address = UInt(bitPattern: ObjectIdentifier(type))
+        let place = fine + Int((address >> 4 ^ address >> 12) % UInt(capacity))
+        if place.pointee.load(ordering: .relaxed) == address { return nil }
+        let advice = advice(named: _typeName(type, qualified: true))
+        if advice == nil { place.pointee.store(address, ordering: .relaxed) }
+        return advice
+    }
+
+    private static func advice(named name: String) -> String? {
+        guard let dot = name.firstIndex(of: "."), ["Foundation", "FoundationEssentials"].contains(name[..<dot]) else {
+            return nil
+        }
+        return switch name[name.index(after: dot)...] {
+        case "Date": "Foundation's Date: use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
+        case "URL": "Foundation's URL: use an APIURL or a String, and URL(string: url.text)"
+        case "Decimal": "Foundation's Decimal: use a JSON, and Decimal(string: number.text)"
+        case "Data": "Foundation's Data: use a String, and Data(base64Encoded: text)"
+        default: nil
+        }
+    }
+
+    private static let capacity = 256
+
+    // Safe to share: made once and never freed, and what is in it is atomic. Each place holds one type that was found fine;
+    // the types are never freed either.
+    nonisolated(unsafe) private static let fine: UnsafeMutablePointer<Atomic<UInt>> = {
+        let places = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: capacity)
+        for number in 0..<capacity { (places + number).initialize(to: Atomic(0)) }
+        return places
+    }()
 }
