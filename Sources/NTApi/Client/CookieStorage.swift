@@ -28,7 +28,7 @@ public final class CookieStorage: Sendable {
 
     /// The one of the program that is kept on disk, read again when another process has changed it.
     ///
-    /// - Parameter name: the program's; nil is that of its file.
+    /// - Parameter name: the program's name; nil is the name of its file.
     static func onDisk(of name: String?) -> CookieStorage? {
         guard let folder = DataFolder.path(of: name) else {
             APILog.warn("the user has no home directory: cookies are kept in memory only")
@@ -145,7 +145,7 @@ final class CookieKeeper: Sendable {
 
     private let engine: CookieEngine
     private let file: CookieFile
-    // Taken for a moment, by the network thread, too.
+    // Held for a moment only, also by the network thread.
     private let state = Lock(State(), sharing: .clients)
     // Held while the file is read and written: `fork` waits for it.
     private let seen = Lock(Seen(), sharing: .cookieFiles)

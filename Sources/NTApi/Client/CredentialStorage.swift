@@ -51,7 +51,7 @@ public final class CredentialStorage: Sendable {
     /// The one of the program, which its default and background sessions use: `credentials.txt` beside the cookies.
     public static var shared: CredentialStorage { ofProgram(Defaults.global.ownValue("applicationName")?.string) }
 
-    /// - Parameter name: the program's; nil is that of its file.
+    /// - Parameter name: the program's name; nil is the name of its file.
     static func ofProgram(_ name: String?) -> CredentialStorage {
         let folder = DataFolder.path(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         if let storage = known.withLock({ $0[folder ?? ""] }) { return storage }

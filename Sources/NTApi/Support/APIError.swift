@@ -8,7 +8,7 @@
 public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Where an error comes from.
     public enum Domain: String, Sendable {
-        /// The request could not be built or sent: mend the call.
+        /// The request could not be built or sent: fix the call.
         case request
         /// No answer came, or not a whole one.
         case network
@@ -16,7 +16,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
         case http
         /// The body is not JSON.
         case json
-        /// The service says so in its own fields.
+        /// The service reports an error in its own fields.
         case service
         /// The caller cancelled.
         case cancelled
@@ -36,11 +36,11 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var failure: NetworkFailure?
     /// Whether sending the same request again may help, and is safe.
     public var isRetryable: Bool
-    /// The seconds after which the server asks to come again (Retry-After), counted from its answer; nil when it did not say.
+    /// Seconds from the answer until the server wants the next attempt (Retry-After); nil when it did not say.
     public var retryAfter: Double?
-    /// What else the service said, as a type of the program's own: a list of what is wrong with the fields, say.
+    /// What else the service said, as a type of the program: a list of wrong fields, for example.
     ///
-    /// Put there by the hook `mapServiceError`: `error.details as? [FieldError]`. Errors compare without it.
+    /// The hook `mapServiceError` sets it; read it with `error.details as? [FieldError]`. Comparing errors ignores it.
     public var details: (any Sendable)? {
         get { box.value?.details }
         set { box.value = newValue.map(DetailsBox.Content.init) }
@@ -77,7 +77,8 @@ public enum TimeoutClock: String, Sendable, CaseIterable {
     case total
 }
 
-/// The details of an error: a pointer, as most errors have none. Values of any type cannot be compared: all count as equal.
+/// The details of an error. A pointer, because most errors have none. Values of any type cannot be compared, so all
+/// count as equal.
 private struct DetailsBox: Sendable, Equatable {
     final class Content: Sendable {
         let details: any Sendable
@@ -99,14 +100,14 @@ extension APIError {
         domain: .cancelled, code: .cancelled, message: "the request was cancelled by the caller")
 }
 
-/// The name of a kind of error; interned, so that equal names are the same code.
+/// The name of a kind of error. Names are interned: equal names are the same code.
 ///
-/// Comparison is by identity: it costs a pointer comparison, here as in C. Make codes of your own once, as static
-/// constants: `static let notFound = ErrorCode("404")`.
+/// Codes compare as pointers, here and in C. Make your own codes once, as static constants: `static let notFound =
+/// ErrorCode("404")`.
 public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
-    /// One for each name, never freed: C hands the pointer out for ever.
+    /// One for each name. Never freed, because C callers may keep the pointer for ever.
     private final class Entry: @unchecked Sendable {
-        // Safe to share: both are constant, and what `cString` points to is never written again.
+        // Safe to share: both fields are constant, and the memory behind `cString` is never written again.
         let name: String
         let cString: UnsafePointer<CChar>
 
@@ -123,7 +124,7 @@ public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
 
     private let entry: Entry
 
-    /// Registers a code, or finds the one registered under this name before.
+    /// Finds the code of this name, or registers it.
     public init(_ name: String) {
         entry = Self.entries.withLock { entries in
             if let known = entries[name] { return known }
@@ -161,7 +162,7 @@ extension ErrorCode {
     public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
-    /// Only the cache was to be asked, and has nothing to answer with. The status is 504.
+    /// Only the cache was allowed to answer, and it has no answer. The status is 504.
     public static let notCached = ErrorCode("not cached")
     /// The client's authenticator could not get new credentials; the message says why.
     public static let authentication = ErrorCode("authentication failed")
@@ -169,13 +170,14 @@ extension ErrorCode {
     public static let tooManyRedirects = ErrorCode("too many redirects")
     /// The caller cancelled the request.
     public static let cancelled = ErrorCode("request cancelled")
-    /// The background session was closed, or the process ends: the transfer goes on when the session is opened again.
+    /// The background session was closed, or the process ends. The transfer continues when the session is opened again.
     public static let detached = ErrorCode("detached")
     /// The request could not be built; the message names the arg and the fix.
     public static let invalidRequest = ErrorCode("invalid request")
     /// The decoded body is larger than allowed.
     public static let responseTooLarge = ErrorCode("response too large")
-    /// A test's stub answers no such request, or was not asked for what it expects; the message names what comes near.
+    /// A test's stub has no answer for the request, or an expected request did not come; the message names the nearest
+    /// match.
     public static let noStub = ErrorCode("no stub")
     /// Anything else.
     public static let generic = ErrorCode("generic")

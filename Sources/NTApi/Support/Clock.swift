@@ -1,33 +1,33 @@
 import CNTApiSystem
 
-/// The time by which requests wait between what they do on the network: the system's, or one that a test moves.
+/// The clock that requests use for their waits between exchanges: the system's, or one that a test moves.
 ///
-/// The engine's own timers, which watch sockets, stay with the system's time.
+/// The engine's timers, which watch sockets, always use the system's time.
 protocol WaitingClock: Sendable {
-    /// Now, as it never jumps back.
+    /// Now, on a clock that never jumps back.
     var now: MonotonicTime { get }
 
     /// Now, in seconds since 1970-01-01 00:00 UTC.
     var calendarSeconds: Double { get }
 
-    /// Runs a job on a worker at a moment; at once when that has passed.
+    /// Runs a job on a worker at a moment, or at once when the moment has passed.
     @discardableResult func schedule(
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob
 
-    /// A moment of this clock as one of the system's, for who waits by that one.
+    /// Converts a moment of this clock to the system's clock.
     func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime
 }
 
 /// Why somebody waits for a moment.
 enum WaitPurpose: Sendable {
-    /// To go on then: between two attempts, say. A test sees it as a sleeper.
+    /// To continue then: between two attempts, for example. A test counts it as a sleeper.
     case pause
-    /// To give up then, unless what is waited for comes before.
+    /// To give up then, unless the awaited event comes first.
     case limit
 }
 
-/// A job for a moment, which can be called off.
+/// A scheduled job, which can be cancelled.
 struct ScheduledJob: Sendable {
     private let callOff: @Sendable () -> Void
 
@@ -47,7 +47,7 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
 
     static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// This moment and so many seconds; the distant future where that cannot be represented.
+    /// This moment plus so many seconds; the distant future when that cannot be represented.
     func advanced(bySeconds seconds: Double) -> MonotonicTime {
         guard seconds > 0 else { return self }
         guard let delta = UInt64(exactly: (seconds * 1e9).rounded(.up)) else { return .distantFuture }
@@ -60,7 +60,7 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
         nanoseconds > earlier.nanoseconds ? Double(nanoseconds - earlier.nanoseconds) / 1e9 : 0
     }
 
-    /// Milliseconds until a later moment, rounded up so that a wait never ends before it; at most a day.
+    /// Milliseconds until a later moment, at most a day. Rounded up, so that a wait never ends too early.
     func milliseconds(until later: MonotonicTime) -> Int32 {
         guard later > self else { return 0 }
         let milliseconds = (later.nanoseconds - nanoseconds) / 1_000_000 + 1
@@ -68,5 +68,5 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
     }
 }
 
-/// The moment of the calendar, in seconds since 1970-01-01 00:00 UTC.
+/// The calendar's time, in seconds since 1970-01-01 00:00 UTC.
 func wallClockSeconds() -> Double { ntapi_system_calendar_seconds() }

@@ -1,16 +1,16 @@
 /// A binary heap whose elements can be moved and removed by a token: timers, and the queue of a host.
 ///
-/// The least key comes first; among equal keys the one that was inserted first. Every operation is O(log n), so that a
-/// thousand requests that end early do not leave their timers behind.
+/// The least key comes first; of equal keys, the one inserted first. Every operation is O(log n), so removing the
+/// timers of a thousand requests that end early is cheap.
 struct IndexedHeap<Key: Comparable, Element> {
     /// Names an element as long as it is in the heap.
     struct Token: Hashable {
         fileprivate var slot: Int
-        /// Tells this element from a later one in the same slot: an old token finds nothing.
+        /// Distinguishes this element from a later one in the same slot, so that an old token finds nothing.
         fileprivate var serial: UInt64
     }
 
-    /// Plain numbers, as a rule: what is moved often refers to nothing whose references would be counted.
+    /// Usually plain numbers: nodes move often, and moving a counted reference would cost more.
     fileprivate struct Node {
         var key: Key
         var serial: UInt64
@@ -28,7 +28,7 @@ struct IndexedHeap<Key: Comparable, Element> {
     private var nodes: [Node] = []
     private var slots: [Slot] = []
     private var freeSlots: [Int] = []
-    /// Never begins anew: an old token must find nothing.
+    /// Never restarts, so that an old token finds nothing.
     private var lastSerial: UInt64 = 0
 
     init() {}
@@ -39,7 +39,7 @@ struct IndexedHeap<Key: Comparable, Element> {
     var isEmpty: Bool { nodes.isEmpty }
     var firstKey: Key? { nodes.first?.key }
 
-    /// The least key of the elements that are meant. Looks at all of them.
+    /// The least key among the elements that match. Looks at all of them.
     func firstKey(where isMeant: (Element) -> Bool) -> Key? {
         nodes.filter { slots[$0.slot].element.map(isMeant) == true }.map(\.key).min()
     }
@@ -93,7 +93,7 @@ struct IndexedHeap<Key: Comparable, Element> {
         return element
     }
 
-    /// With more of them, their memory goes when the last element does.
+    /// Memory for more slots is freed when the last element goes.
     private static var keptSlots: Int { 256 }
 
     private mutating func restore(_ position: Int) {

@@ -5,12 +5,12 @@ enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &+ (value &- 10)
     }
 
-    /// Everything but the unreserved characters of RFC 3986, 2.3 is encoded.
+    /// Encodes everything except the unreserved characters of RFC 3986, 2.3.
     static func component(_ text: String) -> String {
         encode(text) { $0.isUnreserved ? $0 : nil }
     }
 
-    /// As application/x-www-form-urlencoded has it (WHATWG URL, 5.2): a space is +, * stays, ~ does not.
+    /// For application/x-www-form-urlencoded (WHATWG URL, 5.2): a space becomes +, * stays, ~ is encoded.
     static func formComponent(_ text: String) -> String {
         encode(text) { byte in
             switch byte {
@@ -22,7 +22,8 @@ enum PercentEncoding {
         }
     }
 
-    /// A path that a programmer wrote: what may stand in one stays, also what is encoded already; the rest is encoded.
+    /// For a path that a programmer wrote: keeps what a path may contain, including existing percent-encoding, and
+    /// encodes the rest.
     static func path(_ text: String) -> String {
         encode(text) { byte in
             switch byte {

@@ -1,13 +1,13 @@
-/// What may be sent in the head of a request (RFC 9110, 5.5 and 5.6.2); libcurl sends whatever it is given.
+/// What the head of a request may contain (RFC 9110, 5.5 and 5.6.2). libcurl sends whatever it is given.
 enum HeaderSyntax {
-    /// Headers that frame the message: the library sets them, and a second opinion would be request smuggling.
+    /// Headers that frame the message. The library sets them; a second, different value would be request smuggling.
     private static func isReserved(_ name: String) -> Bool {
         name.equalsIgnoringASCIICase("content-length") || name.equalsIgnoringASCIICase("transfer-encoding")
     }
 
     static func check(name: String, value: String) throws(APIError) {
         guard isToken(name) else {
-            // Not shown: it may be the value, in the wrong place.
+            // The name is not shown: it may be the value, given in the wrong place.
             throw .invalidRequest(
                 "the name of a header \(problem(name)): letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
@@ -29,7 +29,7 @@ enum HeaderSyntax {
         }
     }
 
-    /// Whether a header of this name may be received with this value, those that frame the message, too.
+    /// Whether a header of this name may be received with this value. Headers that frame the message are allowed.
     static func allowsReceived(name: String, value: String) -> Bool {
         isToken(name) && !value.withBytes { $0.contains(where: isForbidden) }
     }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// A number for people, of seconds say: at most three decimals, without the zeros at the end.
+/// A number for messages, with at most three decimals and no trailing zeros.
 func decimal(_ number: Double) -> String {
     guard let thousandths = Int64(exactly: (number * 1000).rounded()), thousandths >= 0 else { return "\(number)" }
     let fraction = thousandths % 1000
@@ -16,10 +16,10 @@ func decimal(_ number: Double) -> String {
 
 /// Words of a command line for a POSIX shell.
 enum ShellWord {
-    /// The longest text of a word: Linux takes 128 KiB, and what is quoted grows.
+    /// The longest text of a word. Linux accepts 128 KiB, and quoting makes it longer.
     static let longest = 65536
 
-    /// A word that the shell passes on as it is: in single quotes, within which nothing has a meaning.
+    /// Quotes a word so that the shell passes it on unchanged: in single quotes, inside of which nothing is special.
     static func quote(_ text: String) -> String {
         let plain = Array("-_./:=,@%+".utf8)
         let isPlain = text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }
@@ -28,12 +28,12 @@ enum ShellWord {
         return "'" + pieces.joined(separator: #"'\''"#) + "'"
     }
 
-    /// Whether bytes are a text that a word can have.
+    /// Whether the bytes can be the text of a word.
     static func canHold(_ bytes: [UInt8]) -> Bool {
         bytes.count <= longest && !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
     }
 
-    /// The word by which the shell's `printf` writes these bytes.
+    /// The format with which the shell's `printf` writes these bytes.
     static func format(_ bytes: [UInt8]) -> String {
         var format: [UInt8] = [UInt8(ascii: "'")]
         for byte in bytes {
@@ -50,7 +50,7 @@ enum ShellWord {
     }
 }
 
-/// The text in quotes, with quotes, backslashes and control characters escaped.
+/// Puts text in quotes, and escapes quotes, backslashes and control characters.
 func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
@@ -66,7 +66,7 @@ func quoted(_ text: String) -> String {
     return result + "\""
 }
 
-/// The system's words for an error number.
+/// The system's description of an error number.
 func systemErrorText(_ number: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
     guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }

@@ -1,4 +1,4 @@
-/// A moment as calendars and clocks show it in UTC: the Gregorian calendar, also before it was introduced.
+/// A moment in the calendar, in UTC. The Gregorian calendar is used for all years.
 struct CivilTime {
     var year: Int
     /// From 1.
@@ -6,7 +6,7 @@ struct CivilTime {
     var day: Int
     var hour = 0
     var minute = 0
-    /// 60 in a leap second, which counts as the first second of the next minute.
+    /// 60 is a leap second, which counts as the first second of the next minute.
     var second = 0
 
     /// Seconds since 1970-01-01 00:00; nil when there is no such day, or no such time.
@@ -17,8 +17,8 @@ struct CivilTime {
         return Int64(days) * 86_400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    // Both of these count years from March on, so that the leap day is the last of its year; a cycle of 400 years has
-    // 146,097 days, and five months from March have 153.
+    // Both conversions count years from March, so that the leap day is the last day of the year. 400 years have 146,097
+    // days, and five months from March have 153.
 
     /// Since 1970-01-01.
     private var days: Int {
@@ -55,7 +55,7 @@ extension CivilTime {
     }
 }
 
-/// Dates as most services write them: ISO 8601, and what RFC 3339 makes of it.
+/// Dates as most services write them: ISO 8601, and its profile RFC 3339.
 ///
 ///     date-time = date [ ( "T" / "t" / SP ) time [ zone ] ]
 ///     date = year "-" month "-" day / year month day
@@ -99,13 +99,13 @@ struct ISO8601 {
         return moment.secondsSince1970.map { Double($0 - Int64(offset)) + fraction }
     }
 
-    /// Of a second; 0 when there is none, and nil when there is no digit behind the point.
+    /// The fraction of a second; 0 when there is none, nil when no digit follows the point.
     private mutating func readFraction() -> Double? {
         guard take(".") || take(",") else { return 0 }
         guard isDigit else { return nil }
         var (value, scale) = (0.0, 1.0)
         while let digit = digit() {
-            // More than a double can tell.
+            // More digits than a double can represent.
             guard scale < 1e15 else { continue }
             value = value * 10 + Double(digit)
             scale *= 10
@@ -156,7 +156,7 @@ enum HTTPDate {
     /// Reads a date in any of the three forms: `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and
     /// `Sun Nov  6 08:49:37 1994`.
     ///
-    /// - Parameter now: seconds since 1970, by which a year of two digits is understood.
+    /// - Parameter now: seconds since 1970. It decides the century of a year with two digits.
     /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is no date.
     static func seconds(_ text: String, now: @autoclosure () -> Double = wallClockSeconds()) -> Int64? {
         let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Array($0) }
@@ -174,7 +174,7 @@ enum HTTPDate {
         }
     }
 
-    /// Whether a text is written as RFC 9110 wants it, to the letter: `seconds` also reads what is nearly so.
+    /// Whether the text follows RFC 9110 exactly; `seconds` also reads dates that nearly do.
     static func isExact(_ text: String) -> Bool {
         let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false).map { Array($0) }
         guard let weekday = words.first.map({ String(decoding: $0, as: UTF8.self) }) else { return false }
@@ -190,7 +190,8 @@ enum HTTPDate {
         "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
     ]
 
-    /// Writes a date in the form that is to be sent: `Sun, 06 Nov 1994 08:49:37 GMT`; nil outside of the years 0 to 9999.
+    /// Writes a date in the form that must be sent: `Sun, 06 Nov 1994 08:49:37 GMT`; nil outside of the years 0 to
+    /// 9999.
     static func text(_ seconds: Double) -> String? {
         guard let whole = Int64(exactly: seconds.rounded(.down)), let civil = CivilTime(secondsSince1970: whole) else {
             return nil
@@ -223,7 +224,7 @@ enum HTTPDate {
 
     private static func year(_ text: [UInt8], digits: Int) -> Int? { text.count == digits ? number(text) : nil }
 
-    /// What seems to lie more than 50 years ahead is of the century before.
+    /// A year that seems to be more than 50 years ahead belongs to the previous century.
     private static func nearest(_ short: Int, _ now: Double) -> Int {
         let thisYear = 1970 + (Int(exactly: (now / 31_556_952).rounded(.down)) ?? 0)
         let year = thisYear / 100 * 100 + short

@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// Where the data of a program is kept: below XDG_DATA_HOME, in a folder with the program's name; or below XDG_CACHE_HOME,
-/// what can be had again.
+/// Where a program keeps its data: in a folder of its name below XDG_DATA_HOME, or below XDG_CACHE_HOME for data that
+/// can be fetched again.
 enum DataFolder {
     enum Kind {
         case data
@@ -15,7 +15,7 @@ enum DataFolder {
         fileprivate var belowHome: String { self == .data ? ".local/share" : ".cache" }
     }
 
-    /// - Parameter name: the program's; nil is that of its file.
+    /// - Parameter name: the program's name; nil is the name of its file.
     /// - Returns: nil when the user has no home.
     static func path(of name: String?, _ kind: Kind = .data) -> String? {
         home(kind).map { "\($0)/ntapi/\(name ?? programName)" }
@@ -27,7 +27,7 @@ enum DataFolder {
             && !name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "/") }
     }
 
-    /// Relative paths are to be ignored, by the XDG Base Directory Specification.
+    /// The XDG Base Directory Specification says to ignore relative paths.
     private static func home(_ kind: Kind) -> String? {
         if let path = variable(kind.variable), path.hasPrefix("/") { return path }
         if let path = variable("HOME"), path.hasPrefix("/") { return "\(path)/\(kind.belowHome)" }
@@ -43,7 +43,7 @@ enum DataFolder {
             var buffer = [UInt8](repeating: 0, count: 4096)
             let count = readlink("/proc/self/exe", &buffer, buffer.count)
             var path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-            // What the system adds when the file was replaced while the program runs.
+            // The system adds this when the file was replaced while the program runs.
             if path.hasSuffix(" (deleted)") { path = String(path.dropLast(10)) }
         #else
             let path = getprogname().map { String(cString: $0) } ?? ""
@@ -53,14 +53,14 @@ enum DataFolder {
     }()
 }
 
-/// Where programs keep what must outlive them and belongs to this machine (XDG Base Directory Specification).
+/// Where programs keep state that must survive them on this machine (XDG Base Directory Specification).
 enum StateFolder {
     /// `$XDG_STATE_HOME/ntapi`, or `~/.local/state/ntapi`.
     ///
     /// - Parameter variable: looks up the environment.
     /// - Throws: `invalid request` when neither says where that is.
     static func path(_ variable: (String) -> String? = StateFolder.variable) throws(APIError) -> String {
-        // The specification has relative paths ignored.
+        // The specification says to ignore relative paths.
         if let state = variable("XDG_STATE_HOME"), state.utf8.first == UInt8(ascii: "/") { return state + "/ntapi" }
         if let home = variable("HOME"), home.utf8.first == UInt8(ascii: "/") { return home + "/.local/state/ntapi" }
         throw .invalidRequest(

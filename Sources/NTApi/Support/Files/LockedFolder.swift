@@ -6,19 +6,19 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// A folder that belongs to one process at a time, whose files are whole or not there.
+/// A folder that belongs to one process at a time. Its files are complete or do not exist.
 ///
-/// It and its files are for the user alone (0700 and 0600). Every call waits for the disk, and may be made from any thread;
-/// of two calls for one name at once, either may be the last.
+/// The folder and its files are for the user only (0700 and 0600). Every call waits for the disk. Calls may come from
+/// any thread; when two calls write the same name at once, either may win.
 final class LockedFolder: Sendable {
     let path: String
     private let descriptor: Int32
     private let lock: FolderLock
 
-    /// Opens a folder, which is made when it is missing, and locks it.
+    /// Opens and locks a folder. Makes it when it is missing.
     ///
-    /// - Throws: `invalid request` that names the process when another one has it, or this one a second time; `generic` that
-    ///   names the path when the system refuses something.
+    /// - Throws: `invalid request`, naming the process, when another process has the folder or this one has it already;
+    ///   `generic`, naming the path, when the system refuses something.
     init(_ path: String) throws(APIError) {
         try Self.make(path)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -35,7 +35,7 @@ final class LockedFolder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets another have the folder, now.
+    /// Gives the folder up.
     func unlock() { lock.unlock() }
 
     /// The names of all files.
@@ -58,7 +58,7 @@ final class LockedFolder: Sendable {
     ///
     /// - Returns: nil when there is none of this name.
     func content(of name: String) throws(APIError) -> [UInt8]? {
-        // Should it be a pipe, nobody waits for a writer.
+        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
         let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -76,7 +76,7 @@ final class LockedFolder: Sendable {
         }
     }
 
-    /// Writes a file, in the place of one of the same name: durable when this returns, and never half there.
+    /// Writes a file and replaces one of the same name. It is durable when this returns, and never partly written.
     func store(_ content: [UInt8], as name: String) throws(APIError) {
         try checkLock()
         let temporary = name + Self.unfinished
@@ -101,14 +101,14 @@ final class LockedFolder: Sendable {
         try sync()
     }
 
-    /// Durable when this returns. One that is not there is removed already.
+    /// Durable when this returns. A file that does not exist counts as removed.
     func remove(_ name: String) throws(APIError) {
         try checkLock()
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw problem("remove", name) }
         try sync()
     }
 
-    /// Whoever does not have the folder changes nothing in it: it may be another's by now.
+    /// Without the lock nothing is changed: the folder may belong to another process now.
     private func checkLock() throws(APIError) {
         guard !lock.isHeld else { return }
         throw .invalidRequest("the folder \(path) was closed, or belongs to the process that this one was forked from")
@@ -150,25 +150,25 @@ final class LockedFolder: Sendable {
 }
 
 extension APIError {
-    /// The system refused something that has to do with a file.
+    /// The system refused an operation on a file.
     static func file(_ what: String, _ path: String, _ number: Int32) -> APIError {
         APIError(domain: .request, code: .generic, message: "cannot \(what) \(path): \(systemErrorText(number))")
     }
 }
 
-/// Keeps a folder for one process, by a lock on a file in it.
+/// Reserves a folder for one process with a lock on a file in it.
 ///
-/// A lock of the process (fcntl), not of the descriptor (flock): a forked child would share the latter, and keep the folder
-/// locked after its parent is gone. The system says who has it, and lets go of it however the process ends. Two things such
-/// a lock does not do, so the process itself keeps a list: it does not keep out the process that has it, and it is lost
-/// when any descriptor of the file is closed.
+/// It is a lock of the process (fcntl), not of the descriptor (flock): a forked child would share a flock, and would
+/// keep the folder locked after its parent has ended. The system tells who has the lock, and releases it however the
+/// process ends. Such a lock has two gaps, so the process also keeps a list: the lock does not exclude the process that
+/// has it, and it is lost when any descriptor of the file is closed.
 final class FolderLock: Sendable {
     private struct File: Hashable {
         let device: UInt64
         let number: UInt64
     }
 
-    /// What this process has locked. A forked child has none of it.
+    /// What this process has locked. A forked child inherits no lock.
     private struct Held {
         var generation = Fork.generation
         var files: Set<File> = []
@@ -184,7 +184,7 @@ final class FolderLock: Sendable {
     private let generation = Fork.generation
     private let state: Lock<State>
 
-    /// - Throws: `invalid request` that names the process that has it.
+    /// - Throws: `invalid request`, naming the process that has it.
     init(_ path: String) throws(APIError) {
         let (descriptor, file) = try Self.held.withLock { held throws(APIError) in
             if held.generation != Fork.generation { held = Held() }
@@ -207,7 +207,7 @@ final class FolderLock: Sendable {
     func unlock() {
         guard let descriptor = state.withLock({ $0.descriptor.take() }) else { return }
         Self.held.withLock { held in
-            // A child that closes what it inherited takes nothing from its parent.
+            // A child that closes an inherited lock does not affect its parent's list.
             if generation == held.generation, generation == Fork.generation { held.files.remove(file) }
             close(descriptor)
         }

@@ -6,7 +6,7 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// What the system said when it refused.
+/// The system's reason for a refusal.
 struct SystemError: Error, CustomStringConvertible {
     let what: String
     let number: Int32
@@ -14,7 +14,7 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(what): \(String(cString: strerror(number)))" }
 }
 
-/// Files, by way of the system's own calls. All of them may block: never on the network thread.
+/// Files, through the system's own calls. All of these may block, so the network thread never calls them.
 enum SystemFile {
     /// Why a file cannot be read; nil when it can.
     static func reasonUnreadable(_ path: String) -> String? {
@@ -42,9 +42,9 @@ enum SystemFile {
         }
     }
 
-    /// Puts new bytes in the place of a file, so that it is never seen half-written, for nobody but its owner to read.
+    /// Replaces a file so that nobody ever sees it partly written. Only the owner can read it.
     ///
-    /// They are on the disk before the name is theirs: after a power cut, too, it is the old file or the new one.
+    /// The bytes are on the disk before the file is renamed: even after a power cut, the old or the new file is there.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         try bytes.withUnsafeBufferPointer { (bytes) throws(SystemError) in
             try replace(path, with: UnsafeRawBufferPointer(bytes), by: "\(path).new", isDurable: true)
@@ -52,8 +52,8 @@ enum SystemFile {
     }
 
     /// - Parameters:
-    ///   - temporary: a name beside it, which nobody else writes to at the same time.
-    ///   - isDurable: whether it is to survive a power cut: the disk is waited for.
+    ///   - temporary: a name in the same folder, which nobody else writes to at the same time.
+    ///   - isDurable: whether it must survive a power cut. The call then waits for the disk.
     static func replace(
         _ path: String, with bytes: UnsafeRawBufferPointer, by temporary: String, isDurable: Bool
     ) throws(SystemError) {
@@ -73,7 +73,7 @@ enum SystemFile {
         throw SystemError(what: "cannot write \(path)", number: problem)
     }
 
-    /// Makes a folder and those above it, for nobody but their owner.
+    /// Makes a folder and its parents, readable by the owner only.
     static func makeFolder(_ path: String) throws(SystemError) {
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         let above = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
@@ -83,9 +83,9 @@ enum SystemFile {
         throw SystemError(what: "cannot make \(path)", number: errno)
     }
 
-    /// Calls the body while no other process is in a body with the same file. The lock ends with the process, however it does.
+    /// Calls the body while no other process runs a body for the same file. The lock ends with the process in any case.
     ///
-    /// - Parameter patience: how many seconds to wait for others, who need milliseconds unless they were stopped.
+    /// - Parameter patience: how many seconds to wait for others. They need milliseconds, unless they were stopped.
     static func withLock(
         _ path: String, patience: Double, _ body: () throws(SystemError) -> Void
     ) throws(SystemError) {
@@ -111,7 +111,7 @@ enum SystemFile {
     }
 }
 
-/// Tells one state of a file that is only ever replaced as a whole from another.
+/// Distinguishes the versions of a file that is only ever replaced as a whole.
 struct FileStamp: Equatable {
     private let device: UInt64
     private let node: UInt64
@@ -134,14 +134,15 @@ struct FileStamp: Equatable {
     }
 }
 
-/// Makes names of files of texts that people chose.
+/// Makes file names from texts that people chose.
 enum FileName {
-    /// The longest name in bytes: file systems have 255, of which some are left for endings.
+    /// The longest name in bytes. File systems allow 255; the rest is left for suffixes.
     static let maximumLength = 200
 
-    /// A text as the name of a file: letters, digits, `-`, `_` and `.` stay, save a `.` in front; other bytes become `%XX`.
+    /// Encodes a text as a file name: letters, digits, `-`, `_` and `.` stay, except a leading `.`; other bytes become
+    /// `%XX`.
     ///
-    /// Different texts have different names, and none leads out of its folder.
+    /// Different texts get different names, and no name leads out of its folder.
     /// - Parameter what: the text in a message.
     /// - Throws: `invalid request` when it is empty or too long.
     static func encode(_ text: String, _ what: String) throws(APIError) -> String {

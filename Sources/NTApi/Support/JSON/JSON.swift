@@ -8,13 +8,13 @@
 /// body[path: "tags[1]"]?.string     // "b"
 /// ```
 ///
-/// Reading never fails loudly: what is missing or of another kind is `nil`. A value may be read from many threads at
+/// Reading never traps: a missing value, or one of another kind, is `nil`. A value may be read from many threads at
 /// once. A value taken out of a document stays valid after the document is gone.
 ///
-/// Nesting is limited to 2,048 levels, as in RFC 8259 section 9. Text that nests deeper is an error; a value built deeper
+/// Nesting is limited to 2,048 levels, as RFC 8259, 9 allows. Text that nests deeper is an error; a value built deeper
 /// gets null where the limit is passed.
 public struct JSON: Sendable {
-    /// The kinds of JSON values; numbers are told apart by whether they are 64-bit integers.
+    /// The kinds of JSON values. Numbers are either 64-bit integers or doubles.
     public enum Kind: Sendable, Hashable {
         /// The literal null.
         case null
@@ -32,7 +32,7 @@ public struct JSON: Sendable {
         case object
     }
 
-    /// What a value is made of.
+    /// Where the value is stored.
     enum Storage {
         case null
         case bool(Bool)
@@ -170,7 +170,7 @@ extension JSON {
     }
 }
 
-// Not by the nil literal: where a `JSON?` is wanted, `condition ? value : nil` would make JSON null of it.
+// No nil literal: for a `JSON?`, `condition ? value : nil` would become JSON null.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -219,12 +219,12 @@ extension JSON: Equatable {
                 guard areEqualScalars(left, right) else { return false }
                 continue
             }
-            // Keys are unique, so with equal counts it is enough that each key of the left is on the right.
+            // Keys are unique, so with equal counts it is enough to find each left key on the right.
             guard left.kind == right.kind, left.count == right.count else { return false }
             var leftCursor = JSONCursor(left)
             var rightCursor = JSONCursor(right)
             while let child = leftCursor.next() {
-                // Most often it stands at the same place.
+                // Usually it is at the same place.
                 let other = rightCursor.next()
                 guard let key = child.key else {
                     guard let other else { return false }
@@ -241,7 +241,7 @@ extension JSON: Equatable {
         return true
     }
 
-    /// Whether this is one value in one place: no look at what it contains is needed.
+    /// Whether both are the same value in the same place, so that the content need not be compared.
     private func isSame(as other: JSON) -> Bool {
         switch (storage, other.storage) {
         case (.array(let left), .array(let right)): left === right
@@ -276,11 +276,11 @@ extension JSON: Equatable {
 }
 
 extension JSON {
-    /// Parses JSON text: any value, alone but for white space and a byte order mark.
+    /// Parses JSON text: one value of any kind, with optional white space and a byte order mark.
     ///
-    /// The text must be UTF-8 as RFC 8259 has it. Integers beyond 64 bits become doubles, `\u0000` in strings is kept, and
-    /// the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone surrogates, keys
-    /// with U+0000 and anything after the value are errors.
+    /// The text must be UTF-8, as RFC 8259 requires. Integers beyond 64 bits become doubles, `\u0000` in strings is
+    /// kept, and the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone surrogates,
+    /// keys with U+0000 and anything after the value are errors.
     /// - Parameter bytes: the text; it need not be NUL-terminated, and is copied.
     /// - Throws: ``JSONParseError``, which says where and why.
     public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONParseError) {

@@ -15,12 +15,12 @@ final class JSONArray: Sendable {
     }
 }
 
-/// An object made by the program. Keys are unique: the last of duplicates stands, in the place of the first.
+/// An object made by the program. Keys are unique: of duplicates the last value counts, in the place of the first.
 final class JSONObject: Sendable {
     let members: [(key: Bytes, value: JSON)]
     /// See `JSONDepth`.
     let heightBound: Int
-    /// The members' numbers; nil where they are so few that comparing one by one is quicker.
+    /// The members' numbers by key; nil for few members, where comparing one by one is faster.
     private let numbers: [JSONKey: Int]?
 
     init(_ given: [(key: Bytes, value: JSON)]) {
@@ -51,7 +51,7 @@ final class JSONObject: Sendable {
     }
 }
 
-/// A key in a hash table. Compares by bytes, where `String` takes "é" composed and decomposed for the same.
+/// A key in a hash table. Compares bytes, whereas `String` treats "é" composed and decomposed as equal.
 private struct JSONKey: Hashable {
     let bytes: Bytes
 
@@ -61,7 +61,7 @@ private struct JSONKey: Hashable {
 }
 
 extension Bytes {
-    /// Bytes of its own; nil when there is no memory.
+    /// A copy of the bytes; nil when there is no memory.
     static func copy(_ source: UnsafeRawBufferPointer) -> Bytes? {
         let bytes = Bytes()
         return bytes.reserve(source.count) && bytes.append(source) ? bytes : nil
@@ -105,7 +105,7 @@ extension JSON {
 
     /// The member of the object with this key; nil when there is none or this is no object.
     ///
-    /// Keys compare by their bytes, as RFC 8259 section 8.3 advises: "é" composed and decomposed are two keys.
+    /// Keys compare by their bytes, as RFC 8259, 8.3 advises: "é" composed and decomposed are two keys.
     public subscript(key: String) -> JSON? {
         var key = key
         return key.withUTF8 { member(UnsafeRawBufferPointer($0)) }

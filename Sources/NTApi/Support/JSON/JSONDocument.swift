@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// A text that was parsed, and its tape. Shares the bytes of a body; nothing is built before it is asked for.
+/// A parsed text and its tape. It shares the bytes of a body, and builds nothing until it is needed.
 ///
-/// `@unchecked Sendable`, because the text and the tape are constant, but for what the tape says of an object's keys,
-/// which is read and written atomically, and is the same whoever finds it out; and `extras` is guarded by a mutex.
+/// `@unchecked Sendable`: the text and the tape are constant, except for the tape's notes about an object's keys. These
+/// are read and written atomically, and every thread computes the same. `extras` is guarded by a mutex.
 final class JSONDocument: @unchecked Sendable {
     /// Valid as long as the document.
     let tape: JSONTape
@@ -16,7 +16,7 @@ final class JSONDocument: @unchecked Sendable {
 
     private let bytes: Bytes
 
-    /// What was asked for and takes more than the tape. Guarded by `SharedMutex.documents`.
+    /// Derived data beyond the tape, made on demand. Guarded by `SharedMutex.documents`.
     private var extras: Extras?
 
     private struct Extras {
@@ -25,7 +25,7 @@ final class JSONDocument: @unchecked Sendable {
         var texts: [Int: JSONLentText] = [:]
     }
 
-    /// - Parameter scanned: what `JSONScanner` made of these very bytes. Takes over its tape.
+    /// - Parameter scanned: the scanner's result for these bytes. Takes over its tape.
     init(_ bytes: Bytes, text: UnsafePointer<UInt8>, _ scanned: JSONScanner.Result) {
         self.bytes = bytes
         tape = JSONTape(text: text, words: scanned.words)
@@ -34,17 +34,17 @@ final class JSONDocument: @unchecked Sendable {
 
     deinit { free(tape.words) }
 
-    /// The index of an object's keys, made when it is needed first.
+    /// The index of an object's keys, made on first use.
     func objectIndex(_ index: Int) -> JSONObjectIndex {
         extra(\.objects, index) { JSONObjectIndex(of: index, in: tape) }
     }
 
-    /// The index of an array's elements, made when it is needed first.
+    /// The index of an array's elements, made on first use.
     func arrayIndex(_ index: Int) -> JSONArrayIndex {
         extra(\.arrays, index) { JSONArrayIndex(of: index, in: tape) }
     }
 
-    /// A string or key with a NUL behind it, kept as long as the document.
+    /// A string or key with a final NUL, kept as long as the document.
     func lend(_ index: Int) -> JSONLentText {
         extra(\.texts, index) { JSONLentText(of: index, in: tape) }
     }
@@ -53,7 +53,7 @@ final class JSONDocument: @unchecked Sendable {
         _ place: WritableKeyPath<Extras, [Int: Extra]>, _ index: Int, _ make: () -> Extra
     ) -> Extra {
         if let known = SharedMutex.documents.withLock({ extras?[keyPath: place][index] }) { return known }
-        // Made without the lock: it may take a while. A thread that comes second throws its own away.
+        // Made without the lock, because it may take long. A second thread discards its result.
         let made = make()
         return SharedMutex.documents.withLock {
             if let known = extras?[keyPath: place][index] { return known }
@@ -64,7 +64,7 @@ final class JSONDocument: @unchecked Sendable {
     }
 }
 
-/// A string of a document in C's manner, without escapes and with a NUL behind it.
+/// A string of a document as a C string: without escapes, with a final NUL.
 final class JSONLentText: @unchecked Sendable {
     // Safe to share: written before anyone else has it.
     let pointer: UnsafeMutablePointer<CChar>
@@ -86,7 +86,7 @@ final class JSONLentText: @unchecked Sendable {
     deinit { pointer.deallocate() }
 }
 
-// What a place on the tape reads as; nil where it holds another kind.
+// The value at a place on the tape; nil when it is of another kind.
 extension JSONDocument {
     func bool(at index: Int) -> Bool? {
         switch tape.kind(index) {
@@ -135,11 +135,11 @@ extension JSONDocument {
     }
 }
 
-// Arrays and objects of a document: how many, which, and where. An object's keys are looked at when it is first read.
+// Arrays and objects of a document. An object's keys are examined when it is first read.
 extension JSONDocument {
     /// The members of an object.
     enum Members {
-        /// As many as the tape says, one behind the other.
+        /// As many as the tape says, in order.
         case plain
         case indexed(JSONObjectIndex)
     }
@@ -201,7 +201,7 @@ extension JSONDocument {
     }
 }
 
-/// The places of some elements of an array: of each 16th, so that any is found in a few hops.
+/// The places of every 16th element of an array, so that any element is found in a few hops.
 final class JSONArrayIndex: Sendable {
     static let stride = 16
 
@@ -230,15 +230,15 @@ final class JSONArrayIndex: Sendable {
 
 /// The members of one object of a document by their keys: for objects that are large, or have duplicate or escaped keys.
 ///
-/// Of duplicates the last value stands, in the place of the first. Keys are hashed with a seed that no one who writes a
-/// text can foresee.
+/// Of duplicates the last value counts, in the place of the first. Keys are hashed with a seed that the author of a
+/// text cannot predict.
 final class JSONObjectIndex: @unchecked Sendable {
-    // Safe to share: constant after `init`. Holds no more than places on the tape of the document that holds it.
+    // Safe to share: constant after `init`. It only holds places on the tape of its document.
     private let tape: JSONTape
     private var members: [(key: Int32, value: Int32)] = []
     /// Numbers of members plus one, by hash; 0 is free. At most half of the slots are taken.
     private var slots: [Int32] = []
-    /// Keys that have escapes, without them, by their place.
+    /// Keys with escapes, in unescaped form, by their place.
     private var unescaped: [Int32: [UInt8]] = [:]
 
     init(of index: Int, in tape: JSONTape) {

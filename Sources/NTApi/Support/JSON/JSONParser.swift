@@ -1,4 +1,4 @@
-/// Parses JSON text, and response bodies that ought to be JSON text.
+/// Parses JSON text, and response bodies that should be JSON text.
 enum JSONParser {
     /// What the body of a response turned out to be.
     enum ResponseBody: Sendable, Equatable {
@@ -28,9 +28,9 @@ enum JSONParser {
         }
     }
 
-    /// Parses a body; where that fails, looks for JSON that follows stray text, such as a PHP warning, and ends the body.
+    /// Parses a body. If that fails, looks for JSON at the end of the body after stray text, such as a PHP warning.
     ///
-    /// See `JSONRecovery` for which values are taken and for the bound of the work. The value shares the body's bytes.
+    /// `JSONRecovery` says which values are accepted and bounds the work. The value shares the body's bytes.
     static func parseResponse(_ bytes: Bytes) -> ResponseBody {
         let buffer = bytes.buffer
         let start = byteOrderMarkLength(of: buffer)
@@ -52,7 +52,7 @@ enum JSONParser {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
     }
 
-    /// White space as RFC 8259 section 2 has it.
+    /// White space (RFC 8259, 2).
     @inline(__always)
     static func isWhiteSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
@@ -62,7 +62,7 @@ enum JSONParser {
 /// Parses the text in a body's bytes, or a part of it, and counts the work.
 struct JSONLoader {
     enum Outcome {
-        /// A value, and the offset right behind it.
+        /// A value, and the offset right after it.
         case value(JSON, end: Int)
         case failure(Failure)
     }
@@ -70,7 +70,7 @@ struct JSONLoader {
     struct Failure {
         enum Cause { case syntax, depth }
 
-        /// Where reading stopped: a bracket that does not belong is the byte before.
+        /// Where reading stopped. A misplaced bracket is the byte before.
         let offset: Int
         let reason: String
         var cause = Cause.syntax
@@ -84,7 +84,7 @@ struct JSONLoader {
         self.bytes = bytes
     }
 
-    /// Loads text that must be one value, with nothing but white space around it, up to the end.
+    /// Loads text that must be one value up to the end, with only white space around it.
     mutating func loadWhole(from start: Int) -> Outcome {
         let outcome = loadFirst(from: start)
         guard case .value(_, let end) = outcome else { return outcome }
@@ -117,7 +117,7 @@ struct JSONLoader {
 
 /// Why and where a text is not JSON.
 ///
-/// Places are where reading stopped: right behind the token that does not belong, or at the byte that is not UTF-8.
+/// The place is where reading stopped: right after the wrong token, or at the byte that is not UTF-8.
 public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line, from 1.
     public let line: Int
@@ -128,7 +128,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     /// The bytes before this place; a byte order mark counts.
     public let offset: Int
 
-    /// What is wrong, for people, in English; it may quote up to 20 bytes of the text.
+    /// What is wrong, in English. It may quote up to 20 bytes of the text.
     public let reason: String
 
     /// The place and the reason in one line.
@@ -140,7 +140,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     init(at offset: Int, of text: UnsafeRawBufferPointer, reason: String) {
         let before = text.prefix(max(0, offset))
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-        // A byte that does not continue a UTF-8 sequence begins a character. The mark at the start is not seen.
+        // Every byte that does not continue a UTF-8 sequence begins a character. A byte order mark is not counted.
         let characters = before[lineStart...].count { $0 & 0xC0 != 0x80 }
         let isMarked = lineStart == 0 && before.count >= 3 && JSONParser.byteOrderMarkLength(of: text) > 0
         self.line = before.count { $0 == UInt8(ascii: "\n") } + 1
@@ -150,15 +150,15 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     }
 }
 
-/// The limit of nesting: RFC 8259 section 9 allows one, and freeing a value that was built, or a tree of jansson, recurses.
+/// The limit of nesting. RFC 8259, 9 allows one, and freeing a built value or a jansson tree recurses.
 ///
-/// The height of a value is 0 for a scalar, 1 for `[]`, 2 for `[[]]`. Measuring it takes a walk over the whole value, which
-/// building in a loop (`a = [a]`) would turn quadratic. So each array and object carries an upper bound, which building
-/// adds up at no cost, and a walk is taken only where the bound alone would forbid what is asked.
+/// The height of a value is 0 for a scalar, 1 for `[]`, 2 for `[[]]`. Measuring it walks over the whole value, which
+/// would make building in a loop (`a = [a]`) quadratic. So each array and object has an upper bound, which building
+/// maintains at no cost. The walk happens only when the bound exceeds the limit.
 enum JSONDepth {
     static let limit = 2048
 
-    /// A value to put into an array or object, with a bound of its height: null where the limit would be passed.
+    /// A value for an array or object, with a bound of its height. Null when the limit would be exceeded.
     static func fit(_ value: JSON) -> (JSON, heightBound: Int) {
         let bound = heightBound(value)
         if bound < limit { return (value, bound) }
@@ -184,7 +184,7 @@ enum JSONDepth {
         switch value.storage {
         case .array(let array): array.heightBound
         case .object(let object): object.heightBound
-        // That of the whole document, if this is no scalar.
+        // The height of the whole document, unless this is a scalar.
         case .parsed(let document, let index): document.tape.isContainer(Int(index)) ? document.height : 0
         default: 0
         }
@@ -195,10 +195,11 @@ extension JSON {
     var isContainer: Bool { kind == .array || kind == .object }
 }
 
-/// Says what is wrong with a text that the scanner refused: it reads the one token where that stopped again, slowly.
+/// Explains what is wrong with a text that the scanner refused. It reads the token where the scanner stopped once more,
+/// slowly.
 ///
-/// The scanner only knows that what it found is not what belongs there. People want to know whether it is a bracket in the
-/// wrong place, an escape that does not exist, or the end of the text.
+/// The scanner only knows that it found something unexpected. A message should say whether it is a misplaced bracket,
+/// an unknown escape, or the end of the text.
 struct JSONDiagnosis {
     private let text: UnsafeRawBufferPointer
 
@@ -226,12 +227,12 @@ struct JSONDiagnosis {
         }
     }
 
-    /// Something stands behind the value.
+    /// There is text after the value.
     func stray(at offset: Int) -> JSONLoader.Failure {
         failure(JSONToken(text, at: offset), "the text should end")
     }
 
-    /// The key itself is fine; either it is one that may not be, or there is no colon behind it.
+    /// The key is well-formed. Either it is not allowed, or no colon follows it.
     private func failure(ofMember key: JSONToken) -> JSONLoader.Failure {
         if key.containsNUL { return JSONLoader.Failure(offset: key.end, reason: "U+0000 in a key") }
         let next = text[key.end...].firstIndex { !JSONParser.isWhiteSpace($0) } ?? text.endIndex
@@ -249,17 +250,18 @@ struct JSONDiagnosis {
     }
 }
 
-/// Finds JSON behind stray text: an array or object that begins somewhere in a body and ends it.
+/// Finds JSON after stray text: an array or object that begins somewhere in a body and ends it.
 ///
-/// It has to be sure that there was an accident:
-/// - A body that begins as JSON is never rescued. A connection that breaks leaves JSON without its end, and
-///   `[{"id":1},{"id":2}` must not be read as `{"id":2}`; and of two documents in one body none is the answer.
-/// - Nor is a body with another document in its stray text. Brackets such as `[0]`, which programs print, are none.
-/// - A value inside something that began as JSON is never taken: where an attempt fails, the next begins where that one
-///   stopped reading, not inside of what it read.
+/// It must be sure that the text before is an accident:
+/// - A body that begins as JSON is never rescued. A broken connection leaves JSON without its end, and
+///   `[{"id":1},{"id":2}` must not be read as `{"id":2}`. Of two documents in one body neither is the answer.
+/// - A body with another document in its stray text is not rescued either. Short brackets that programs print, such as
+///   `[0]`, do not count.
+/// - A value inside text that began as JSON is never used: after a failed attempt, the next begins where that one
+///   stopped reading.
 ///
-/// The last rule bounds the work, too, whatever the body: no byte is read by two attempts, but for those of the token at
-/// which one stopped. Besides, there are at most 64 attempts.
+/// The last rule also bounds the work for any body: no byte is read by two attempts, except the token at which one
+/// stopped. There are at most 64 attempts.
 struct JSONRecovery {
     static let maximumAttempts = 64
 
@@ -268,12 +270,12 @@ struct JSONRecovery {
     private let bytes: UnsafeRawBufferPointer
     private var position: Int
 
-    /// Prepares the search in a text, from `start` on, that is no JSON as a whole.
+    /// Prepares the search from `start` in a text that is not JSON as a whole.
     init(_ body: Bytes, from start: Int) {
         loader = JSONLoader(body)
         bytes = body.buffer
         position = start
-        // NUL is no part of JSON.
+        // JSON contains no NUL.
         if let lastNUL = bytes.lastIndex(of: 0) { position = max(position, lastNUL + 1) }
         let first = bytes[start...].firstIndex { !JSONParser.isWhiteSpace($0) }
         if let first, bytes[first] == UInt8(ascii: "\"") || mayBegin(at: first) || isScalar(bytes[first...]) {
@@ -300,9 +302,9 @@ struct JSONRecovery {
         return nil
     }
 
-    /// Moves on to where a failed attempt stopped reading: a bracket there that did not belong may begin the JSON.
+    /// Moves to where a failed attempt stopped reading: the misplaced bracket there may begin the JSON.
     private mutating func skip(behind failure: JSONLoader.Failure, of start: Int) {
-        // What nests too deep was JSON so far, and all that is left is inside of it.
+        // Text that nests too deep was JSON so far, and the rest is inside of it.
         position = failure.cause == .depth ? bytes.count : max(start + 1, failure.offset - 1)
     }
 
@@ -311,7 +313,7 @@ struct JSONRecovery {
         return bytes[position..<last].indices.first { mayBegin(at: $0) }
     }
 
-    /// Whether a bracket with what belongs behind it stands there, so that `{color: red}` and `[notice]` cost no attempt.
+    /// Whether a bracket and a valid next token are here, so that `{color: red}` and `[notice]` cost no attempt.
     private func mayBegin(at index: Int) -> Bool {
         let isObject = bytes[index] == UInt8(ascii: "{")
         guard isObject || bytes[index] == UInt8(ascii: "[") else { return false }
@@ -336,8 +338,8 @@ struct JSONRecovery {
         return Double(String(decoding: token, as: UTF8.self)) != nil
     }
 
-    /// Whether a value in the stray text is one that a service answers with: an object with members, or an array of
-    /// arrays or objects.
+    /// Whether a value in the stray text could be a service's answer: an object with members, or an array of arrays or
+    /// objects.
     private func isDocument(_ json: JSON) -> Bool {
         guard json.kind == .array else { return json.count > 0 }
         return json.array?.contains { $0.kind == .array || $0.kind == .object } ?? false

@@ -1,4 +1,4 @@
-/// A path inside a JSON document, taken apart: `list[0].name` is key list, index 0, key name.
+/// The parsed form of a path in a JSON document: `list[0].name` is key list, index 0, key name.
 ///
 ///     path = [ ( key / bracket ) *( "." key / bracket ) ]
 ///     key = 1*( any character but . [ ] " )
@@ -19,7 +19,7 @@ struct JSONPath: Sendable, Hashable {
 
     let steps: [Step]
 
-    /// Takes a path apart; nil when it is malformed, which includes indexes beyond `Int`.
+    /// Parses a path; nil when it is malformed or has an index beyond `Int`.
     init?(_ text: String) {
         var text = text
         var steps: [Step] = []
@@ -60,7 +60,7 @@ extension JSONPath: CustomStringConvertible {
         return text
     }
 
-    /// Whether a byte may stand in quotes only.
+    /// Whether a byte is allowed only in quotes.
     static func isSpecial(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "."), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "\""): true
@@ -72,7 +72,7 @@ extension JSONPath: CustomStringConvertible {
 /// Reads the steps of a path one after another, from its bytes, without making strings of the keys.
 struct JSONPathReader {
     enum Step {
-        /// Its bytes are lent for the time of the call.
+        /// The bytes are valid during the call.
         case key(UnsafeRawBufferPointer)
         case index(Int)
     }
@@ -80,9 +80,9 @@ struct JSONPathReader {
     private let path: UnsafeRawBufferPointer
     private var position = 0
 
-    /// Takes a path apart.
+    /// Parses a path.
     ///
-    /// - Parameter step: gets each step, and says whether to go on.
+    /// - Parameter step: gets each step, and returns whether to continue.
     /// - Returns: whether the whole path was read. A path that is malformed may have had some steps.
     static func read(_ path: UnsafeRawBufferPointer, _ step: (Step) -> Bool) -> Bool {
         var reader = JSONPathReader(path: path)
@@ -173,7 +173,7 @@ extension JSON {
 }
 
 extension JSONDocument {
-    /// Where the value at a path from a place is. The values between are only passed through.
+    /// The place of the value at a path from another place. The values between are skipped.
     func place(atPath path: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var place = start
         let isFound = JSONPathReader.read(path) { step in

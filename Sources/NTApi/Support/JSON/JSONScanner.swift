@@ -6,24 +6,23 @@ import CScan
     import Darwin
 #endif
 
-/// Reads JSON text once, from front to back, checks all of it, and writes its tape.
+/// Reads JSON text once from front to back, checks it completely, and writes its tape.
 ///
-/// The text has a NUL behind its last byte. NUL belongs nowhere in JSON, so every loop ends there at the latest, and no
-/// pointer passes it; only where several bytes are read at once is the number of those left looked at. Whatever reads
-/// the tape later relies on what was checked here.
+/// A NUL follows the text. JSON contains no NUL, so every loop ends there at the latest, and no pointer passes it. Only
+/// code that reads several bytes at once checks how many are left. Readers of the tape rely on the checks made here.
 ///
-/// Nothing recurses: the second word of an array or object that is open names the one around it.
+/// Nothing recurses: the second word of an open array or object names the container around it.
 struct JSONScanner {
     typealias Pointer = UnsafePointer<UInt8>
     typealias Words = UnsafeMutablePointer<UInt64>
 
-    /// What belongs at a place.
+    /// What is expected next.
     enum Expected { case value, key, keyOrEnd, commaOrEnd }
 
     enum Problem: Error {
-        /// The token at this offset is wrong, or is not what belongs there, or the one behind it is not.
+        /// The token at this offset is malformed or unexpected, or the next one is.
         case unexpected(at: Int, Expected, isInObject: Bool)
-        /// The bracket at this offset passes the limit of nesting.
+        /// The bracket at this offset exceeds the limit of nesting.
         case depth(at: Int)
         case memory
     }
@@ -32,14 +31,14 @@ struct JSONScanner {
         /// The caller frees it.
         let words: Words
         let height: Int
-        /// The offset behind the value.
+        /// The offset after the value.
         let end: Int
     }
 
-    /// Reads the value that begins at an offset, behind white space perhaps; what follows it does not matter.
+    /// Reads the value at an offset, after optional white space. What follows the value does not matter.
     ///
     /// - Parameters:
-    ///   - text: has `count` bytes, less than 2^31, and a NUL behind them.
+    ///   - text: `count` bytes, less than 2^31, and a final NUL.
     ///   - start: at most `count`.
     static func scan(_ text: Pointer, count: Int, from start: Int) throws(Problem) -> Result {
         let wide = count >= 16 ? text + (count - 15) : text
@@ -60,7 +59,7 @@ struct JSONScanner {
         var problem: Problem?
 
         values: while true {
-            // A value takes two words at the most, and the first key in an object one.
+            // A value takes at most two words, and the first key of an object one.
             if used > full {
                 guard let grown = grow(words, &capacity) else {
                     problem = .memory
@@ -115,7 +114,7 @@ struct JSONScanner {
             }
             p = end
 
-            // Behind a value, or at the end of an empty array or object.
+            // After a value, or at the end of an empty array or object.
             while true {
                 guard open >= 0 else { break values }
                 p = skipWhiteSpace(p, wide)
@@ -139,7 +138,7 @@ struct JSONScanner {
                 p += 1
                 depth &-= 1
                 let outer = JSONTape.outer(ofOpen: words[open &+ 1])
-                // The last element has no comma behind it.
+                // No comma follows the last element.
                 let count = used == open &+ 2 ? 0 : commas &+ 1
                 words[open &+ 1] = JSONTape.closed(next: used, count: count)
                 open = outer.index
@@ -154,7 +153,7 @@ struct JSONScanner {
         return Result(words: words, height: height, end: p - text)
     }
 
-    /// Doubles the room on the tape; nil, and the tape is as it was, when there is no memory.
+    /// Doubles the room on the tape; nil, with an unchanged tape, when there is no memory.
     @inline(never)
     private static func grow(_ words: Words, _ capacity: inout Int) -> Words? {
         let (doubled, overflow) = (capacity &* MemoryLayout<UInt64>.stride).multipliedReportingOverflow(by: 2)
@@ -163,7 +162,7 @@ struct JSONScanner {
         return grown.assumingMemoryBound(to: UInt64.self)
     }
 
-    /// Reads a key and the colon behind it, and writes the key's word; nil when one of them is not what it should be.
+    /// Reads a key and its colon, and writes the key's word; nil when either is missing or wrong.
     @inline(__always)
     private static func member(_ p: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
         guard p.pointee == UInt8(ascii: "\""), let quote = key(p + 1, text, wide, word) else { return nil }
@@ -173,8 +172,8 @@ struct JSONScanner {
     }
 }
 
-// One token each. All take the place where it begins, and answer where it ends; nil says that it is no such token.
-// Before `wide` there are 16 bytes to be read at once.
+// Each function reads one token: it gets the start and returns the end, or nil when there is no such token. Before
+// `wide`, 16 bytes can be read at once.
 extension JSONScanner {
     @inline(__always)
     static func skipWhiteSpace(_ p: Pointer, _ wide: Pointer) -> Pointer {
@@ -188,7 +187,7 @@ extension JSONScanner {
             let isLineEnd = p.pointee == 0x0A
             p += 1
             guard isLineEnd else { continue }
-            // Text that is laid out for people has long indents behind its line ends.
+            // Formatted text has long indents after its line ends.
             while p < wide {
                 let spaces = Int(ntapi_scan_space_prefix(p))
                 p += spaces
@@ -217,7 +216,7 @@ extension JSONScanner {
         let length = UInt64(ntapi_scan_plain_prefix(start))
         let end = start + Int(truncatingIfNeeded: length)
         guard end.pointee == UInt8(ascii: "\"") else { return nil }
-        // As `JSONTape.word` has it, for a length that is known to fit.
+        // Like `JSONTape.word`, for a length that is known to fit.
         word.pointee =
             JSONTape.Kind.plainString.rawValue << 60 | length << 32 | UInt64(truncatingIfNeeded: start - text)
         return end
@@ -311,7 +310,7 @@ extension JSONScanner {
         return p
     }
 
-    /// Behind one digit or more.
+    /// After one digit or more.
     @inline(__always)
     private static func skipDigits(_ start: Pointer) -> Pointer? {
         var p = start
@@ -323,7 +322,7 @@ extension JSONScanner {
     /// `true`, `false` or `null`.
     @inline(__always)
     static func literal(_ p: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
-        // A NUL is none of the letters, so that no byte behind one is looked at.
+        // A NUL matches no letter, so no byte after it is read.
         let kind: JSONTape.Kind
         let length: Int
         if p[0] == UInt8(ascii: "t"), p[1] == UInt8(ascii: "r"), p[2] == UInt8(ascii: "u"), p[3] == UInt8(ascii: "e") {

@@ -1,20 +1,20 @@
 import CScan
 
-/// What a JSON text holds, in document order, as words of 64 bits: where each value stands, and not the value itself.
+/// The places of all values of a JSON text, in document order, as 64-bit words. The values stay in the text.
 ///
 ///     bits 63…60   59…32                         31…0
 ///     kind         length of a string or number  offset in the text
 ///
-/// A string stands between its quotes, escapes and all. An array or object takes a second word:
+/// A string is the text between its quotes, with escapes. An array or object takes a second word:
 ///
 ///     bits 63…33                                   32…2                              1…0
 ///     index of the word behind all it contains     elements, or members as written   what is known of the keys
 ///
-/// A member is the word of its key, and its value. So values are found by hopping from one to the next, and are read
-/// from the text when they are asked for. Everything fits, because a text has less than 2^31 bytes, and three of its
-/// bytes make two words at the most.
+/// A member is the word of its key, followed by its value. Values are found by hopping from one to the next, and are
+/// read from the text on demand. Everything fits: a text has less than 2^31 bytes, and three bytes make at most two
+/// words.
 ///
-/// This is a view: it is valid as long as the `JSONDocument` it came from.
+/// This is a view, valid as long as its `JSONDocument`.
 struct JSONTape {
     enum Kind: UInt64 {
         case null, no, yes, int, double
@@ -24,16 +24,16 @@ struct JSONTape {
         case array, object
     }
 
-    /// What is known of an object's keys. Found out when the object is first read, and the same whoever does it.
+    /// What is known about an object's keys. Computed when the object is first read; every thread computes the same.
     enum Keys: UInt64 {
         case unknown
-        /// Few, unique and without escapes: they are compared one by one.
+        /// Few, unique and without escapes, so they are compared one by one.
         case plain
-        /// Any others: a `JSONObjectIndex` of the document knows them.
+        /// Others, which need a `JSONObjectIndex` of the document.
         case indexed
     }
 
-    /// A length that does not fit is measured when it is asked for.
+    /// A longer length is measured on demand.
     static let longest = (1 << 28) - 1
 
     let text: UnsafePointer<UInt8>
@@ -48,7 +48,7 @@ struct JSONTape {
     @inline(__always)
     func offset(_ index: Int) -> Int { Int(truncatingIfNeeded: words[index] & 0xFFFF_FFFF) }
 
-    /// The bytes of a string as it stands in the text, or of a number.
+    /// The bytes of a string as in the text, or of a number.
     @inline(__always)
     func bytes(_ index: Int) -> UnsafeRawBufferPointer {
         let word = words[index]
@@ -81,7 +81,7 @@ struct JSONTape {
         ntapi_scan_store(words + (index + 1), second(index) & ~3 | keys.rawValue)
     }
 
-    // Readers of other threads may set what is known of the keys meanwhile.
+    // Other threads may note what they learn about the keys at the same time.
     @inline(__always)
     private func second(_ index: Int) -> UInt64 { ntapi_scan_load(words + (index &+ 1)) }
 
@@ -91,7 +91,7 @@ struct JSONTape {
         var end = start
         switch kind(index) {
         case .plainString: while end.pointee != UInt8(ascii: "\"") { end += 1 }
-        // What follows a backslash is no end.
+        // A quote after a backslash is not the end.
         case .escapedString:
             while end.pointee != UInt8(ascii: "\"") { end += end.pointee == UInt8(ascii: "\\") ? 2 : 1 }
         case .int, .double: while JSONNumber.isPart(end.pointee) { end += 1 }
@@ -115,7 +115,7 @@ extension JSONTape {
         UInt64(truncatingIfNeeded: next) << 33 | UInt64(truncatingIfNeeded: count) << 2
     }
 
-    /// The second word of one that is open: the index of the one around it, or -1, and the commas seen in that one.
+    /// The second word of an open container: the index of the container around it, or -1, and the commas seen in that.
     @inline(__always)
     static func open(in outer: Int, commas: Int) -> UInt64 {
         UInt64(truncatingIfNeeded: outer) << 32 | UInt64(truncatingIfNeeded: commas)
@@ -127,10 +127,10 @@ extension JSONTape {
     }
 }
 
-/// Walks the children of one array or object in document order; finds none in a scalar.
+/// Walks over the children of an array or object in document order. A scalar has none.
 ///
-/// Every loop over a value (writing, comparing, measuring) keeps a list of cursors instead of calling itself, so that no
-/// depth of nesting can use up the stack of the thread that reads, which may be the host program's.
+/// Loops over a value (writing, comparing, measuring) keep a list of cursors instead of recursing, so that deep nesting
+/// cannot exhaust the stack of the thread, which may belong to the host program.
 struct JSONCursor {
     let container: JSON
     let isObject: Bool
@@ -210,18 +210,18 @@ enum JSONChildKey {
     var string: String { withUTF8 { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// Finds out whether an object's keys are plain: few, unique, and without escapes.
+/// Determines whether an object's keys are plain: few, unique, and without escapes.
 ///
-/// Then a look-up compares one after another and ends at the first that is equal. Where it is not so, for the last of
-/// duplicates wins, a `JSONObjectIndex` is made.
+/// A look-up in plain keys compares one after another and ends at the first match. Other objects get a
+/// `JSONObjectIndex`, because the last of duplicates wins.
 enum JSONKeyCheck {
-    /// With more members, a look-up by hash is quicker.
+    /// With more members, a look-up by hash is faster.
     static let most = 64
 
     static func keys(of index: Int, in tape: JSONTape) -> JSONTape.Keys {
         let count = tape.count(index)
         guard count <= most else { return .indexed }
-        // A small hash table of the keys seen, of which at most half is taken. Up to 1 KB is on the stack.
+        // A small hash table of the keys seen, at most half full. It takes up to 1 KB of the stack.
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * most) { buffer in
             guard let table = buffer.baseAddress else { return .indexed }
             // At most 8, since 2 × 64 is below 2^8.
@@ -234,10 +234,10 @@ enum JSONKeyCheck {
                 guard tape.kind(position) == .plainString else { return .indexed }
                 let key = tape.bytes(position)
                 var slot = Int(truncatingIfNeeded: hash(key) >> UInt64(64 - bits))
-                // No place of a key is 0: the object comes before.
+                // No key is at place 0: the object comes before it.
                 while table[slot] != 0 {
                     if tape.bytes(Int(table[slot])).isEqual(to: key) { return .indexed }
-                    // Keys made to collide must not cost more than the index, whose hash no one can foresee.
+                    // Keys that are made to collide must not cost more than the index, whose hash cannot be predicted.
                     comparisons += 1
                     guard comparisons <= 4 * most else { return .indexed }
                     slot = (slot + 1) & mask
@@ -249,7 +249,7 @@ enum JSONKeyCheck {
         }
     }
 
-    /// Of the length and up to 16 bytes, at both ends, where keys differ most.
+    /// Hashes the length and up to 16 bytes at both ends, where keys differ most.
     @inline(__always)
     static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
         let count = key.count
@@ -273,9 +273,9 @@ enum JSONKeyCheck {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether the bytes are the same. For short texts, where calling `memcmp` would cost more than comparing.
+    /// Whether the bytes are equal. For short texts, where a call of `memcmp` costs more than the comparison.
     ///
-    /// What is left behind the last whole word is compared together with bytes before it once more, not one by one.
+    /// The rest after the last whole word is compared as a word that overlaps earlier bytes, not byte by byte.
     @inline(__always)
     func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }

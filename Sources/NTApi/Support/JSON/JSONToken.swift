@@ -1,17 +1,17 @@
-/// One token of a text, read for an error message: where it ends, and what is wrong with it.
+/// One token of a text, read for an error message: its end, and what is wrong with it.
 struct JSONToken {
     enum Kind {
-        /// There is none: the text ends.
+        /// No token: the text ends.
         case end
         case string
-        /// A number, a word or a bracket that may stand somewhere in JSON.
+        /// A number, a word or a bracket that is valid in JSON.
         case other
-        /// It may stand nowhere.
+        /// Not valid anywhere.
         case wrong(String)
     }
 
     var kind = Kind.other
-    /// The offset behind it; of the byte that is wrong, where a single one is.
+    /// The offset after it, or the offset of a single wrong byte.
     var end: Int
     /// Whether it is a string with U+0000 in it.
     var containsNUL = false
@@ -101,7 +101,7 @@ struct JSONToken {
 
     /// The length of the character at an offset, which is not ASCII; 0 when it is not UTF-8.
     func sequenceLength(_ offset: Int) -> Int {
-        // The scanner's check relies on a NUL behind the text, which this need not have.
+        // The scanner's check relies on a final NUL, which this text may lack.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 5) { buffer in
             buffer.initialize(repeating: 0)
             for (index, byte) in text[offset...].prefix(4).enumerated() { buffer[index] = byte }
@@ -110,7 +110,7 @@ struct JSONToken {
     }
 }
 
-// Strings: first their bytes and escapes, up to the closing quote, then what the escapes stand for.
+// Strings: first the bytes and escapes up to the closing quote, then the escapes' values.
 extension JSONToken {
     mutating func readString() {
         kind = .string
@@ -197,7 +197,7 @@ private struct Surrogates {
     private(set) var lone: UInt32?
     private var high: UInt32?
 
-    /// - Parameter unit: of an escape; nil for a character that stands for itself.
+    /// - Parameter unit: the unit of an escape; nil for an unescaped character.
     mutating func take(_ unit: UInt32?) {
         let isLow = unit.map { $0 & 0xFC00 == 0xDC00 } ?? false
         if let high, !isLow { lone = lone ?? high }
@@ -210,7 +210,7 @@ private struct Surrogates {
 enum UTF8Sequence {
     /// The length of the sequence that begins there: 2, 3 or 4; 0 when it is not well-formed.
     ///
-    /// - Parameter start: a text that ends in NUL, which no sequence contains: no byte behind one is looked at.
+    /// - Parameter start: a text that ends in NUL, which no sequence contains. No byte after the NUL is read.
     @inline(__always)
     static func length(_ start: UnsafePointer<UInt8>) -> Int {
         let lead = start.pointee
@@ -220,12 +220,12 @@ enum UTF8Sequence {
         let second = start[1]
         if lead < 0xF0 {
             guard isContinuation(second), isContinuation(start[2]) else { return 0 }
-            // Too long a form, or a surrogate.
+            // An overlong form, or a surrogate.
             let isBad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0)
             return isBad ? 0 : 3
         }
         guard lead < 0xF5, isContinuation(second), isContinuation(start[2]), isContinuation(start[3]) else { return 0 }
-        // Too long a form, or beyond U+10FFFF.
+        // An overlong form, or beyond U+10FFFF.
         let isBad = (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second >= 0x90)
         return isBad ? 0 : 4
     }

@@ -17,7 +17,7 @@ struct JSONWriter {
                 continue
             }
             open.append(cursor)
-            // Only right behind an opening bracket is there no comma; no value ends in one.
+            // A comma is missing only right after an opening bracket, and no value ends in one.
             if bytes.last != UInt8(ascii: cursor.isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
             if let key = child.key {
                 key.withUTF8 { string($0) }
@@ -70,7 +70,7 @@ struct JSONWriter {
     }
 }
 
-/// An escape in a JSON string, and what it stands for: RFC 8259, section 7.
+/// An escape in a JSON string and its value (RFC 8259, 7).
 struct JSONEscape {
     /// A surrogate pair is one.
     let scalar: UInt32
@@ -79,7 +79,7 @@ struct JSONEscape {
 
     /// Reads the escape that begins with a backslash; nil when it is none, or a lone surrogate.
     ///
-    /// - Parameter start: a text that ends in NUL, which no escape contains: no byte behind one is looked at.
+    /// - Parameter start: a text that ends in NUL, which no escape contains. No byte after the NUL is read.
     @inline(__always)
     init?(_ start: UnsafePointer<UInt8>) {
         switch start[1] {
@@ -131,10 +131,10 @@ struct JSONEscape {
         }
     }
 
-    /// Writes a string that was checked without its escapes, which makes it shorter.
+    /// Writes a checked string without its escapes, which makes it shorter.
     ///
     /// - Parameters:
-    ///   - string: as it stands in the text, which goes on behind it.
+    ///   - string: the string in its text; the text continues after it.
     ///   - target: room for as many bytes.
     /// - Returns: the bytes written.
     static func decode(_ string: UnsafeRawBufferPointer, into target: UnsafeMutablePointer<UInt8>) -> Int {
@@ -147,7 +147,7 @@ struct JSONEscape {
             memcpy(to, from, plain)
             to += plain
             from += plain
-            // Any other backslash was refused when the text was read.
+            // Any other backslash was refused when the text was scanned.
             guard let escape = JSONEscape(from) else { break }
             to = encode(escape.scalar, at: to)
             from += escape.length
@@ -156,14 +156,14 @@ struct JSONEscape {
         return to + (end - from) - target
     }
 
-    /// A string that was checked, without its escapes.
+    /// A checked string without its escapes.
     static func decode(_ string: UnsafeRawBufferPointer) -> String {
         String(unsafeUninitializedCapacity: string.count) { target in
             target.baseAddress.map { decode(string, into: $0) } ?? 0
         }
     }
 
-    /// No escape is shorter than the UTF-8 of what it stands for.
+    /// No escape is shorter than the UTF-8 of its value.
     private static func encode(
         _ scalar: UInt32, at target: UnsafeMutablePointer<UInt8>
     ) -> UnsafeMutablePointer<UInt8> {

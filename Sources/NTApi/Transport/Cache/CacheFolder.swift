@@ -109,7 +109,7 @@ struct CacheFolder: Sendable {
 
     /// - Returns: nil when there is none, or more in it than expected.
     private func read(_ name: String, atMost limit: Int64) -> Bytes? {
-        // Should it be a pipe, nobody waits for a writer.
+        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
         let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -17,7 +17,7 @@ public final class HTTPCache: Sendable {
     /// How many bytes of disk are used unless it is said.
     public static let standardDiskCapacity = 128 << 20
 
-    // Taken for a moment, by the network thread, too.
+    // Held for a moment only, also by the network thread.
     private let state: Lock<State>
     private let disk: DiskCache?
     private let clock: @Sendable () -> Double

@@ -1,28 +1,28 @@
 import Synchronization
 
-/// One run of a decoder over a part of a document: what all its containers share.
+/// One run of a decoder over a part of a document. All its containers share it.
 ///
-/// The containers themselves are no more than this and a place on the tape, small enough to be passed around as
-/// existentials without memory of their own. The path to a place is found from the tape when an error wants it.
+/// A container is only this object and a place on the tape, small enough for an existential without an allocation. The
+/// path to a place is computed from the tape when an error needs it.
 ///
-/// A class that is not `Sendable`: it belongs to the call of `decode`, and to the thread that makes it.
+/// Not `Sendable`: it belongs to one call of `decode`, on one thread.
 final class JSONDecoding {
-    /// Types that contain themselves recurse, and must not use up the stack of the thread that decodes.
+    /// Recursive types must not exhaust the stack of the decoding thread.
     static let depthLimit = 512
 
     let document: JSONDocument
     let tape: JSONTape
     let root: Int
     let options: DecodingOptions
-    /// Of the options; looked at for each member.
+    /// Copied from the options, because each member needs it.
     let keys: DecodingOptions.Keys
     var numbersInStrings: Bool
     var looseBooleans: Bool
 
     private var depth = 0
 
-    /// Where the next member that is asked for probably is: the one behind the last, since most texts have their members in
-    /// the order of the declaration. It holds for one object, by its place on the tape.
+    /// Where the next requested member probably is: after the last one, because most texts list members in the order of
+    /// the declaration. Valid for one object, identified by its place on the tape.
     private var expected = (object: -1, key: -1)
 
     /// - Parameter root: where paths in errors begin.
@@ -36,12 +36,12 @@ final class JSONDecoding {
         looseBooleans = options.looseBooleans
     }
 
-    /// Decodes what stands at a place on the tape.
+    /// Decodes the value at a place on the tape.
     ///
-    /// Conversions for types that JSON has no form of belong here.
+    /// Conversions for types without a JSON form belong here.
     func value<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
-        // What arrays, dictionaries and optionals ask for, without the detour over a container of one value. The types
-        // are the same where a value is taken for one of the other: `as?` would look that up again, for each value.
+        // Arrays, dictionaries and optionals ask for these types, so they skip the single-value container. The bit
+        // casts are between equal types; `as?` would check that again for each value.
         if type == String.self { return unsafeBitCast(try string(at: index), to: type) }
         if type == Int.self { return unsafeBitCast(try integer(Int.self, at: index), to: type) }
         if type == Double.self { return unsafeBitCast(try double(at: index), to: type) }
@@ -61,7 +61,7 @@ final class JSONDecoding {
         return try Value(from: JSONValueDecoder(decoding: self, index: index, isVerbatim: isVerbatim))
     }
 
-    /// Arrays of scalars, without a call by way of a container for each.
+    /// Arrays of scalars, without a container call for each element.
     private func elements<Element>(at index: Int, _ element: (Int) throws -> Element) throws -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(tape.count(index))
@@ -79,16 +79,16 @@ final class JSONDecoding {
 extension JSONDecoding {
     /// The place of the member's value; nil when there is none.
     ///
-    /// - Parameter end: behind the object, if its keys are plain; else 0.
+    /// - Parameter end: the place after the object if its keys are plain, else 0.
     func find(_ name: UnsafeRawBufferPointer, in object: Int, to end: Int) -> Int? {
-        // Another length is no length on a tape.
+        // A tape does not store such a length.
         guard end > 0, name.count < JSONTape.longest else { return document.member(name, of: object) }
         let first = object &+ 2
         let start = expected.object == object ? expected.key : first
         return find(name, in: object, from: start, to: end) ?? find(name, in: object, from: first, to: start)
     }
 
-    /// The same where keys are spelled otherwise than they are declared.
+    /// The same for keys that are spelled differently in JSON.
     @inline(never)
     func find(_ name: UnsafeRawBufferPointer, spelled keys: DecodingOptions.Keys, in object: Int, to end: Int) -> Int? {
         switch keys {
@@ -124,7 +124,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A boolean, or a number or string that the service means as one.
+    /// A boolean, or a number or string that stands for one.
     func truth(at index: Int) -> Bool? { document.bool(at: index) ?? looseBoolean(at: index) }
 
     @inline(never)
@@ -154,7 +154,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A number, or a string that the service means as one.
+    /// A number, or a string that stands for one.
     @inline(__always)
     func number(at index: Int) -> Double? { document.double(at: index) ?? numberInString(at: index) }
 
@@ -192,7 +192,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// An integer, or a number or string that the service means as one; nil when it does not fit.
+    /// An integer, or a number or string that stands for one; nil when it does not fit.
     @inline(__always)
     func fitting<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
         if let value = document.int64(at: index) { return Value(exactly: value) }
@@ -201,7 +201,7 @@ extension JSONDecoding {
     }
 }
 
-// Dates, for which JSON has no form.
+// Dates. JSON has no form for them.
 extension JSONDecoding {
     func date(at index: Int) throws -> APIDate { try date(at: index, options.dates) }
 
@@ -228,7 +228,7 @@ extension JSONDecoding {
 extension APIDate: Decodable {
     /// Reads a date in the formats of the ``DecodingOptions``.
     ///
-    /// - Throws: when the decoder is another than `JSON.decode` has, which knows of no formats.
+    /// - Throws: when the decoder is not the one of `JSON.decode`: another decoder knows no formats.
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(
@@ -283,15 +283,15 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoding.value(type, at: index) }
 }
 
-/// Foundation's types that come out wrong in a decoder and an encoder that are not Foundation's own.
+/// Foundation's types that other decoders and encoders than Foundation's get wrong.
 ///
-/// They leave their form to Foundation's `JSONDecoder` and `JSONEncoder`. Elsewhere they write what nobody means: `Date`
-/// the seconds since 2001, `URL` and `Decimal` objects of their parts, `Data` an array of numbers. The core must not import
-/// Foundation, so it knows them by their names.
+/// Foundation's `JSONDecoder` and `JSONEncoder` handle these types specially. Elsewhere they write forms that nobody
+/// wants: `Date` the seconds since 2001, `URL` and `Decimal` objects of their parts, `Data` an array of numbers. The
+/// core must not import Foundation, so it recognizes them by name.
 enum ForeignTypes {
-    /// What to use in the place of a type; nil for all types but those.
+    /// What to use instead of such a type; nil for all other types.
     static func advice(for type: Any.Type) -> String? {
-        // Asked for each value, and the name of a type costs far more than the rest of a small value.
+        // Called for each value, and the name of a type costs far more than decoding a small value.
         let address = UInt(bitPattern: ObjectIdentifier(type))
         let place = fine + Int((address >> 4 ^ address >> 12) % UInt(capacity))
         if place.pointee.load(ordering: .relaxed) == address { return nil }
@@ -315,8 +315,8 @@ enum ForeignTypes {
 
     private static let capacity = 256
 
-    // Safe to share: made once and never freed, and what is in it is atomic. Each place holds one type that was found fine;
-    // the types are never freed either.
+    // Safe to share: made once, never freed, with atomic content. Each slot holds one type that passed the check; types
+    // are never freed either.
     nonisolated(unsafe) private static let fine: UnsafeMutablePointer<Atomic<UInt>> = {
         let places = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: capacity)
         for number in 0..<capacity { (places + number).initialize(to: Atomic(0)) }

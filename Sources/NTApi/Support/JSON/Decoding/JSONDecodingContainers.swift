@@ -2,7 +2,7 @@
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     private let decoding: JSONDecoding
     private let object: Int
-    /// Behind the object, if its keys are plain; else 0.
+    /// The place after the object if its keys are plain, else 0.
     private let end: Int
     private let keys: DecodingOptions.Keys
 
@@ -91,7 +91,7 @@ extension JSONKeyedContainer {
     }
 }
 
-// What the standard library would do with three look-ups each.
+// The standard library's versions make three look-ups each.
 extension JSONKeyedContainer {
     func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
         try present(key).map(decoding.bool)
@@ -185,7 +185,7 @@ extension JSONKeyedContainer {
 /// The elements of an array, one after another.
 struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     private let decoding: JSONDecoding
-    // In 32 bits, which places on a tape and counts fit: three words in all are passed around without memory of their own.
+    // Places and counts fit 32 bits. Three words in all fit an existential without an allocation.
     private let array: Int32
     private var place: Int32
     private var number: Int32 = 0
@@ -204,7 +204,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     var isAtEnd: Bool { number >= total }
     var currentIndex: Int { Int(number) }
 
-    /// Decodes the next element, and moves behind it if that succeeds.
+    /// Decodes the next element, and moves past it on success.
     private mutating func next<Value>(_ expected: Any.Type, _ decode: (Int) throws -> Value) throws -> Value {
         guard !isAtEnd else { throw decoding.atEnd(expected, of: Int(array), number: Int(number)) }
         let value = try decode(Int(place))

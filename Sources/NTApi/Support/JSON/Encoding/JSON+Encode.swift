@@ -1,13 +1,14 @@
 extension JSON {
-    /// Makes JSON of a value of a type of the program's own: the other way of ``decode(_:at:options:)``.
+    /// Makes JSON of a value of a type of the program, the reverse of ``decode(_:at:options:)``.
     ///
-    /// A nil member is left out, unless the type writes null itself; a member of type `JSON` stays as it is.
+    /// A nil member is left out, unless the type writes null itself. A member of type `JSON` is not changed.
     ///
     /// - Parameters:
     ///   - value: such as `NewIssue(title: "Broken")`.
-    ///   - options: how the JSON writes keys and dates, these in the first of the formats.
-    /// - Throws: `invalid request`, which names the path and what cannot be written there: NaN, an integer beyond 64 bits, a
-    ///   date in a format of the program's own, nesting beyond 512 levels; or an `APIError` that the type itself throws.
+    ///   - options: how the JSON writes keys and dates. Dates use the first format.
+    /// - Throws: `invalid request`, which names the path and what cannot be written there: NaN, an integer beyond 64
+    ///   bits, a date in a format that can only be read, nesting beyond 512 levels; or an `APIError` that the type
+    ///   itself throws.
     public init(encoding value: some Encodable, options: DecodingOptions = DecodingOptions()) throws(APIError) {
         let tree = JSONTree()
         let encoding = JSONEncoding(options: options)
@@ -43,14 +44,14 @@ extension JSON: Encodable {
 }
 
 extension APIDate: Encodable {
-    /// In the first format of the options of ``JSON/init(encoding:options:)``; to another encoder in ISO 8601.
+    /// Uses the first format of the options of ``JSON/init(encoding:options:)``. Another encoder gets ISO 8601.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 }
 
-/// Makes JSON of values of the program's own types.
+/// Makes JSON of values of the program's types.
 struct JSONEncoding {
     let options: DecodingOptions
 
@@ -72,7 +73,7 @@ struct JSONEncoding {
             guard path.count < JSONDecoding.depthLimit else {
                 throw Self.invalid(value, [], "it nests deeper than \(JSONDecoding.depthLimit) levels")
             }
-            // The keys of a dictionary are data, and stay as they are.
+            // The keys of a dictionary are data, so they stay unchanged.
             let keys = value is any StringKeyed ? .asDeclared : options.keys
             try value.encode(to: JSONValueEncoder(encoding: self, keys: keys, tree: tree, codingPath: path))
             tree.makeObject()
@@ -130,14 +131,14 @@ struct JSONEncoding {
         }
     }
 
-    /// An integer where it is one: 1384941600 and not 1384941600.0.
+    /// Writes whole numbers as integers: 1384941600, not 1384941600.0.
     private static func number(_ value: Double) -> JSON { Int64(exactly: value).map { JSON($0) } ?? JSON(value) }
 
     static func invalid(_ value: Any, _ path: [any CodingKey], _ message: String) -> EncodingError {
         .invalidValue(value, .init(codingPath: path, debugDescription: message))
     }
 
-    /// What the caller gets: paths as they are in the JSON.
+    /// The error for the caller, with paths as they are in the JSON.
     func apiError(_ error: any Error) -> APIError {
         if let error = error as? APIError { return error }
         guard case .invalidValue(_, let context) = error as? EncodingError else { return .invalidRequest("\(error)") }

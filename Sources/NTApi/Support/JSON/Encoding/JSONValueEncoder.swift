@@ -1,4 +1,4 @@
-/// What an `Encodable` type writes itself to: a place in the JSON.
+/// The encoder that an `Encodable` type writes to: a place in the JSON.
 struct JSONValueEncoder: Encoder {
     let encoding: JSONEncoding
     let keys: DecodingOptions.Keys
@@ -31,7 +31,7 @@ struct JSONValueEncoder: Encoder {
     /// For the next element.
     fileprivate func next() -> JSONValueEncoder { below(JSONPathKey.index(tree.count), tree.append()) }
 
-    /// Where a place cannot be made and no error be thrown, what is written goes nowhere.
+    /// When the place cannot be made and this cannot throw, the written value is lost.
     fileprivate func nested(_ key: any CodingKey) -> JSONValueEncoder { (try? below(key)) ?? below(key, JSONTree()) }
 }
 
@@ -114,7 +114,7 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     func encode(_ value: Bool) { encoder.tree.set(JSON(value)) }
     func encode(_ value: String) { encoder.tree.set(JSON(value)) }
     func encode(_ value: Double) throws { try encoder.encoding.write(value, to: encoder.tree, codingPath) }
-    // Of the digits that read back the same: 0.1, and not 0.10000000149011612.
+    // Via the shortest digits that read back the same: 0.1, not 0.10000000149011612.
     func encode(_ value: Float) throws { try encode(Double(value.description) ?? Double(value)) }
     func encode(_ value: Int) throws { try integer(value) }
     func encode(_ value: Int8) throws { try integer(value) }
@@ -133,7 +133,7 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     }
 }
 
-/// JSON that is being written: what goes into it may be put in at any place, in any order.
+/// JSON under construction: values can be set at any place, in any order.
 final class JSONTree {
     private enum Content {
         case nothing
@@ -142,7 +142,7 @@ final class JSONTree {
         case object([(key: String, value: JSONTree)], places: [String: Int])
     }
 
-    /// Why something cannot be put where it is to be.
+    /// Why a value cannot be set at a place.
     struct Clash: Error {
         let message: String
     }
@@ -151,7 +151,7 @@ final class JSONTree {
 
     var isEmpty: Bool { if case .nothing = content { true } else { false } }
 
-    /// What there is; an empty object when nothing was written.
+    /// The result; an empty object when nothing was written.
     var json: JSON {
         switch content {
         case .nothing: JSON([(String, JSON)]())
@@ -163,7 +163,7 @@ final class JSONTree {
 
     func set(_ value: JSON) { content = .value(value) }
 
-    /// Makes an object of it, if there is nothing yet.
+    /// Makes it an object, if it is still empty.
     func makeObject() { if isEmpty { content = .object([], places: [:]) } }
 
     func makeArray() { if isEmpty { content = .array([]) } }
@@ -182,7 +182,7 @@ final class JSONTree {
         return element
     }
 
-    /// The place at the end of a path, made where it is not there.
+    /// The place at the end of a path. Makes missing containers.
     func place(_ steps: [JSONPath.Step]) throws -> JSONTree {
         try steps.reduce(self) { tree, step in
             switch step {
