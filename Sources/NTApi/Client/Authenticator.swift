@@ -159,7 +159,7 @@ public final class Authenticator: Sendable {
         get { settings.options }
         set {
             let settings = Settings(newValue)
-            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            // Releasing the old value may run user code, so it must outlive the lock.
             let replaced = state.withLock { exchange(&$0.settings, with: settings) }
             withExtendedLifetime(replaced) {}
         }
@@ -336,7 +336,7 @@ public final class Authenticator: Sendable {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // The parent's: not even released here.
+                // It belongs to the parent, so it is not even released here.
                 for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
                 _ = Unmanaged.passRetained(Inherited(exchange(&state.running, with: Running())))
             }

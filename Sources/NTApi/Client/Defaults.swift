@@ -121,7 +121,7 @@ public final class Defaults: Sendable {
 
     private func set(_ entry: Entry?, for key: String) {
         let meant = entry == nil ? nil : DefaultName.nearest(to: key)
-        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        // Releasing the old value may run user code, so it must outlive the lock.
         let replaced = Self.store.withLock { store in
             store.version &+= 1
             let old = store.entries[ObjectIdentifier(self)]?[key]

@@ -126,7 +126,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // The parent's: not even released here.
+                // It belongs to the parent, so it is not even released here.
                 for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
                 _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
                 state.moment = nil

@@ -1,6 +1,6 @@
-/// A queue or loop of your own as a place for handlers.
+/// A queue or loop of your own that runs handlers.
 public protocol APIExecutor: Sendable {
-    /// Runs the job once, on the thread you like. Called from threads of the library; must not block.
+    /// Runs the job once, on any thread you like. Called on threads of the library; must not block.
     func execute(_ job: @escaping @Sendable () -> Void)
 }
 
@@ -25,11 +25,13 @@ public struct CallbackThread: Sendable {
     public static let current = CallbackThread(kind: .current)
     /// Swift's main actor, for programs that await and do not run the main thread's mailbox.
     public static let mainActor = CallbackThread(kind: .executor(MainActorExecutor()))
-    /// Whoever drains this mailbox. It is not kept alive: keep it as long as you drain it. After that, a worker.
+    /// The thread that drains this mailbox. The mailbox is not kept alive: keep it as long as you drain it. After that,
+    /// a worker runs the handlers.
     public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
         CallbackThread(kind: .mailbox(mailbox.reference))
     }
-    /// Whatever thread has the response first, be it the network thread: for handlers of the library that run no user code.
+    /// The thread that has the response first, perhaps the network thread. For the library's own handlers that run no
+    /// user code.
     static let anywhere = CallbackThread(kind: .anywhere)
     /// Your own queue or loop.
     public static func executor(_ executor: any APIExecutor) -> CallbackThread {
@@ -37,7 +39,7 @@ public struct CallbackThread: Sendable {
     }
 }
 
-/// The main actor as a place for handlers.
+/// Runs handlers on the main actor.
 private struct MainActorExecutor: APIExecutor {
     func execute(_ job: @escaping @Sendable () -> Void) { Task { @MainActor in job() } }
 }
@@ -65,7 +67,7 @@ enum Destination: Sendable {
         if case .mailbox = self { true } else { false }
     }
 
-    /// Whether jobs sent to both are sure to run one after the other, in the order sent.
+    /// Whether jobs sent to both always run in the order sent.
     func isInOrder(with other: Destination) -> Bool {
         if case .mailbox(let mine) = self, case .mailbox(let others) = other { return mine.mailbox === others.mailbox }
         return false
@@ -79,7 +81,7 @@ enum Destination: Sendable {
             deliveries.add(Job(job.runOrphaned))
         case .background: deliveries.add(job)
         case .anywhere: job.run()
-        // The executor is code of the user, and this may be the network thread.
+        // The executor is user code, and this may be the network thread.
         case .executor(let executor): deliveries.add(Job { Delivery.call { executor.execute(job.run) } })
         }
     }
@@ -107,7 +109,7 @@ final class MailboxReference: @unchecked Sendable {
 /// A piece of work for another thread.
 struct Job: Sendable {
     let run: @Sendable () -> Void
-    /// Runs instead, on a worker, where the thread that was to run it has ended.
+    /// Runs on a worker instead, when the job's thread has ended.
     let runOrphaned: @Sendable () -> Void
 
     init(_ run: @escaping @Sendable () -> Void, orphaned: (@Sendable () -> Void)? = nil) {
@@ -116,16 +118,17 @@ struct Job: Sendable {
     }
 }
 
-/// What one turn of a thread has for others: handed over at its end, with one lock and one wake-up for each place.
+/// Collects a thread's jobs for other threads, and hands them over together, with one lock and one wake-up for each
+/// destination.
 ///
 /// Belongs to one thread.
 final class DeliveryBatch {
     @exclusivity(unchecked) private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
     @exclusivity(unchecked) private var jobs: [Job] = []
 
-    /// What is taken from a mailbox in the pull style.
+    /// An event that a program takes out of a mailbox (pull style).
     struct Event: Sendable {
-        /// Nil when there is nothing left to tell.
+        /// Nil when the event is obsolete.
         let take: @Sendable () -> AnyObject?
         let runOrphaned: @Sendable () -> Void
     }
@@ -152,7 +155,7 @@ final class DeliveryBatch {
         jobs.removeAll(keepingCapacity: jobs.count <= 1024)
     }
 
-    /// Runs what is for workers on the calling thread, and hands over the rest.
+    /// Runs the jobs for workers on the calling thread, and hands over the rest.
     func flushRunningJobs(_ workers: WorkerPool) {
         while !jobs.isEmpty {
             let mine = jobs

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// Which requests' callbacks the calling thread is inside of, innermost last.
+/// The requests whose callbacks run on the calling thread, innermost last.
 ///
 /// A handler that waits for its own request, or for all requests, would otherwise wait for itself.
 enum Delivery {
     private final class Stack {
         @exclusivity(unchecked) var requests: [ObjectIdentifier] = []
-        /// How many calls of the program's code the thread is inside of.
+        /// How many calls of user code are on the thread's stack.
         @exclusivity(unchecked) var depth = 0
     }
 
@@ -33,12 +33,12 @@ enum Delivery {
         stack.requests.removeLast()
     }
 
-    /// Runs code of the program's that is no callback of a request.
+    /// Runs user code that is not a callback of a request.
     ///
-    /// The code may fork. The child then comes back here with a copy of this thread and without the others. A thread of the
-    /// library has nothing to go on with: it ends, and with it the child, whose only thread it is. On a thread of the program,
-    /// the caller asks whether the process is still the same. If it is not, the caller returns and touches nothing: a lock may
-    /// be held for ever, and what comes over the sockets is the parent's.
+    /// The code may fork. The child then returns here with a copy of this thread only. A library thread has nothing to
+    /// do in the child: it exits, and the child ends with it. On a thread of the program, the caller checks whether the
+    /// process is still the same. If it is not, the caller returns without touching anything: locks may be held for
+    /// ever, and the sockets' data belongs to the parent.
     static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
         try call(on: ofThisThread, code)
     }
@@ -101,7 +101,7 @@ final class DeliveryRuntime: Sendable {
     /// All mailboxes that somebody can still drain.
     var allMailboxes: [Mailbox] { mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox] }
 
-    /// Runs on a worker what waited for a thread that has ended, or for a mailbox that nobody can drain any more.
+    /// Runs jobs on a worker whose thread has ended, or whose mailbox nobody can drain any more.
     static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
         let count = callbacks.count + events.count
         guard count > 0 else { return }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock for tests: time stands still until it is advanced, so that nothing is waited for.
+/// A clock for tests. Time stands still until the test advances it, so tests do not wait.
 ///
 ///     let clock = ManualClock()
 ///     client.clock = clock
@@ -8,10 +8,10 @@ import Synchronization
 ///     clock.waitForSleepers(1)  // the request waits before its next attempt
 ///     clock.advance(by: 2)
 ///
-/// By it go the waits of the library itself: between the attempts of a request and the connections of a stream of events,
-/// the delays of a ``Stub``, the timeouts of a request whose answers come from a stub, and those of credentials and
-/// decisions. What watches a socket goes by the system's time. May serve several clients. Safe to use from any thread;
-/// belongs to the process that made it: a forked child makes one of its own.
+/// It controls the library's own waits: between the attempts of a request, between the connections of a stream of
+/// events, the delays of a ``Stub``, the timeouts of a request whose answers come from a stub, and those of credentials
+/// and decisions. Timers for sockets use the system's time. Several clients may share a clock. Safe to use from any
+/// thread. It belongs to the process that made it: a forked child must make its own.
 public final class ManualClock: WaitingClock {
     private struct Waiting {
         let purpose: WaitPurpose
@@ -35,36 +35,36 @@ public final class ManualClock: WaitingClock {
 
     private let start = MonotonicTime.now()
     private let calendarStart: Double
-    /// Changed under the lock, and read without.
+    /// Written under the lock, read without it.
     private let moment: Atomic<UInt64>
     private let state = Lock(State(), sharing: .clients)
 
-    /// - Parameter calendar: the time of the calendar at the beginning, in seconds since 1970-01-01 00:00 UTC; nil is the
-    ///   system's time now.
+    /// - Parameter calendar: the calendar's time at the beginning, in seconds since 1970-01-01 00:00 UTC; nil is the
+    ///   current time.
     public init(calendar: Double? = nil) {
         moment = Atomic(start.nanoseconds)
         calendarStart = calendar.flatMap { $0.isFinite ? $0 : nil } ?? wallClockSeconds()
     }
 
-    /// Seconds that it was advanced in all.
+    /// Seconds by which the clock was advanced in total.
     public var elapsed: Double { now.seconds(since: start) }
 
-    /// The time of the calendar, in seconds since 1970-01-01 00:00 UTC.
+    /// The calendar's time, in seconds since 1970-01-01 00:00 UTC.
     public var calendarSeconds: Double { calendarStart + elapsed }
 
-    /// How many wait for time to pass, to go on then; what only waits to give up is not counted.
+    /// How many waits will continue when time passes. Timeouts are not counted.
     public var sleepers: Int { ofThisProcess { $0.sleepers } }
 
-    /// In how many seconds the first of the sleepers goes on; nil when there is none.
+    /// Seconds until the first sleeper continues; nil when there is none.
     public var nextWake: Double? {
         ofThisProcess { $0.waiting.firstKey(where: { $0.purpose == .pause }) }?.seconds(since: now)
     }
 
-    /// Lets time pass. What is due by then goes on, in order, on background workers; this does not wait for it.
+    /// Lets time pass. Everything due by then continues in order on background workers; this call does not wait for it.
     ///
-    /// Time jumps: what goes on sees the new time, and what it begins counts from that.
+    /// Time jumps: whatever continues sees the new time, and begins new waits from there.
     ///
-    /// - Parameter seconds: 0 and less, or nothing that is a number, lets no time pass.
+    /// - Parameter seconds: zero, a negative number or NaN lets no time pass.
     public func advance(by seconds: Double) {
         let jobs = ofThisProcess { state -> [Job] in
             let now = now.advanced(bySeconds: seconds)
@@ -79,9 +79,9 @@ public final class ManualClock: WaitingClock {
         if !jobs.isEmpty { DeliveryRuntime.current.workers.run(jobs) }
     }
 
-    /// Waits until so many sleepers wait for time to pass, so that an advance finds them.
+    /// Waits until there are so many sleepers, so that the next advance reaches them.
     ///
-    /// - Parameter timeout: seconds of the system's time; nil is for ever.
+    /// - Parameter timeout: seconds of the system's time; nil waits for ever.
     /// - Returns: false when the timeout has passed before.
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) -> Bool {
         let watcher = Watcher(count)
@@ -143,7 +143,7 @@ public final class ManualClock: WaitingClock {
     }
 
     private func callOff(_ token: IndexedHeap<MonotonicTime, Waiting>.Token) {
-        // What it holds may run the user's code as it goes, so it must outlive the lock.
+        // Releasing it may run user code, so it must outlive the lock.
         let waiting = ofThisProcess { state in
             let waiting = state.waiting.remove(token)
             if waiting?.purpose == .pause { state.sleepers -= 1 }
@@ -155,7 +155,7 @@ public final class ManualClock: WaitingClock {
     private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             if state.generation != Fork.generation {
-                // The parent's: not even released here.
+                // It belongs to the parent, so it is not even released here.
                 _ = Unmanaged.passRetained(Inherited(exchange(&state, with: State())))
             }
             return body(&state)

@@ -42,7 +42,7 @@ final class WorkerPool: Sendable {
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
-        // What the parent has to do is not done by a child.
+        // A child does not do its parent's work.
         guard generation == Fork.generation else { return }
         let (wakes, newThreads, watches) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
@@ -69,7 +69,7 @@ final class WorkerPool: Sendable {
         return body()
     }
 
-    /// Lets the threads end when their jobs are done. For process exit.
+    /// Lets the threads end when their jobs are done. Used at process exit.
     func stop() {
         state.withLock { $0.isStopped = true }
         state.broadcast()
@@ -155,7 +155,7 @@ final class WorkerPool: Sendable {
     static var isWorkerThread: Bool { workerMark.get() }
 }
 
-/// Runs jobs one after the other, on workers: what a thread of its own would be, for who has little to do.
+/// Runs jobs one after the other on workers, like a thread that is rarely needed.
 final class SerialJobs: Sendable {
     private struct State {
         var jobs = Queue<@Sendable () -> Void>()

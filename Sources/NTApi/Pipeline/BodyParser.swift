@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What the body of a streaming request is read as.
+/// How the body of a streaming request is read.
 package enum BodyFormat: Sendable {
     case bytes
     /// A JSON value in each line.
@@ -13,14 +13,14 @@ package enum BodyFormat: Sendable {
     case serverEvents
 }
 
-/// What is read off a body.
+/// One element of a body.
 package enum BodyElement: Sendable {
     case bytes(ResponseData)
     case json(JSON)
     case event(ServerSentEvent)
 }
 
-/// Reads one body. A pure value: pieces in, elements out.
+/// Reads one body: pieces in, elements out. A pure value.
 struct BodyParser: Sendable {
     private enum Kind {
         case bytes
@@ -42,21 +42,21 @@ struct BodyParser: Sendable {
         }
     }
 
-    /// What a later connection begins with, and how long to wait before it in milliseconds.
+    /// The last event id for the next connection, and the milliseconds to wait before it.
     var resumption: (lastEventID: String, retry: Int?) {
         if case .events(let parser) = kind { (parser.lastEventID, parser.retry) } else { ("", nil) }
     }
 
-    /// Reads on to the end of the next element.
+    /// Reads to the end of the next element.
     ///
-    /// - Parameter piece: what has arrived and was not read.
+    /// - Parameter piece: bytes that have arrived and are not read yet.
     /// - Returns: nil when the piece is used up.
     mutating func next(_ piece: inout UnsafeRawBufferPointer) throws(APIError) -> BodyElement? {
         switch kind {
-        // Pieces of bytes are handed on as they are.
+        // Plain bytes need no parsing.
         case .bytes: return nil
         case .lines(var parser):
-            // Taken out meanwhile: what is changed in two places at once would be copied.
+            // Moved out during the call: with two owners, the parser's buffers would be copied.
             kind = .bytes
             defer { kind = .lines(parser) }
             return try parser.next(&piece).map { .json($0) }
@@ -67,7 +67,7 @@ struct BodyParser: Sendable {
         }
     }
 
-    /// Reads what stands at the end, when the body is whole.
+    /// Reads the rest when the body is complete.
     mutating func last() throws(APIError) -> BodyElement? {
         guard case .lines(var parser) = kind else { return nil }
         kind = .bytes
@@ -76,10 +76,10 @@ struct BodyParser: Sendable {
     }
 }
 
-/// Reads JSON values off a stream that has one in each line (JSON Lines, NDJSON). A pure value: chunks in, values out.
+/// Reads a stream with one JSON value per line (JSON Lines, NDJSON): chunks in, values out. A pure value.
 ///
-/// Lines end in LF or CRLF, the last one also where the stream ends. Empty ones are skipped. The record separators of
-/// RFC 7464 may stand in front of a value, as long as that is on one line.
+/// Lines end in LF or CRLF, or at the end of the stream. Empty lines are skipped. A value on one line may have the
+/// record separator of RFC 7464 before it.
 struct JSONLinesParser {
     private var lines: LineSplitter
     private var failure: APIError?
@@ -89,12 +89,12 @@ struct JSONLinesParser {
         lines = LineSplitter(endingAt: .lineFeed, maximumLength: maximumLength)
     }
 
-    /// Reads on to the end of the next value.
+    /// Reads to the end of the next value.
     ///
-    /// - Parameter chunk: what has arrived and was not read.
+    /// - Parameter chunk: bytes that have arrived and are not read yet.
     /// - Returns: nil when the chunk is used up.
-    /// - Throws: `invalid JSON` that names the line, `response too large` when one is longer than allowed; the same again
-    ///   from then on.
+    /// - Throws: `invalid JSON`, naming the line; `response too large` when a line is longer than allowed. Later calls
+    ///   throw the same error.
     mutating func next(_ chunk: inout UnsafeRawBufferPointer) throws(APIError) -> JSON? {
         if let failure { throw failure }
         do throws(APIError) {
@@ -109,7 +109,7 @@ struct JSONLinesParser {
         }
     }
 
-    /// Reads the last line, if nothing ended it, when no more will come.
+    /// Reads an unterminated last line at the end of the stream.
     mutating func last() throws(APIError) -> JSON? {
         if let failure { throw failure }
         do throws(APIError) {
@@ -140,14 +140,14 @@ struct JSONLinesParser {
     private static let recordSeparator: UInt8 = 0x1E
 }
 
-/// Cuts a stream of bytes into lines, however it arrives in chunks. A pure value: chunks in, lines out.
+/// Splits a stream of bytes into lines: chunks in, lines out. A pure value.
 ///
-/// A line that lies within one chunk is lent where it is; only what a chunk leaves unfinished is copied. That is bounded:
-/// a server that never ends its line must not fill the memory.
+/// A line inside one chunk is not copied. An unfinished line at the end of a chunk is copied, up to a limit, so that a
+/// server cannot fill the memory with an endless line.
 struct LineSplitter {
     /// What ends a line.
     enum Ending: Sendable {
-        /// A line feed; a carriage return before it belongs to the end.
+        /// A line feed. A carriage return before it is part of the line ending.
         case lineFeed
         /// A carriage return, a line feed, or both as one.
         case carriageReturnOrLineFeed
@@ -157,7 +157,7 @@ struct LineSplitter {
     enum Line {
         /// A part of the chunk.
         case inPlace(UnsafeRawBufferPointer)
-        /// It was begun in an earlier chunk.
+        /// The line began in an earlier chunk.
         case joined([UInt8])
 
         func withBytes<Value, Failure: Error>(
@@ -166,7 +166,7 @@ struct LineSplitter {
             switch self {
             case .inPlace(let bytes): return try body(bytes)
             case .joined(let bytes):
-                // The standard library's own forgets which kind of error it is.
+                // The standard library's version loses the type of the error.
                 return try bytes.withUnsafeBytes { bytes in
                     Result { () throws(Failure) in try body(bytes) }
                 }.get()
@@ -174,15 +174,16 @@ struct LineSplitter {
         }
     }
 
-    /// The longest line, in bytes without its end, where nothing else is set.
+    /// The default for the longest line, in bytes without its ending.
     static let standardMaximumLength = 16 << 20
 
     private let ending: Ending
     private let maximumLength: Int
     private var begun: [UInt8] = []
-    /// The last byte was a carriage return that ended a line: a line feed right behind it is the same end.
+    /// Whether the last byte was a carriage return that ended a line. A line feed right after it belongs to the same
+    /// ending.
     private var isAfterCarriageReturn = false
-    /// The lines that were begun: the number of the one that is being read, from 1.
+    /// The number of the line that is being read, from 1.
     private(set) var lineNumber = 1
 
     init(endingAt ending: Ending, maximumLength: Int = standardMaximumLength) {
@@ -190,11 +191,12 @@ struct LineSplitter {
         self.maximumLength = max(0, maximumLength)
     }
 
-    /// Takes the next whole line off a chunk.
+    /// Takes the next complete line from a chunk.
     ///
-    /// - Parameter chunk: what has arrived and was not read; what is returned in place is valid as long as its memory.
+    /// - Parameter chunk: bytes that have arrived and are not read yet. A line returned in place is valid as long as
+    ///   this memory.
     /// - Returns: nil when the chunk is used up.
-    /// - Throws: `response too large` when a line is longer than allowed; there is no going on from there.
+    /// - Throws: `response too large` when a line is longer than allowed. The splitter cannot continue after that.
     mutating func next(_ chunk: inout UnsafeRawBufferPointer) throws(APIError) -> Line? {
         if isAfterCarriageReturn, let first = chunk.first {
             isAfterCarriageReturn = false
@@ -211,9 +213,9 @@ struct LineSplitter {
         return line
     }
 
-    /// Takes what stands behind the last end of a line, when no more will come.
+    /// Takes the text after the last line ending, at the end of the stream.
     ///
-    /// - Returns: nil when nothing does.
+    /// - Returns: nil when there is none.
     mutating func last() throws(APIError) -> Line? {
         guard !begun.isEmpty else { return nil }
         return try finish(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -231,7 +233,7 @@ struct LineSplitter {
 
     private mutating func keep(_ piece: UnsafeRawBufferPointer) throws(APIError) {
         guard let last = piece.last else { return }
-        // It may turn out to belong to the end.
+        // It may turn out to be part of the line ending.
         let isOpen = ending == .lineFeed && last == UInt8(ascii: "\r")
         try check(begun.count + piece.count - (isOpen ? 1 : 0))
         begun.append(contentsOf: piece)

@@ -1,5 +1,5 @@
-// Which downloads can be gone on with. Where there is doubt they are not: a file glued together of two versions is worse
-// than one that is fetched twice.
+// Decides which downloads can be resumed. In doubt none: a file made of two versions is worse than a file fetched
+// twice.
 extension ResumeData {
     /// Why there is no resume data, for the log.
     struct NotResumable: Error, Equatable {
@@ -11,11 +11,11 @@ extension ResumeData {
     /// Makes the resume data of a download that ends before it is whole.
     ///
     /// - Parameters:
-    ///   - request: what was sent, with the range that was asked for; its URL may be that of a redirect.
-    ///   - url: what was asked for, before redirects.
-    ///   - head: of the response whose body was being received.
-    ///   - received: how many bytes of the temporary file are sure.
-    ///   - previous: what the request went on from, if it did.
+    ///   - request: the request as sent, with its range. The URL may be that of a redirect.
+    ///   - url: the original URL, before redirects.
+    ///   - head: the head of the response whose body was being received.
+    ///   - received: how many bytes of the temporary file are certain.
+    ///   - previous: the resume data that the request continued from, if any.
     static func make(
         _ request: HTTPRequest, url: String, head: ResponseHead, destination: String, temporaryFile: String,
         isTemporary: Bool = false, received: Int64, previous: ResumeData?, startTime: Double?
@@ -44,10 +44,10 @@ extension ResumeData {
         }
     }
 
-    /// Whether a download can be gone on with, should it end before it is whole.
+    /// Whether a download can be resumed if it ends early.
     ///
     /// - Parameter isContinuation: whether the range in the request is the library's own.
-    /// - Returns: the validator to go on with.
+    /// - Returns: the validator for the next request.
     static func resumable(
         _ request: HTTPRequest, _ head: ResponseHead, isContinuation: Bool = false
     ) -> Result<Validator, NotResumable> {
@@ -67,7 +67,7 @@ extension ResumeData {
     }
 
     private static func validator(of head: ResponseHead) -> Result<Validator, NotResumable> {
-        // One that has an entity tag must not be asked for by its date (RFC 9110, 13.1.5).
+        // A response with an entity tag must not be identified by its date (RFC 9110, 13.1.5).
         if let etag = head.headers["ETag"] {
             guard isStrong(etag: etag) else { return .failure(.init("the entity tag \(quoted(etag)) is weak")) }
             return .success(.etag(etag))
@@ -87,8 +87,8 @@ extension ResumeData {
 }
 
 extension ResponseHead {
-    /// Whether Last-Modified tells one version from all others: the file may have changed twice within the second that the
-    /// date names; a second later it no longer can (RFC 9110, 8.8.2.2).
+    /// Whether Last-Modified identifies one version. The file may change twice within the second that the date names,
+    /// so the response must be at least a second later (RFC 9110, 8.8.2.2).
     var hasStrongDate: Bool {
         guard let modified = headers["Last-Modified"].flatMap({ HTTPDate.seconds($0) }),
             let date = headers["Date"].flatMap({ HTTPDate.seconds($0) })
@@ -102,28 +102,29 @@ extension ResponseHead {
     }
 }
 
-/// What the answer to a request that goes on with a download means for the bytes that are there: a pure decision.
+/// Decides what the answer to a resumed download means for the bytes already there. Pure.
 ///
-/// Not libcurl's own resuming: that fails on a 200, and takes a part from another offset for the right one (PITFALLS 6).
+/// libcurl's own resuming is not used: it fails on a 200, and accepts a part from another offset.
 enum ResumeDecision: Equatable {
-    /// The body goes on where the file ends.
+    /// The body continues where the file ends.
     ///
     /// - Parameters:
-    ///   - end: where in the whole file the body ends. Before that it is not whole; behind that it is not believed.
-    ///   - total: the length of the whole file; nil when nobody said. Beyond `end`, another request goes on from there.
+    ///   - end: where the body ends in the whole file. A shorter body is incomplete, and a longer one is an error.
+    ///   - total: the length of the whole file; nil if unknown. If it is beyond `end`, another request continues from
+    ///     there.
     case append(end: Int64, total: Int64?)
-    /// The body is the whole file, of now: it takes the place of what is there.
+    /// The body is the whole current file, which replaces the bytes already there.
     case replace
-    /// The body is of no use, and neither is what is there: the file is asked for once more, without a range.
+    /// Neither the body nor the bytes already there are usable. Ask for the file again without a range.
     case startOver(reason: String)
-    /// Nothing was missing.
+    /// The file is already complete.
     case complete
-    /// An error's body. What is there stays as it is, and so does the resume data.
+    /// The body of an error. The bytes already there and the resume data stay.
     case fail
 
-    /// What to add to the request, in the place of headers of the same name. Nothing where there are no bytes to go on from.
+    /// Headers for the request, which replace headers of the same name. None when there are no bytes to continue from.
     ///
-    /// - Parameter offset: how many bytes there are.
+    /// - Parameter offset: the number of bytes already there.
     static func headers(for data: ResumeData, offset: Int64) -> [(name: String, value: String)] {
         guard offset > 0 else { return [] }
         return [
@@ -132,19 +133,19 @@ enum ResumeDecision: Equatable {
         ]
     }
 
-    /// How many bytes to go on from.
+    /// How many bytes to keep.
     ///
-    /// - Parameter fileSize: of the temporary file; 0 when it is gone. What it has beyond this is cut off.
+    /// - Parameter fileSize: the size of the temporary file; 0 when it is gone. Bytes beyond the result are cut off.
     static func offset(of data: ResumeData, fileSize: Int64) -> Int64 {
         let sure = min(max(fileSize, 0), data.offset ?? .max)
-        // More than there can be: not the bytes that the server has.
+        // More bytes than the server's file has, so they are not its bytes.
         if let total = data.totalLength, sure > total { return 0 }
         return sure
     }
 
     /// Decides on the head of the answer.
     ///
-    /// - Parameter offset: what was asked for, from `offset(of:fileSize:)`.
+    /// - Parameter offset: the requested offset, from `offset(of:fileSize:)`.
     static func decide(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {
         switch head.status {
         case 206: part(data, offset: offset, head)
@@ -165,7 +166,7 @@ enum ResumeDecision: Equatable {
             return .startOver(reason: "the file has \(total) bytes now, not \(known)")
         }
         let whole = total ?? data.totalLength
-        // `last` is less than the largest integer, by which `ContentRange` bounds it.
+        // `ContentRange` guarantees that `last` is less than the largest integer.
         let end = last + 1
         guard end <= whole ?? .max else { return .startOver(reason: "the part ends beyond the file") }
         switch head.announcedLength {
@@ -187,7 +188,8 @@ enum ResumeDecision: Equatable {
         return .complete
     }
 
-    /// A server that answers with a part says by If-Range that it is of the same file; if it says more, that must agree.
+    /// Because of If-Range, a partial answer means that the file is unchanged. Anything else that the server says must
+    /// agree.
     private static func otherVersion(_ data: ResumeData, _ head: ResponseHead) -> String? {
         switch data.validator {
         case .etag(let etag):
@@ -202,12 +204,12 @@ enum ResumeDecision: Equatable {
 
 /// Which part of a representation a response has: the header Content-Range (RFC 9110, 14.4), in bytes.
 enum ContentRange: Equatable {
-    /// The bytes from the first to the last, both included; the total is nil where the server does not know it.
+    /// The bytes from the first to the last, both included. The total is nil when the server does not know it.
     case part(first: Int64, last: Int64, total: Int64?)
-    /// Of a 416: the part that was asked for is not within the total.
+    /// For a 416: the requested part is not within the total.
     case unsatisfied(total: Int64)
 
-    /// - Returns: nil when there is none, several, or one that contradicts itself.
+    /// - Returns: nil when there is none, more than one, or a contradictory one.
     init?(_ headers: HTTPHeaders) {
         let values = headers.all("Content-Range")
         guard let value = values.first, values.count == 1 else { return nil }

@@ -1,22 +1,23 @@
-/// When a request is sent again by itself, and after how long.
+/// When a failed request is repeated automatically, and after how long.
 ///
 ///     client.args = [.retry(.standard)]
 ///     client.perform("orders", args: [.json(order), .idempotencyKey(), .retry(RetryPolicy(attempts: 6, base: 1))])
 ///
-/// Only what may be sent twice is: a request with an idempotent method (RFC 9110, 9.2.2) or with an idempotency key, and one
-/// that surely never reached the server. All attempts together have one deadline, the resource timeout.
+/// Only safe repeats are made: of a request with an idempotent method (RFC 9110, 9.2.2) or an idempotency key, and of a
+/// request that certainly never reached the server. All attempts share one deadline, the resource timeout.
 public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
-    /// How often the request is sent at most, the first time counted; 1 is never again.
+    /// The largest number of attempts, including the first; 1 means no repeat.
     public var attempts: Int
-    /// Seconds: the wait before the second attempt is by lot from 0 to this, and each wait from 0 to twice as much as before.
+    /// Seconds. The wait before the second attempt is random, from 0 to this; the upper bound doubles with each
+    /// attempt.
     public var base: Double
-    /// Seconds: no wait by lot is longer.
+    /// The longest random wait, in seconds.
     public var cap: Double
-    /// Seconds: a server's Retry-After that asks for more is not waited for; the answer is delivered at once.
+    /// Seconds. If a server's Retry-After asks for more, the answer is delivered at once.
     public var maximumRetryAfter: Double
-    /// The statuses that another attempt may change, from 400 up.
+    /// The statuses, from 400, that lead to another attempt.
     public var statuses: Set<Int>
-    /// Whether a connection that failed or broke, or a timeout other than the total one, is followed by another attempt.
+    /// Whether a failed or broken connection, or a timeout other than the total one, leads to another attempt.
     public var networkErrors: Bool
 
     /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable and
@@ -48,14 +49,14 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
             + "statuses: [\(statuses)], networkErrors: \(networkErrors)"
     }
 
-    /// The longest wait by lot before the next attempt, in seconds, when so many were made: full jitter draws from 0 to this.
+    /// The upper bound of the random wait after so many attempts, in seconds. Full jitter: the wait is from 0 to this.
     func ceiling(after attempts: Int) -> Double {
-        // Beyond this the cap has long been reached, or the base is 0.
+        // With more doublings the cap has been reached, or the base is 0.
         let doublings = min(max(attempts - 1, 0), 62)
         return min(cap, base * Double(UInt64(1) << UInt64(doublings)))
     }
 
-    /// What about it cannot be followed; nil when all is well.
+    /// Why the policy is invalid; nil when it is valid.
     package var problem: String? {
         if !(1...1000).contains(attempts) { return "attempts is \(attempts): a number from 1 to 1000 is needed" }
         for (name, seconds) in [("base", base), ("cap", cap), ("maximumRetryAfter", maximumRetryAfter)]
@@ -67,7 +68,7 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-// A policy as JSON: `true`, `false`, or an object with the members that are not as usual.
+// A policy as JSON: `true`, `false`, or an object with the members that differ from the defaults.
 extension RetryPolicy {
     private enum Name {
         static let all = ["attempts", "base", "cap", "maximum_retry_after", "statuses", "network_errors"]
@@ -75,7 +76,7 @@ extension RetryPolicy {
 
     /// `true` is the standard policy, `false` never tries again.
     ///
-    /// - Throws: what is wrong with it, in words that go behind the name of the setting or arg.
+    /// - Throws: what is wrong with it, as text to follow the name of the setting or arg.
     package init(_ json: JSON) throws(APIError) {
         self = .standard
         if let isOn = json.bool {
@@ -101,7 +102,7 @@ extension RetryPolicy {
         if let problem { throw .invalidRequest(problem) }
     }
 
-    /// As the initializer reads it. A wait without end is the longest one that JSON can tell.
+    /// The form that the initializer reads. An infinite wait becomes the largest number that JSON can represent.
     package var json: JSON {
         func number(_ seconds: Double) -> JSON { JSON(min(seconds, Double.greatestFiniteMagnitude)) }
         return JSON([
@@ -112,44 +113,44 @@ extension RetryPolicy {
     }
 }
 
-/// Whether a request is sent once more when an attempt has ended: a pure decision.
+/// Decides whether a request is sent again after an attempt. Pure.
 ///
-/// Time and chance come in from outside, so that every case can be tested exactly.
+/// Time and random numbers are passed in, so that every case can be tested exactly.
 enum RetryDecision: Equatable, Sendable {
-    /// The outcome stands: all went well, or another attempt would end the same way, or nobody has asked for one.
+    /// Deliver the outcome: it is a success, another attempt would end the same way, or no policy asks for one.
     case stand
-    /// Another attempt might have helped, but there is none, for a reason that the error's message is to end with.
+    /// Another attempt might help, but is not made. The text is the reason, which ends the error's message.
     case giveUp(String)
     case retry(afterSeconds: Double)
 
-    /// How an attempt ended, and what there is to know about making another.
+    /// How an attempt ended, and facts about repeating it.
     struct Attempt: Sendable {
-        /// How many were made, this one counted.
+        /// The number of this attempt, from 1.
         var number = 1
-        /// The status of a whole answer; nil without one.
+        /// The status of a complete answer; nil without one.
         var status: Int?
-        /// The seconds that the answer's Retry-After asks for.
+        /// The seconds of the answer's Retry-After.
         var retryAfter: Double?
-        /// What went wrong on the network.
+        /// The network error.
         var error: APIError?
         var method = "GET"
         /// Whether sending it twice is the same as sending it once.
         var mayBeRepeated = true
         /// Whether the body comes from a stream that cannot go back to its start.
         var hasSpentBody = false
-        /// Whether the program has got a part of the answer.
+        /// Whether the program has received a part of the answer.
         var wasDelivered = false
     }
 
     /// - Parameters:
-    ///   - fraction: by lot, from 0 to 1.
-    ///   - secondsLeft: until the deadline of the whole request.
-    ///   - wish: the seconds that the program wants to wait, which knows better than the policy whether it may help.
+    ///   - fraction: a random number from 0 to 1.
+    ///   - secondsLeft: the time until the deadline of the whole request.
+    ///   - wish: the seconds that the program wants to wait. Its wish overrides the policy.
     static func decide(
         _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double, wish: Double? = nil
     ) -> RetryDecision {
         guard policy.attempts > 1, wish != nil || mayHelp(policy, attempt) else { return .stand }
-        // The request is over, and its message says so.
+        // The deadline of the request has passed, and the message says so.
         if attempt.error?.clock == .total { return .stand }
         if let reason = obstacle(attempt) { return .giveUp("not sent again: \(reason)") }
         guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
@@ -168,14 +169,14 @@ enum RetryDecision: Equatable, Sendable {
         return .retry(afterSeconds: wait)
     }
 
-    /// Whether the program may be asked for its own judgement: another attempt could be made, and would be safe.
+    /// Whether to ask the program: another attempt is possible and safe.
     static func isOpen(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
         guard attempt.number < policy.attempts, obstacle(attempt) == nil else { return false }
         return attempt.error.map { $0.domain == .network && ($0.isRetryable || attempt.mayBeRepeated) } ?? true
     }
 
-    /// An error says of itself whether it may pass, and whether it is safe: what the server may have acted on is not sent
-    /// twice by chance (an ambiguous send). Of a status the policy says so.
+    /// An error knows whether it may be temporary, and whether a repeat is safe: a request that the server may have
+    /// processed is not repeated by chance (an ambiguous send). For a status the policy decides.
     private static func mayHelp(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
         if let error = attempt.error { return policy.networkErrors && error.domain == .network && error.isRetryable }
         return attempt.status.map { policy.statuses.contains($0) } ?? false
@@ -195,7 +196,7 @@ enum RetryDecision: Equatable, Sendable {
     }
 }
 
-/// What a status code says (RFC 9110, 15).
+/// Status codes (RFC 9110, 15).
 enum HTTPStatus {
     private static let reasons: [Int: String] = [
         300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",

@@ -59,7 +59,7 @@ public enum APILog {
     public static var sink: Sink? {
         get { current.withLock { $0.sink } }
         set {
-            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            // Releasing the old value may run user code, so it must outlive the lock.
             let replaced = current.withLock { holder in
                 defer { holder.sink = newValue }
                 return holder.sink

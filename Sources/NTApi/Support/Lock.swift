@@ -201,7 +201,7 @@ struct Attachment<Value: Sendable>: ~Copyable, Sendable {
     var value: Value? { isThere.load(ordering: .acquiring) ? lock.withLock { $0 } : nil }
 
     func set(_ new: Value?) {
-        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        // Releasing the old value may run user code, so it must outlive the lock.
         let replaced = lock.withLock { value in exchange(&value, with: new) }
         isThere.store(new != nil, ordering: .releasing)
         withExtendedLifetime(replaced) {}

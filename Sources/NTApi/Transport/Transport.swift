@@ -182,7 +182,7 @@ struct ExchangeMetrics: Sendable {
 public enum ResponseSource: String, Sendable, CaseIterable {
     /// From the server, all of it.
     case network
-    /// From the cache, without a word to the server.
+    /// From the cache, without asking the server.
     case cache
     /// From the cache, after the server has said that it still holds (304).
     case validatedCache = "validated_cache"

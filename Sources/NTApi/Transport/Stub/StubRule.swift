@@ -70,7 +70,7 @@ public final class StubRule: Sendable {
         change { $0.repeatsLast = false }
     }
 
-    // What is replaced may run the user's code as it goes, so it must outlive the lock.
+    // Releasing the old value may run user code, so it must outlive the lock.
     private func change(_ change: (inout State) -> Void) -> StubRule {
         let replaced = state.withLock { state in
             let old = state
