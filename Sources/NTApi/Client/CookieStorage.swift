@@ -1,32 +1,32 @@
 /// The cookies of a session: those that servers have set, and those that the program sets.
 ///
-/// Default and background sessions share the one of the program, which is kept on disk; each ephemeral session has its own
-/// in memory. Cookies go out and come in with the requests; this is for looking at them, and for changing them.
+/// Default and background sessions share the program's storage, which is kept on disk. Each ephemeral session has its
+/// own in memory. Requests send and store cookies by themselves; this is for reading and changing them.
 ///
 /// Safe to use from many threads.
 public final class CookieStorage: Sendable {
     let engine: CookieEngine
-    /// Nil for one in memory.
+    /// Nil for a storage in memory.
     private let keeper: CookieKeeper?
 
-    /// In memory; nil when there is none left.
+    /// Makes a storage in memory; nil when there is no memory left.
     init?() {
         guard let engine = CookieEngine() else { return nil }
         self.engine = engine
         keeper = nil
     }
 
-    /// On disk; nil when there is no memory.
+    /// Makes a storage on disk; nil when there is no memory left.
     init?(folder: String) {
         guard let engine = CookieEngine() else { return nil }
         self.engine = engine
         keeper = CookieKeeper(engine, CookieFile(folder: folder))
     }
 
-    // They live as long as the process, so that clients may come and go.
+    // They live as long as the process, so that clients can come and go.
     private static let known = Lock<[String: CookieStorage]>([:], survivesFork: true)
 
-    /// The one of the program that is kept on disk, read again when another process has changed it.
+    /// The program's storage on disk. It is read again when another process has changed it.
     ///
     /// - Parameter name: the program's name; nil is the name of its file.
     static func onDisk(of name: String?) -> CookieStorage? {
@@ -65,7 +65,7 @@ public final class CookieStorage: Sendable {
         return cookies.filter { $0.isFor(parts) }
     }
 
-    /// Sets a cookie, in the place of one with the same name, domain and path. One that has expired deletes that.
+    /// Sets a cookie, and replaces one with the same name, domain and path. An expired cookie deletes the old one.
     ///
     /// - Throws: `invalid request` when it could not be sent.
     public func set(_ cookie: Cookie) throws(APIError) {
@@ -108,24 +108,25 @@ public final class CookieStorage: Sendable {
         changed()
     }
 
-    /// Writes what has changed to disk now. It is done anyway, after half a second, when a client is drained or closed, and
+    /// Writes changes to disk now. This happens anyway after half a second, when a client is drained or closed, and
     /// when the process exits. Blocks while the file is written.
     ///
-    /// - Throws: `generic` when the file cannot be written: the message says why. What changed is written the next time.
+    /// - Throws: `generic` when the file cannot be written; the message says why. The changes are written the next
+    ///   time.
     public func save() throws(APIError) {
         guard let problem = keeper?.save() else { return }
         throw APIError(domain: .request, code: .generic, message: "the cookies were not written: \(problem)")
     }
 
-    /// The same, where nobody is there to be told: the first time it is logged.
+    /// The same without an error. The first failure is logged.
     func saveQuietly() { _ = keeper?.save() }
 
-    /// Takes over what other processes have written.
+    /// Reads what other processes have written.
     func refresh() { keeper?.refresh() }
 
     var hasChanges: Bool { keeper?.hasChanges ?? false }
 
-    /// From the network thread, too.
+    /// Also called on the network thread.
     func changed() { keeper?.changed() }
 }
 
@@ -137,7 +138,7 @@ final class CookieKeeper: Sendable {
         var hasWarned = false
     }
 
-    /// What the file was when this process last looked.
+    /// The state of the file when this process last read it.
     private struct Seen {
         var stamp: FileStamp?
         var cookies: CookieMerge.Cookies = [:]
@@ -147,10 +148,10 @@ final class CookieKeeper: Sendable {
     private let file: CookieFile
     // Held for a moment only, also by the network thread.
     private let state = Lock(State(), sharing: .clients)
-    // Held while the file is read and written: `fork` waits for it.
+    // Held while the file is read and written, so `fork` waits for it.
     private let seen = Lock(Seen(), sharing: .cookieFiles)
 
-    /// How many seconds a change may wait for others, to be written with them.
+    /// How many seconds a change waits, so that several changes are written together.
     private static let delay = 0.5
 
     init(_ engine: CookieEngine, _ file: CookieFile) {
@@ -171,19 +172,19 @@ final class CookieKeeper: Sendable {
         Runtime.current.engine.schedule(at: .now().advanced(bySeconds: Self.delay)) { _ = self.save() }
     }
 
-    /// Writes what has changed, and takes over what others have written. What is being written already is waited for: the
+    /// Writes changes, and reads what others have written. Waits for a write that is already running, because the
     /// process may be about to end.
     ///
     /// - Returns: why it failed.
     func save() -> SystemError? {
-        // The disk may take its time, and responses wait for workers.
+        // The disk may be slow, and responses need the workers.
         var problem: SystemError?
         whileBlocked { problem = write() }
         return problem
     }
 
     private func whileBlocked(_ body: () -> Void) {
-        // A client that is made only reads, and is no first use of the library.
+        // Making a client only reads cookies, and should not start the runtime.
         guard let runtime = Runtime.ifAny else { return body() }
         runtime.workers.whileBlocked(body)
     }
@@ -219,7 +220,7 @@ final class CookieKeeper: Sendable {
         }
     }
 
-    /// Takes over what others have written. Writes nothing.
+    /// Reads what others have written. Writes nothing.
     func refresh() {
         whileBlocked { read() }
     }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Named values for a place: the process, a client class, or one client.
+/// Named values for one level: the process, a client class, or a client.
 ///
-/// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once. Built-in names may
-/// be spelled as C and Python do: `request_timeout` is `requestTimeout`.
+/// The order of look-up is client, class, superclasses, global. Safe to use from many threads. Built-in names may be
+/// spelled as in C and Python: `request_timeout` is `requestTimeout`.
 public final class Defaults: Sendable {
-    /// A dynamic default: asked at each look-up, on the thread that looks up. Nil goes on to the place inherited from.
+    /// A dynamic default. Called at each look-up, on the thread that looks up. Nil continues with the next level.
     public typealias Provider = @Sendable (_ key: String) -> JSON?
 
     private enum Entry {
@@ -19,16 +19,17 @@ public final class Defaults: Sendable {
 
     private struct Store {
         var entries: [ObjectIdentifier: [String: Entry]] = [:]
-        /// Names that were set, and the built-in ones that were probably meant.
+        /// Names that were set, with the built-in names that were probably meant.
         var misspellings: [ObjectIdentifier: [String: String]] = [:]
         var version = 0
         var providers = 0
     }
 
-    // One lock for every place, so that a forked child finds them all whole, and a look-up through a chain sees one state.
+    // One lock for all levels, so that a forked child finds them all consistent, and a look-up through the chain sees
+    // one state.
     private static let store = Lock(Store(), survivesFork: true)
 
-    /// Where look-up ends.
+    /// The last level of every look-up.
     public static let global = Defaults()
 
     package let name: String
@@ -44,10 +45,10 @@ public final class Defaults: Sendable {
         parent = nil
     }
 
-    /// A place that inherits nothing: the settings of a configuration.
+    /// A level that inherits nothing: the settings of a configuration.
     package static func configuration() -> Defaults { Defaults(rootNamed: "configuration") }
 
-    /// A place with what was set in another one, as it is now.
+    /// A level with a copy of another one's current values.
     package convenience init(copying other: Defaults, parent: Defaults) {
         self.init(name: other.name, parent: parent)
         Self.store.withLock { store in
@@ -71,13 +72,13 @@ public final class Defaults: Sendable {
         withExtendedLifetime(entries) {}
     }
 
-    /// The value of a default, looked up here and in what this place inherits from. Setting nil removes it here.
+    /// The value of a default, looked up here and in the levels after this one. Setting nil removes it here.
     public subscript(key: String) -> JSON? {
         get { lookUp(DefaultName.canonical(key)) }
         set { set(newValue.map(Entry.value), for: DefaultName.canonical(key)) }
     }
 
-    /// The value that was set in this very place. No provider is asked, so this may be called where user code must not run.
+    /// The value that was set at this level. Calls no provider, so it may be used where user code must not run.
     func ownValue(_ key: String) -> JSON? {
         Self.store.withLock { store in
             if case .value(let value) = store.entries[ObjectIdentifier(self)]?[key] { value } else { nil }
@@ -89,8 +90,8 @@ public final class Defaults: Sendable {
         set(provider.map(Entry.provider), for: DefaultName.canonical(key))
     }
 
-    /// What is wrong with a name that was set, here or in what this place inherits from: it is nearly a built-in one, and
-    /// nobody would look it up.
+    /// An error for a misspelled name that was set at this or a later level: it is nearly a built-in name, and would
+    /// never be looked up.
     var misspelling: APIError? {
         let found = Self.store.withLock { store -> (key: String, value: String)? in
             var place: Defaults? = self
@@ -103,15 +104,15 @@ public final class Defaults: Sendable {
         return found.map { .invalidRequest("there is no default \(quoted($0.key)): did you mean \(quoted($0.value))?") }
     }
 
-    /// Grows with each change anywhere: what was read under one number need not be read again while it stays. Nil while
-    /// there is a provider, whose answers may change at any time.
+    /// Grows with each change at any level. While it stays the same, values need not be read again. Nil while there is
+    /// a provider, whose answers may change at any time.
     static var version: Int? {
         let version = lastVersion.load(ordering: .acquiring)
         return version == unknownVersion ? nil : version
     }
 
-    // Each request asks for the version, so it is told beside the store: written under the store's lock, after the change
-    // that it counts. Who has read it and takes the lock sees that change.
+    // Each request reads the version, so it is stored outside of the lock. It is written under the store's lock after
+    // the change that it counts: whoever reads it and then takes the lock sees that change.
     private static let lastVersion = Atomic<Int>(0)
     private static let unknownVersion = -1
 
@@ -181,16 +182,16 @@ enum DefaultName {
         return spellings
     }()
 
-    /// The name that the library looks up: `request_timeout` is `requestTimeout`. A name that is not built in stays as it is.
+    /// The name that the library looks up: `request_timeout` becomes `requestTimeout`. Other names are not changed.
     static func canonical(_ name: String) -> String { spellings[name] ?? name }
 
-    /// The built-in name that somebody meant who wrote another one: `requestTimout` is nearly `requestTimeout`.
+    /// The built-in name that is probably meant: `requestTimeout` for `requestTimout`.
     static func nearest(to name: String) -> String? {
         guard spellings[name] == nil else { return nil }
         let letters = letters(of: name)
         return builtIn.first { candidate in
             let wanted = Self.letters(of: candidate)
-            // A short name of the program's own is easily like a built-in one.
+            // A program's own short name easily resembles a built-in one.
             let limit = wanted.count < 7 ? 0 : wanted.count < 11 ? 1 : 2
             return abs(wanted.count - letters.count) <= limit && distance(wanted, letters) <= limit
         }
@@ -204,7 +205,7 @@ enum DefaultName {
         name.lowercasedASCII().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
     }
 
-    /// How many letters are to be added, left out or changed to make one of the other (Levenshtein).
+    /// The number of letters to add, remove or change to get from one to the other (Levenshtein).
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var row = Array(0...other.count)
         for (i, letter) in one.enumerated() {
@@ -220,7 +221,7 @@ enum DefaultName {
     }
 }
 
-/// The defaults of client classes, one place for each.
+/// The defaults of client classes, one level for each.
 enum ClassDefaults {
     private static let places = Lock<[ObjectIdentifier: Defaults]>([:], survivesFork: true)
 

@@ -42,9 +42,9 @@ final class Runtime: Sendable {
         }
     }
 
-    /// The process exits: what runs may finish, for as long as its `exitTimeout` says, and then is cancelled. Its handlers get
-    /// a moment to be called: first where they asked to be, then, as other threads may never run their mailboxes again,
-    /// on a worker.
+    /// The process exits. Running requests may finish within their `exitTimeout`, and are then cancelled. Their
+    /// handlers are called within a limited time: first on the requested threads, then on a worker, because other
+    /// threads may never run their mailboxes again.
     func exit() {
         requests.detachBackground()
         requests.finish(since: .now())
@@ -56,7 +56,7 @@ final class Runtime: Sendable {
         if !isOver(bySeconds: 1) {
             for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
             if !isOver(bySeconds: 1.25) {
-                // A body's callback still blocks. The network thread ends without it, and the handler is called.
+                // A body callback still blocks. Stop the network thread without it, so that the handler is called.
                 engine.stop(timeout: 0.25)
                 _ = isOver(bySeconds: 2)
             }
@@ -69,11 +69,11 @@ final class Runtime: Sendable {
 
 /// Ends the library's threads before libcurl's and OpenSSL's own exit handlers free what they use.
 private enum ProcessExit {
-    // Exit handlers run in reverse order, so this one must come after those that curl_global_init registers.
+    // Exit handlers run in reverse order, so this one must be registered after those of curl_global_init.
     private static let registered: Void = {
         _ = CurlGlobal.ready
         atexit {
-            // A child that was forked and never used the library has nothing to end.
+            // A forked child that never used the library has nothing to stop.
             ProcessExit.run()
         }
     }()
@@ -90,7 +90,7 @@ extension Runtime {
     }
 }
 
-/// The system's time, kept for all by the network thread.
+/// The system's time. The network thread runs the timers.
 struct SystemClock: WaitingClock {
     let engine: CurlEngine
 

@@ -5,7 +5,7 @@
 ///     configuration.additionalHeaders = ["X-Api-Key": key]
 ///     let client = APIClient(baseURL: "https://api.example.com", configuration: configuration)
 ///
-/// A value: the client has a copy, and changing this one later changes nothing. A setting that is nil is looked up in the
+/// It is a value: the client has a copy, and later changes to this one do not matter. A nil setting is looked up in the
 /// defaults of the client's class, then globally.
 public struct SessionConfiguration: Sendable, CustomStringConvertible {
     /// What a session keeps, and how long.
@@ -21,13 +21,14 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
-    /// The session's cache, which others may use, too; nil, as at first, makes one of the session's kind.
+    /// The session's cache, which several sessions may share; nil, the default, makes one for the session's kind.
     ///
     /// Not used by background sessions.
     public var cache: HTTPCache?
-    /// Where the session finds credentials before its program is asked for them; nil is nowhere.
+    /// Where the session looks for credentials before it asks the program; nil is nowhere.
     ///
-    /// At first ``CredentialStorage/shared``; of an ephemeral configuration one in memory, for the clients that are made with it.
+    /// By default ``CredentialStorage/shared``; for an ephemeral configuration a storage in memory, shared by its
+    /// clients.
     public var credentialStorage: CredentialStorage?
 
     private init(_ kind: Kind) {
@@ -35,7 +36,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         credentialStorage = Self.credentialStorage(of: kind)
     }
 
-    /// What a configuration of a kind has at first.
+    /// The default for a kind of configuration.
     package static func credentialStorage(of kind: Kind) -> CredentialStorage {
         kind == .ephemeral ? CredentialStorage() : .shared
     }
@@ -44,7 +45,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
 
     public static var ephemeral: SessionConfiguration { SessionConfiguration(.ephemeral) }
 
-    /// - Parameter identifier: unique in the program: by it the transfers are found again.
+    /// - Parameter identifier: unique in the program. It identifies the transfers later.
     public static func background(_ identifier: String) -> SessionConfiguration {
         SessionConfiguration(.background(identifier: identifier))
     }
@@ -54,13 +55,13 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         if case .background(let identifier) = kind { identifier } else { nil }
     }
 
-    /// A setting, or a default of your own, by name.
+    /// A setting or your own default, by name.
     public subscript(name: String) -> JSON? {
         get { values[DefaultName.canonical(name)] }
         set { values[DefaultName.canonical(name)] = newValue }
     }
 
-    /// A place for defaults with these settings.
+    /// A level of defaults with these settings.
     var settings: Defaults {
         let place = Defaults.configuration()
         for (name, value) in values { place[name] = value }
@@ -82,7 +83,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     }
 }
 
-// The settings with their types. Each is a default by the same name; nil is not set.
+// The settings with their types. Each is a default of the same name; nil is not set.
 extension SessionConfiguration {
     // MARK: Requests
 
@@ -111,7 +112,7 @@ extension SessionConfiguration {
         set { self["decompression"] = newValue.map { JSON($0) } }
     }
 
-    /// Bytes that a body may have, decompressed.
+    /// The largest decompressed body, in bytes.
     public var maximumResponseSize: Int? {
         get { self["maximumResponseSize"]?.int }
         set { self["maximumResponseSize"] = newValue.map { JSON($0) } }
@@ -131,13 +132,13 @@ extension SessionConfiguration {
 
     // MARK: Attempts
 
-    /// How requests are sent again that do not say so themselves; nil, as usual, sends each once.
+    /// The retry policy for requests without their own; nil, the default, sends each once.
     public var retry: RetryPolicy? {
         get { self["retry"].flatMap { try? RetryPolicy($0) } }
         set { self["retry"] = newValue?.json }
     }
 
-    /// How many requests of the session go in how much time; see ``RateLimiter``, which clients can share.
+    /// How many requests of the session may start in how much time; see ``RateLimiter``, which clients can share.
     public var rateLimit: RateLimit? {
         get { self["rateLimit"].flatMap { try? RateLimit($0) } }
         set { self["rateLimit"] = newValue?.json }
@@ -151,13 +152,13 @@ extension SessionConfiguration {
         set { self["usesCache"] = newValue.map { JSON($0) } }
     }
 
-    /// Bytes of memory that the session's own cache may take; 16 MiB unless set.
+    /// Bytes of memory for the session's own cache; 16 MiB by default.
     public var cacheMemoryCapacity: Int? {
         get { self["cacheMemoryCapacity"]?.int }
         set { self["cacheMemoryCapacity"] = newValue.map { JSON($0) } }
     }
 
-    /// Bytes of disk that the cache of a default session may take; 128 MiB unless set, 0 for memory only.
+    /// Bytes of disk for the cache of a default session; 128 MiB by default, 0 for memory only.
     public var cacheDiskCapacity: Int? {
         get { self["cacheDiskCapacity"]?.int }
         set { self["cacheDiskCapacity"] = newValue.map { JSON($0) } }
@@ -172,7 +173,7 @@ extension SessionConfiguration {
 
     // MARK: Cookies
 
-    /// Which cookies are taken; those from the site of the request's own URL unless set.
+    /// Which cookies are accepted; by default those from the site of the request's URL.
     public var cookieAcceptPolicy: CookieAcceptPolicy? {
         get { text("cookieAcceptPolicy").flatMap(CookieAcceptPolicy.init) }
         set { self["cookieAcceptPolicy"] = newValue.map { JSON($0.rawValue) } }
@@ -204,7 +205,7 @@ extension SessionConfiguration {
         set { self["resourceTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// How long a request that was begun may go on when the process exits; 0 cancels it at once.
+    /// How long a running request may continue when the process exits; 0 cancels it at once.
     public var exitTimeout: Double? {
         get { self["exitTimeout"]?.double }
         set { self["exitTimeout"] = newValue.map { JSON($0) } }
@@ -230,13 +231,13 @@ extension SessionConfiguration {
 
     // MARK: Connections
 
-    /// At once to one host.
+    /// Connections at once to one host.
     public var maximumConnectionsPerHost: Int? {
         get { self["maximumConnectionsPerHost"]?.int }
         set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
     }
 
-    /// At once to all hosts together, idle ones counted.
+    /// Connections at once to all hosts, including idle ones.
     public var maximumConnections: Int? {
         get { self["maximumConnections"]?.int }
         set { self["maximumConnections"] = newValue.map { JSON($0) } }
@@ -247,16 +248,16 @@ extension SessionConfiguration {
         set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }
     }
 
-    /// The interface, or the address of it, that connections go out from: `eth0`, `127.0.0.2`, `if!eth0`, `host!127.0.0.2`.
+    /// The interface or local address for connections: `eth0`, `127.0.0.2`, `if!eth0`, `host!127.0.0.2`.
     public var networkInterface: String? {
         get { text("networkInterface") }
         set { self["networkInterface"] = newValue.map { JSON($0) } }
     }
 
-    /// Whether connections may leave by a mobile interface; true unless set. If not, requests fail with `no internet` where there is
-    /// no other way, and nothing is sent.
+    /// Whether connections may use a mobile interface; true by default. If not, requests without another route fail
+    /// with `no internet`, and nothing is sent.
     ///
-    /// Mobile is an interface of which Linux says `DEVTYPE=wwan`. Connections to a proxy count as well.
+    /// A mobile interface is one with `DEVTYPE=wwan` on Linux. This also applies to connections to a proxy.
     public var allowsCellularAccess: Bool? {
         get { self["allowsCellularAccess"]?.bool }
         set { self["allowsCellularAccess"] = newValue.map { JSON($0) } }
@@ -280,7 +281,8 @@ extension SessionConfiguration {
         set { self["proxyPassword"] = newValue.map { JSON($0) } }
     }
 
-    /// Hosts that are reached without the proxy: names, which cover their subdomains too, addresses, networks as `10.0.0.0/8`.
+    /// Hosts that are reached without the proxy: names (with their subdomains), addresses, networks such as
+    /// `10.0.0.0/8`.
     public var proxyExceptions: [String]? {
         get { texts("proxyExceptions") }
         set { self["proxyExceptions"] = newValue.map { JSON($0.map { JSON($0) }) } }
@@ -288,7 +290,7 @@ extension SessionConfiguration {
 
     // MARK: Credentials
 
-    /// Of the server, for when it asks for credentials.
+    /// The user for servers that ask for credentials.
     public var user: String? {
         get { text("user") }
         set { self["user"] = newValue.map { JSON($0) } }
@@ -301,7 +303,7 @@ extension SessionConfiguration {
 
     // MARK: TLS
 
-    /// The least version of TLS; 1.2 unless set.
+    /// The lowest version of TLS; 1.2 by default.
     public var tlsMinimumVersion: TLSVersion? {
         get { text("tlsMinimumVersion").flatMap(TLSVersion.init) }
         set { self["tlsMinimumVersion"] = newValue.map { JSON($0.rawValue) } }
@@ -313,7 +315,7 @@ extension SessionConfiguration {
         set { self["caFile"] = newValue.map { JSON($0) } }
     }
 
-    /// A PEM file with the certificate that the client shows, and those it depends on.
+    /// A PEM file with the client's certificate and its chain.
     public var clientCertificate: String? {
         get { text("clientCertificate") }
         set { self["clientCertificate"] = newValue.map { JSON($0) } }

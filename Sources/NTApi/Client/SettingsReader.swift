@@ -1,4 +1,4 @@
-/// Reads defaults that have a meaning and checks them: what cannot be used is an error that names the default.
+/// Reads and checks the built-in defaults. An invalid value is an error that names the default.
 struct SettingsReader {
     let defaults: Defaults
 
@@ -14,7 +14,7 @@ struct SettingsReader {
         return isOn
     }
 
-    /// - Parameter orNone: whether it may be 0.
+    /// - Parameter orNone: whether 0 is allowed.
     func seconds(_ key: String, orNone: Bool = false) throws(APIError) -> Double? {
         guard let value = defaults[key] else { return nil }
         guard let seconds = value.double, seconds > 0 || orNone && seconds == 0 else {
@@ -44,7 +44,7 @@ struct SettingsReader {
         _ key: String, _ type: Choice.Type
     ) throws(APIError) -> Choice? {
         guard let value = defaults[key] else { return nil }
-        // A version that was given as a number: 1.2.
+        // The text of a version given as a number: 1.2.
         guard let choice = Choice(rawValue: value.string ?? value.text) else {
             let choices = Choice.allCases.map(\.rawValue).filter { !$0.isEmpty }.map { "\"\($0)\"" }
             throw problem(key, value, "one of \(choices.joined(separator: ", "))")
@@ -53,18 +53,18 @@ struct SettingsReader {
     }
 
     func problem(_ key: String, _ value: JSON, _ wanted: String) -> APIError {
-        // A password that has the wrong type is still one.
+        // A password of the wrong type is still a secret.
         .invalidRequest("the default \(key) is \(Secrets.redact(setting: key, value)): \(wanted) is needed")
     }
 }
 
-// The defaults that say how often requests are sent, and how fast.
+// The defaults for retries and rate limits.
 extension SettingsReader {
     func retry() throws(APIError) -> RetryPolicy? {
         try value("retry") { (json) throws(APIError) in try RetryPolicy(json) }
     }
 
-    /// - Parameter previous: the one that there was, with those that wait: it stays as long as the default says the same.
+    /// - Parameter previous: the previous limiter with its waiters. It stays while the default is unchanged.
     func rateLimiter(previous: RateLimiter?) throws(APIError) -> RateLimiter? {
         guard let limit = try value("rateLimit", { (json) throws(APIError) in try RateLimit(json) }) else { return nil }
         return previous?.limit == limit ? previous : RateLimiter(limit)
@@ -82,9 +82,9 @@ extension SettingsReader {
     }
 }
 
-// The defaults that say who a connection is opened as, and which proxy it goes over.
+// The defaults for a connection's identity and proxy.
 extension SettingsReader {
-    /// What a client says beyond what nearly every client says; nil when it says nothing of it.
+    /// The rarely used settings of a client; nil when it has none.
     func session() throws(APIError) -> SessionSettings? {
         let identity = try identity()
         let credential = try credential("user", "password")
@@ -92,12 +92,12 @@ extension SettingsReader {
         return SessionSettings(identity: identity, credential: credential)
     }
 
-    /// The connections that a client needs for itself; nil when it may use those of all.
+    /// The connections of a client that needs its own; nil when it shares those of all.
     ///
     /// - Parameters:
-    ///   - isSession: whether the client was made with a configuration: it shares no connection with others then.
-    ///   - identity: as who they are opened.
-    ///   - previous: those it had, which it keeps as long as they will do.
+    ///   - isSession: whether the client was made with a configuration. It then shares no connections.
+    ///   - identity: the identity of the connections.
+    ///   - previous: the previous ones, which are kept while they fit.
     func connections(
         isSession: Bool, _ identity: ConnectionIdentity, previous: OwnConnections?
     ) throws(APIError) -> OwnConnections? {
@@ -111,7 +111,7 @@ extension SettingsReader {
         return identity.needsOwnConnections ? .of(identity) : nil
     }
 
-    /// How the cookies of a session are used; nil when it has none, or they would be neither sent nor taken.
+    /// How the session uses cookies; nil when it has none, or neither sends nor accepts any.
     func cookies(in storage: CookieStorage?) throws(APIError) -> CookieUse? {
         let policy = try choice("cookieAcceptPolicy", CookieAcceptPolicy.self) ?? .onlyFromMainDocument
         let sends = try isOn("sendsCookies") ?? true
@@ -122,7 +122,7 @@ extension SettingsReader {
         return CookieUse(storage.engine, policy: policy, sends: sends) { storage.changed() }
     }
 
-    /// The environment's proxies, or those that the settings name.
+    /// The proxies of the settings, or of the environment.
     func proxy(_ environment: ProxySettings) throws(APIError) -> ProxySettings {
         var proxy = environment
         if let url = try proxyURL() { proxy = ProxySettings(url: url) }
@@ -139,7 +139,7 @@ extension SettingsReader {
         if hasScheme, !ProxySettings.schemes.contains(String(Substring(scheme)).lowercasedASCII()) {
             throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
         }
-        // libcurl takes `http:/x` for the host x, and others for a host named http.
+        // libcurl reads `http:/x` as host x, other programs as a host named http.
         let place = hasScheme ? url.utf8.dropFirst(scheme.count + 3) : url.utf8[...]
         let authority = place.prefix { $0 != UInt8(ascii: "/") }
         guard url.isEmpty || isHostAndPort(authority) && (hasScheme || place.count - authority.count < 2) else {
@@ -153,7 +153,7 @@ extension SettingsReader {
         url.lastIndex(of: "@").map { Secrets.redacted + url[$0...] } ?? url
     }
 
-    /// Whether it is `host`, `host:port` or `[address]:port`, behind a user perhaps.
+    /// Whether it is `host`, `host:port` or `[address]:port`, with an optional user.
     private func isHostAndPort(_ authority: Substring.UTF8View) -> Bool {
         let start = authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex
         let place = authority[start...]
@@ -184,7 +184,7 @@ extension SettingsReader {
         identity.networkInterface = try text("networkInterface").flatMap { $0.isEmpty ? nil : $0 }
         identity.allowsCellularAccess = try isOn("allowsCellularAccess") ?? true
         identity.proxy = try credential("proxyUser", "proxyPassword")
-        // The environment's is the same for all.
+        // The environment's proxy is the same for all clients.
         if let url = try proxyURL(), identity.proxy != nil || url.utf8.contains(UInt8(ascii: "@")) {
             identity.proxyURL = url
         }

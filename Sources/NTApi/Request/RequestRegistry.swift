@@ -1,18 +1,18 @@
-/// The requests that were resumed and whose handlers have not returned. It keeps them, and so their clients, alive.
+/// The requests that are resumed and whose handlers have not returned. It keeps them and their clients alive.
 ///
-/// A list that runs through the requests themselves: to come and go costs no memory and no look-up.
+/// An intrusive list: adding and removing a request needs no allocation and no look-up.
 final class RequestRegistry: Sendable {
     /// A request's place in the list.
     struct Links {
         fileprivate var isListed = false
-        // Not counted: what is in the list is kept by one reference, from `insert` to `remove`.
+        // Unmanaged: the list holds one reference to each request, from `insert` to `remove`.
         fileprivate var previous: Unmanaged<APIRequest>?
         fileprivate var next: Unmanaged<APIRequest>?
     }
 
     private struct State {
         var first: Unmanaged<APIRequest>?
-        /// Clients that begin nothing more, until they have been told that their last request is gone.
+        /// Clients that are ending, until their hook has been called after their last request.
         var ending: [Ending] = []
         var waiters: [Mailbox] = []
 
@@ -30,7 +30,7 @@ final class RequestRegistry: Sendable {
             if let index = ending.firstIndex(where: { $0.client === client }) { change(&ending[index]) }
         }
 
-        // A mailbox's own lock is a leaf: it may be taken under this one.
+        // A mailbox's lock is a leaf, so it may be taken under this one.
         func wakeWaiters() { for waiter in waiters { waiter.wake() } }
     }
 
@@ -38,7 +38,7 @@ final class RequestRegistry: Sendable {
         let client: APIClient
         /// How many of its requests are in the list.
         var left: Int
-        /// Where it is told, once it is.
+        /// The mailbox of the thread that calls its hook.
         var thread: Mailbox?
     }
 
@@ -56,7 +56,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// - Returns: true when it was the last one of a client that ends, so that `tellEnd` has to follow.
+    /// - Returns: true when it was the last request of an ending client. The caller must then call `tellEnd`.
     func remove(_ request: APIRequest) -> Bool {
         state.withLock { state in
             guard request.links.isListed else { return false }
@@ -68,14 +68,14 @@ final class RequestRegistry: Sendable {
                 state.first = links.next
             }
             links.next?._withUnsafeGuaranteedRef { $0.links.previous = links.previous }
-            // Not the last one: the caller has it.
+            // Not the last reference: the caller has one.
             Unmanaged.passUnretained(request).release()
             state.wakeWaiters()
             var isLast = false
             if !state.ending.isEmpty {
                 state.ending(of: request.client) { ending in
                     ending.left -= 1
-                    // Who adds a request after this finds the client invalid, and cancels it.
+                    // A request that is added after this finds the client invalid, and is cancelled.
                     isLast = ending.left == 0 && request.client.becomesInvalid()
                 }
             }
@@ -83,9 +83,9 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// From now on it is watched whether a client has requests; a second time does nothing.
+    /// Starts to count the requests of an ending client. A second call does nothing.
     ///
-    /// - Returns: true when it has none, so that `tellEnd` has to follow.
+    /// - Returns: true when it has none. The caller must then call `tellEnd`.
     func beginEnd(of client: APIClient) -> Bool {
         state.withLock { state in
             guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
@@ -95,7 +95,7 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Runs what tells a client of its end. Who waits for its requests waits for that, too.
+    /// Calls the hook for a client's end. Waiting for the client's requests includes this call.
     func tellEnd(of client: APIClient, _ tell: () -> Void) {
         let mailbox = Mailbox.current
         state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
@@ -103,7 +103,7 @@ final class RequestRegistry: Sendable {
         forgetEnd(of: client)
     }
 
-    /// A client's end is complete: who waits for it goes on.
+    /// A client's end is complete. Wakes those who wait for it.
     func forgetEnd(of client: APIClient) {
         state.withLock { state in
             state.ending.removeAll { $0.client === client }
@@ -115,14 +115,15 @@ final class RequestRegistry: Sendable {
         for request in all where matches(request) { request.cancel() }
     }
 
-    /// The process ends: what background sessions have not finished is left to the next one.
+    /// The process ends. Unfinished transfers of background sessions are left to the next process.
     func detachBackground() {
         for request in all { request.background?.session.detach() }
     }
 
     var isEmpty: Bool { state.withLock { $0.first == nil } }
 
-    /// Waits for what may finish at the process's end, and cancels the rest: each when its time is over, counted from a moment.
+    /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout`, counted from a moment, is
+    /// over.
     func finish(since begun: MonotonicTime) {
         let own = Set(Delivery.running)
         while true {
@@ -136,8 +137,8 @@ final class RequestRegistry: Sendable {
         }
     }
 
-    /// Waits until no request of a client, or of any, is left, save those whose callback the caller is; runs the calling
-    /// thread's mailbox meanwhile.
+    /// Waits until no request of the client, or of any client, is left, except those whose callbacks run on this
+    /// thread. Runs the calling thread's mailbox meanwhile.
     ///
     /// - Returns: how many are left.
     func wait(until deadline: MonotonicTime, of client: APIClient? = nil) -> Int {
@@ -146,7 +147,7 @@ final class RequestRegistry: Sendable {
         var left = 0
         state.withLock { $0.waiters.append(mailbox) }
         _ = mailbox.runUntil(deadline, ignoresStop: true) {
-            // Nobody waits for what a cache brings up to date.
+            // Background revalidations of the cache are not waited for.
             left = all.count {
                 !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
             }
@@ -157,7 +158,7 @@ final class RequestRegistry: Sendable {
             }
             return left == 0 && isTold
         }
-        // A callback has forked: none of these requests is the child's.
+        // A callback has forked. None of these requests belongs to the child.
         guard generation == Fork.generation else { return 0 }
         state.withLock { state in
             if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }

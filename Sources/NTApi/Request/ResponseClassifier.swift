@@ -1,18 +1,19 @@
-/// Makes a response of what came over the network: status, JSON and errors. On a worker.
+/// Makes a response from an exchange: status, JSON and errors. Runs on a worker.
 struct ResponseClassifier {
     let request: APIRequest
     let journey: RequestJourney
 
-    /// The largest body that is parsed on the network thread, in bytes: as long as handing it to a worker would take.
+    /// The largest body that is parsed on the network thread, in bytes. Parsing it takes as long as handing it to a
+    /// worker.
     private static let plainSize = 32 * 1024
 
-    /// What a whole answer comes to that needs neither a second look nor much time.
+    /// The result of a complete answer that is quick to classify.
     struct PlainAnswer {
         let status: Int
         let json: JSON?
     }
 
-    /// - Returns: nil when the answer has to be looked at on a worker.
+    /// - Returns: nil when a worker must classify the answer.
     static func plainAnswer(_ result: ExchangeResult, _ options: APIOptions) -> PlainAnswer? {
         guard result.error == nil, let head = result.head, (200..<300).contains(head.status) else { return nil }
         if result.body.count == 0 || (try? options.isOn(.rawData)) == true {
@@ -37,23 +38,23 @@ struct ResponseClassifier {
         }
         let options = request.options
         if let refusal {
-            // No status of the service's: `ignoreHTTPErrors` does not hide it.
+            // The refusal is not a status of the service, so `ignoreHTTPErrors` does not hide it.
             content.error = refusal
         } else if content.status >= 300, (try? options.isOn(.ignoreHTTPErrors)) != true {
             content.error = httpError(content)
         }
-        // An HTTP error has its words in JSON, also where the answer would have been a text or a picture.
+        // An HTTP error often has JSON, even if the answer would have been a text or a picture.
         if content.error != nil || (try? options.isOn(.rawData)) != true, content.body.count > 0 {
             parse(&content)
-            // A hook has forked: the rest is the parent's, and whoever has called this does not look at the result.
+            // A hook has forked. The rest belongs to the parent, and the caller ignores the result.
             guard request.isOfThisProcess else { return content }
         }
-        // The service's own words say more than the status does.
+        // The service's own error is more precise than the status.
         if content.json != nil, let error = Delivery.call({ request.client.mapServiceError(judged(content)) }) {
             content.error = error
         }
         guard request.isOfThisProcess else { return content }
-        // What knows the call has the last word.
+        // The call's own interpreter decides last.
         if let interpreter = request.shared.withLock({ $0.handlers.interpreter }) {
             content.error = Delivery.call { interpreter.interpret(judged(content)) }
             guard request.isOfThisProcess else { return content }
@@ -65,7 +66,7 @@ struct ResponseClassifier {
         return content
     }
 
-    /// The response as those see it who say what its error is.
+    /// The response that the error hooks see.
     private func judged(_ content: ResponseContent) -> APIResponse {
         APIResponse(request: request, ResponseContent.Box(content, isJudged: true))
     }
@@ -85,7 +86,7 @@ struct ResponseClassifier {
             content.json = parsed.json
             content.prefixText = parsed.prefixText
         } catch {
-            // The body of an HTTP error is often a page for people; the status is what went wrong then.
+            // The body of an HTTP error is often an HTML page. The status is the error then.
             guard content.error == nil else { return }
             var problem =
                 (error as? APIError)
