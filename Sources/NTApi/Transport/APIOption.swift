@@ -1,4 +1,4 @@
-/// The name of an option: a built-in one, or any of your own, which hooks can read.
+/// The name of an option: a built-in one, or your own, which hooks can read.
 public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     public let name: String
 
@@ -6,31 +6,32 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 
     public init(stringLiteral name: String) { self.name = name }
 
-    /// Do not parse the body as JSON. That of an HTTP error is parsed all the same, for the service's own words.
+    /// Do not parse the body as JSON. The body of an HTTP error is still parsed, for the service's own error.
     public static let rawData = APIOption("raw_data")
-    /// Statuses from 300 up are no errors; a redirect that was refused or one too many, and `not cached`, still are.
+    /// Statuses from 300 are no errors. A refused redirect, too many redirects and `not cached` still are.
     public static let ignoreHTTPErrors = APIOption("ignore_http_errors")
     /// Do not verify the server's certificate.
     public static let allowInvalidCertificate = APIOption("allow_invalid_certificate")
-    /// Bytes that the decoded body may have.
+    /// The largest decoded body, in bytes.
     public static let maximumResponseSize = APIOption("maximum_response_size")
     /// How many redirects are followed; 0 follows none.
     public static let maximumRedirects = APIOption("maximum_redirects")
-    /// Go without the client's authenticator: for the requests that get it its credentials.
+    /// Go without the client's authenticator, for the requests that fetch its credentials.
     public static let bypassAuthentication = APIOption("bypass_authentication")
     /// "1.0", "1.1" or "2"; negotiated by default.
     public static let httpVersion = APIOption("http_version")
-    /// Whether a stream of server-sent events is gone on with when its connection ends; of a GET it is, of a POST it is not.
+    /// Whether a stream of server-sent events reconnects when its connection ends. By default GET does and POST does
+    /// not.
     public static let reconnect = APIOption("reconnect")
-    /// After how many connections in a row that brought nothing such a stream fails; never by default.
+    /// The stream fails after so many connections in a row without an event; never by default.
     public static let maximumFailures = APIOption("maximum_failures")
 }
 
 /// The options of a request.
 public struct APIOptions: Sendable, Equatable {
-    // Most requests have none, and hardly any more than two: a list is searched faster than a table.
+    // Most requests have no options, and few have more than two: searching a list is faster than a table.
     private var values: [(name: String, value: String)] = []
-    /// Where each is, once there are many.
+    /// The index of each option, once there are many.
     private var places: [String: Int]?
 
     private static let many = 32
@@ -41,7 +42,7 @@ public struct APIOptions: Sendable, Equatable {
 
     var all: [(name: String, value: String)] { values }
 
-    /// The value of an option; "" for one that was switched on without a value, nil for one that is not set.
+    /// The value of an option; "" if it was switched on without a value, nil if it is not set.
     public subscript(option: APIOption) -> String? {
         get { values.first { $0.name == option.name }?.value }
         set {
@@ -67,7 +68,7 @@ public struct APIOptions: Sendable, Equatable {
         }
     }
 
-    /// Whether there is one that says how to make the transfer, not what to make of the answer.
+    /// Whether any option affects the transfer, not only the handling of the answer.
     var concernTransfer: Bool {
         values.contains { $0.name != APIOption.rawData.name && $0.name != APIOption.ignoreHTTPErrors.name }
     }

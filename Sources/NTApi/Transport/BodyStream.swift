@@ -5,7 +5,7 @@ public final class BodyStream: Sendable {
     /// Fills the buffer with the next bytes and returns how many; 0 is the end. Throwing fails the request.
     public typealias Read = @Sendable (_ buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
-    /// The whole length in bytes; nil when it is not known, and the body is sent chunked.
+    /// The whole length in bytes; nil when it is unknown. The body is then sent chunked.
     public let length: Int64?
     let read: Read
     private let isClaimed = Lock(false, sharing: .streams)
@@ -13,8 +13,8 @@ public final class BodyStream: Sendable {
 
     /// - Parameters:
     ///   - length: the whole length in bytes, if it is known.
-    ///   - rewind: starts again from the beginning and returns whether it could; without it, a redirect that needs
-    ///     the body once more fails.
+    ///   - rewind: starts again from the beginning and returns whether it could. Without it, a redirect that needs the
+    ///     body again fails.
     ///   - read: called on a background worker, one call at a time, never after the response handler. It may block.
     public init(length: Int64? = nil, rewind: (@Sendable () -> Bool)? = nil, read: @escaping Read) {
         self.length = length.map { max($0, 0) }
@@ -24,7 +24,7 @@ public final class BodyStream: Sendable {
 
     /// Takes the stream for a request.
     ///
-    /// - Returns: false when another request has it, or has had it.
+    /// - Returns: false when another request has or had it.
     func claim() -> Bool {
         isClaimed.withLock { isClaimed in
             defer { isClaimed = true }
@@ -33,14 +33,14 @@ public final class BodyStream: Sendable {
     }
 }
 
-/// A body that the caller's own code gives, a piece at a time, on a worker.
+/// A body that user code produces piece by piece, on a worker.
 ///
-/// The network thread takes from what is ready and never waits: when nothing is ready the transfer pauses, and the worker
-/// that has the next piece lets it go on. At most one call of the caller's code is under way, and two pieces are ahead.
+/// The network thread takes pieces that are ready and never waits. If none is ready, the transfer pauses until a worker
+/// has the next piece. At most one call of the user code runs at a time, and it stays at most two pieces ahead.
 ///
-/// The end of an exchange can meet a call under way: the user cancels while the caller's code is reading a disk. The
-/// response handler would then run while the stream is still used, and the caller might free it. So the exchange's end
-/// is held back until the call has returned: `close` says whether there is one, and `whenIdle` tells of its return.
+/// The exchange may end during a call: the user cancels while the user code reads a disk. If the response handler ran
+/// then, the user might free the stream while it is in use. So the end of the exchange waits until the call has
+/// returned: `close` says whether a call runs, and `whenIdle` is called after it.
 final class StreamSource: UploadSource, Sendable {
     private enum End {
         case finished
@@ -53,9 +53,9 @@ final class StreamSource: UploadSource, Sendable {
         var offset = 0
         var pulled: Int64 = 0
         var isPulling = false
-        /// Whether the caller's code is to start again before it is read on.
+        /// Whether to rewind before the next read.
         var needsRewind = false
-        /// Tells a piece that was begun before libcurl went back from those after.
+        /// Distinguishes pieces begun before a rewind from later ones.
         var round = 0
         /// Whether libcurl was told to wait.
         var isAwaited = false
@@ -74,8 +74,8 @@ final class StreamSource: UploadSource, Sendable {
     private let state = Lock(State())
 
     /// - Parameters:
-    ///   - whenReady: called on a worker when there is something after `.wait`.
-    ///   - whenIdle: called on a worker when the call that was under way at `close` has returned.
+    ///   - whenReady: called on a worker when a piece is ready after `.wait`.
+    ///   - whenIdle: called on a worker when a call that ran during `close` has returned.
     init(
         _ stream: BodyStream, workers: WorkerPool, whenReady: @escaping @Sendable () -> Void,
         whenIdle: @escaping @Sendable () -> Void
@@ -97,7 +97,7 @@ final class StreamSource: UploadSource, Sendable {
         return chunk
     }
 
-    /// Only to the beginning. When something is gone already, a worker calls the caller's `rewind` before it reads on.
+    /// Only to the beginning. If something was already read, a worker calls `rewind` before the next read.
     func seek(to offset: Int64) -> Bool {
         offset == 0
             && state.withLock { state in
@@ -114,9 +114,9 @@ final class StreamSource: UploadSource, Sendable {
             }
     }
 
-    /// Lets no further call begin.
+    /// Prevents further calls.
     ///
-    /// - Returns: whether one is under way, so that `whenIdle` will be called.
+    /// - Returns: whether a call is running. If so, `whenIdle` will be called.
     func close() -> Bool {
         state.withLock { state in
             state.isClosed = true
@@ -147,7 +147,7 @@ final class StreamSource: UploadSource, Sendable {
         return .bytes(count)
     }
 
-    /// Calls the caller's code until two pieces are ahead. On a worker.
+    /// Calls the user code until two pieces are ready. Runs on a worker.
     private func pull() {
         enum Next {
             case read(Int64, round: Int)
@@ -198,9 +198,9 @@ final class StreamSource: UploadSource, Sendable {
         var size = Self.chunkSize
         if let length = stream.length {
             let rest = length - pulled
-            // Nothing is asked for after the announced end: a reader whose source stays open would wait for ever.
+            // Do not read after the announced end: a reader whose source stays open would wait for ever.
             if rest <= 0 { return .success([]) }
-            // One more than expected, to notice a reader that has more than it announced.
+            // Ask for one more byte than expected, to notice a reader that has more than it announced.
             if rest <= Int64(size) { size = Int(rest) + 1 }
         }
         var count = 0

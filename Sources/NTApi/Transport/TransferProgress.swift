@@ -1,4 +1,4 @@
-/// How far an upload or a download has come.
+/// The progress of an upload or a download.
 public struct TransferProgress: Sendable, Equatable {
     /// Body bytes so far.
     public var bytes: Int64
@@ -10,7 +10,7 @@ public struct TransferProgress: Sendable, Equatable {
         self.total = total
     }
 
-    /// The same for one who had so many bytes before.
+    /// Adds bytes of an earlier transfer.
     mutating func add(_ before: Int64) {
         bytes += before
         total = total.map { $0 + before }
@@ -20,7 +20,7 @@ public struct TransferProgress: Sendable, Equatable {
     public var fraction: Double? { total.map { $0 > 0 ? min(1, Double(bytes) / Double($0)) : 1 } }
 }
 
-/// What the observer was told of the bytes. Counts never go back, not even when libcurl sends a request again.
+/// Reports progress to an observer. Counts never decrease, even when libcurl sends a request again.
 struct ProgressReporter {
     private var sent: Int64 = 0
     private var received: Int64 = 0
@@ -64,10 +64,10 @@ struct ProgressReporter {
         }
     }
 
-    /// The response is whole: the totals are known now, if they were not before.
+    /// The response is complete, so the totals are known now.
     mutating func finish(_ metrics: ExchangeMetrics, _ observer: any ExchangeObserver) {
         let (sent, received) = (metrics.bytesSent, metrics.bytesReceived)
-        // A server may answer before it has the whole body: then the last report is not the total.
+        // A server may answer before it has the whole body. Then the last report is not the total.
         let isNews = sendTotal == nil ? sent > 0 : sent == sendTotal && sent > toldSent
         if isNews { observer.exchangeDidSend(sent, of: sent) }
         if reportsReceived, expected == nil || received > toldReceived {

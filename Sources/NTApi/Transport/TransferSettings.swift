@@ -4,19 +4,19 @@
     import Darwin
 #endif
 
-/// How an exchange is to be made: what args and defaults say beside the message itself.
+/// How to make an exchange: the settings from args and defaults, other than the message itself.
 ///
-/// One reference to values that are shared until they are changed: nearly every request of a client has the same, and is
-/// handed from hand to hand.
+/// One reference to shared values (copy on write): nearly all requests of a client have the same settings, and are
+/// passed around often.
 @dynamicMemberLookup struct TransferSettings: Sendable {
     struct Values: Sendable {
         var timeouts = Timeouts()
         var httpVersion = HTTPVersion.negotiated
         var allowsInvalidCertificate = false
         var trust = CertificateTrust.verified
-        /// A PEM file that takes the place of the system's store.
+        /// A PEM file to use instead of the system's store.
         var caFile: String?
-        /// What the environment said when the client was made, or the setting. Never left to libcurl to look up.
+        /// The setting, or the environment's proxies when the client was made. libcurl never looks them up.
         var proxy = ProxySettings.none
         /// Decoded bytes.
         var maximumResponseSize: Int64?
@@ -24,7 +24,7 @@
         var maximumConnectionsPerHost = 64
         var decompresses = true
         var cachePolicy = CachePolicy.protocol
-        /// Nil unless the client says anything of it.
+        /// Nil unless the client has such settings.
         var session: SessionSettings?
     }
 
@@ -48,14 +48,14 @@
 
     var values: Values { shared.values }
 
-    /// The same values, to be kept longer than the client.
+    /// The same values without the context, which may outlive the client.
     var withoutContext: TransferSettings {
         var settings = self
         settings.context = nil
         return settings
     }
 
-    /// Whether both refer to the same values: true for the requests of one client, as a rule.
+    /// Whether both refer to the same values, as the requests of one client usually do.
     func isIdentical(to other: TransferSettings) -> Bool { shared === other.shared }
 
     @inline(__always) subscript<Value>(dynamicMember member: WritableKeyPath<Values, Value>) -> Value {
@@ -68,13 +68,13 @@
     }
 }
 
-/// What is made of the certificate that a server shows.
+/// How to check the server's certificate.
 enum CertificateTrust: Sendable, Equatable {
-    /// It is checked, as ever.
+    /// The usual check.
     case verified
-    /// It is looked at: the exchange ends before anything is sent.
+    /// Inspect it only: the exchange ends before anything is sent.
     case inspected
-    /// The program trusts this one, in PEM, and no other: the exchange ends before anything is sent to another.
+    /// The program trusts only this one, in PEM. With another one, the exchange ends before anything is sent.
     case pinned(String)
 }
 
@@ -117,7 +117,7 @@ public struct Timeouts: Sendable, Equatable {
         }
     }
 
-    /// What is wrong with one of them; nil when nothing is. None is also what is infinite.
+    /// Why a timeout is invalid; nil when all are valid. Infinity becomes none.
     mutating func problem() -> String? {
         for clock in TimeoutClock.allCases {
             guard let seconds = self[clock] else { continue }
@@ -138,7 +138,7 @@ public enum CachePolicy: String, Sendable, CaseIterable {
     /// The cache is neither read nor written.
     case noStore = "no_store"
 
-    /// What tells the caches on the way the same.
+    /// The Cache-Control that asks caches on the way for the same.
     var cacheControl: String? {
         switch self {
         case .reloadIgnoringCache: "no-cache"
@@ -148,12 +148,12 @@ public enum CachePolicy: String, Sendable, CaseIterable {
     }
 }
 
-/// What a client says of its connections and credentials beyond what nearly every client says: most have none of this.
+/// Rarely used settings of a client's connections and credentials. Most clients have none.
 ///
-/// One reference, so that settings are copied and compared as quickly as without it.
+/// One reference, so that copying and comparing settings stays cheap.
 final class SessionSettings: Sendable, Equatable {
     let identity: ConnectionIdentity
-    /// For the server, when it asks for one.
+    /// The credential for a server that asks for one.
     let credential: Credential?
 
     init(identity: ConnectionIdentity, credential: Credential?) {
@@ -166,9 +166,9 @@ final class SessionSettings: Sendable, Equatable {
     }
 }
 
-/// What a client has that lives: it ends with the client and its requests, and no handle that waits in a pool may keep it.
+/// A client's live objects. They end with the client and its requests, so a pooled handle must not keep them.
 final class SessionContext: Sendable {
-    /// Connections that are this client's alone, or shared with those that identify themselves in the same way.
+    /// Connections of this client alone, or shared with clients of the same identity.
     let connections: OwnConnections?
     let cookies: CookieUse?
     let cache: CacheUse?
@@ -179,7 +179,7 @@ final class SessionContext: Sendable {
         self.cache = cache
     }
 
-    /// The context of the next exchange, which a redirect leads to another host.
+    /// The context for the next exchange after a redirect to another host.
     func following(from host: String, to next: String) -> SessionContext {
         guard let cookies else { return self }
         return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next), cache: cache)
@@ -187,7 +187,7 @@ final class SessionContext: Sendable {
 }
 
 extension TransferSettings {
-    /// A user for the proxy, on connections that nobody else uses.
+    /// Sets a user for the proxy, with separate connections.
     mutating func authenticate(toProxy url: String, as credential: Credential) {
         var identity = self.session?.identity ?? ConnectionIdentity()
         identity.proxy = credential
@@ -198,18 +198,18 @@ extension TransferSettings {
             cache: context?.cache)
     }
 
-    /// Only this certificate, in PEM, will do.
+    /// Accepts only this certificate, in PEM.
     mutating func pin(to certificate: String) {
         self.trust = .pinned(certificate)
         self.httpVersion = .http11
     }
 }
 
-/// Which proxy to use for which URL. A snapshot: the host program may change its environment while requests run.
+/// Which proxy to use for which URL. A snapshot, because the program may change its environment while requests run.
 struct ProxySettings: Sendable, Equatable {
     var http: String?
     var https: String?
-    /// Hosts that are reached directly, as in the environment's NO_PROXY.
+    /// Hosts that are reached directly, in the format of NO_PROXY.
     var exceptions: String?
 
     static let none = ProxySettings()
@@ -245,26 +245,26 @@ struct ProxySettings: Sendable, Equatable {
     }
 }
 
-/// By what a connection is told from others to the same server: who it was opened as, and what it was checked against.
+/// What distinguishes connections to the same server: the client's identity and the checks of the server.
 struct ConnectionIdentity: Sendable, Hashable {
     var tlsMinimum = TLSVersion.tls12
     /// PEM files.
     var clientCertificate: String?
     var clientKey: String?
     var clientKeyPassword: String?
-    /// As libcurl takes them: `sha256//…`, several with a semicolon between them.
+    /// In libcurl's format: `sha256//…`, several separated by semicolons.
     var pinnedKeys: String?
     /// A name, an address, or `host!address`.
     var networkInterface: String?
-    /// Whether a connection may leave by a mobile interface: one of a client that minds is not one of those that do not.
+    /// Whether a connection may use a mobile interface. Clients that allow it and clients that do not share no
+    /// connections.
     var allowsCellularAccess = true
     var proxy: Credential?
-    /// The proxy, where it has credentials, its own or in the URL.
+    /// The proxy's URL, if the proxy has credentials.
     var proxyURL: String?
 
-    /// Whether libcurl might take a connection with another one of these for the right one. It compares TLS versions, but
-    /// neither key files nor the user of a proxy's tunnel, pins without regard to case, and takes any connection where no
-    /// interface was asked for.
+    /// Whether libcurl might reuse a connection of another identity. libcurl compares TLS versions, but not key files
+    /// or the user of a proxy's tunnel. It ignores case in pins, and reuses any connection when no interface is set.
     var needsOwnConnections: Bool {
         clientCertificate != nil || pinnedKeys != nil || networkInterface != nil || proxy != nil || proxyURL != nil
             || !allowsCellularAccess

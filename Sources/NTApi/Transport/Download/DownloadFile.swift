@@ -6,22 +6,22 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// A body on its way to a file: in a temporary file beside the destination, moved there when it is whole.
+/// Writes a body to a temporary file in the destination's folder, and renames it when the body is complete.
 ///
-/// Written on the transport's thread: the system takes the bytes into its memory, which costs less than to hand them to
-/// another thread would. Of several downloads that want the same temporary file, the first has it.
+/// Runs on the transport's thread: writing to the system's cache is cheaper than handing the bytes to another thread.
+/// When several downloads want the same temporary file, the first one gets it.
 final class DownloadFile: BodySink, @unchecked Sendable {
-    // Safe to share: one thread writes, and hands it over (through a lock) when it is done.
+    // Safe to share: one thread writes, and hands it over through a lock when it is done.
     let destination: String
     let temporary: String
     private var descriptor: Int32
-    /// How many bytes are in the temporary file.
+    /// The size of the temporary file in bytes.
     private(set) var size: Int64
     private let generation = Fork.generation
 
     /// Makes a temporary file.
     ///
-    /// - Parameter isPrivate: whether it is for nobody but the user to read.
+    /// - Parameter isPrivate: whether only the user may read it.
     convenience init(for destination: String, isPrivate: Bool = false) throws(APIError) {
         for _ in 0..<16 {
             let path = Self.newTemporary(for: destination)
@@ -35,17 +35,17 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         throw Self.error(destination, "cannot be made: \(systemErrorText(errno))")
     }
 
-    /// A path for a temporary file, which nobody else comes to.
+    /// A unique path for a temporary file.
     static func newTemporary(for destination: String) -> String {
         let (folder, name) = split(destination)
-        // A file name may have 255 bytes; what is cut off is only to be recognised by people.
+        // A file name may have 255 bytes. The text only helps people to recognize the file.
         let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
         return "\(folder)/.\(start).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
     }
 
-    /// Removes a temporary file that nobody can go on with: only one of ours, in its folder, by its name.
+    /// Removes a temporary file that cannot be resumed. Only removes our own files, recognized by folder and name.
     ///
-    /// - Parameter resume: how it was to be gone on with, perhaps for another destination than the first one.
+    /// - Parameter resume: the resume data that referred to it, perhaps with another destination.
     static func removeTemporary(_ path: String, for destination: String, _ resume: ResumeData?) {
         var status = stat()
         guard isTemporary(path, for: destination, resume), lstat(path, &status) == 0,
@@ -54,7 +54,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         unlink(path)
     }
 
-    /// Whether a path is one that `newTemporary` makes for a destination, or for that of resume data.
+    /// Whether `newTemporary` could have made a path for the destination, or for that of the resume data.
     static func isTemporary(_ path: String, for destination: String, _ resume: ResumeData?) -> Bool {
         let (folder, name) = split(path)
         return [destination, resume?.destination].contains { destination in
@@ -66,11 +66,11 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         }
     }
 
-    /// Goes on with a temporary file; what it has beyond the offset is cut off.
+    /// Continues a temporary file. Cuts off bytes beyond the offset.
     convenience init(
         for destination: String, continuing temporary: String, at offset: Int64, isPrivate: Bool = false
     ) throws(APIError) {
-        // Without O_NOFOLLOW, resume data from elsewhere could point at any file by way of a link that is put there.
+        // Without O_NOFOLLOW, foreign resume data could reach any file through a symbolic link.
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
         guard descriptor >= 0 else {
@@ -104,7 +104,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return Self.error(temporary, reason)
     }
 
-    // One that came too late to be of use. In a forked child it is the parent's, who may be writing it.
+    // The file is no longer needed. In a forked child it belongs to the parent, which may still write it.
     deinit {
         if descriptor >= 0, generation == Fork.generation { discard() }
     }
@@ -123,11 +123,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return .taken
     }
 
-    /// The body is whole: the file gets its name.
+    /// The body is complete. Renames the file.
     ///
     /// - Parameters:
-    ///   - expected: its length, as far as it is known.
-    ///   - isDurable: whether it is to be on the disk when this returns. Waits for that: not for the network thread.
+    ///   - expected: its length, if known.
+    ///   - isDurable: whether it must be on the disk when this returns. This waits for the disk, so not on the network
+    ///     thread.
     func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
         if let expected, size != expected {
             throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
@@ -138,7 +139,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
                 throw Self.error(destination, "cannot be written: \(systemErrorText(status))")
             }
         }
-        // A full disk at the other end of a network may be told of only here.
+        // A network file system may report a full disk only here.
         guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
         guard rename(temporary, destination) == 0 else {
             throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
@@ -146,7 +147,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         if isDurable { Self.syncFolder(of: destination) }
     }
 
-    /// The file is there under its name; should this fail, it may not be so after a power cut.
+    /// Makes the rename durable. If it fails, a power cut may undo the rename.
     private static func syncFolder(of path: String) {
         let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
@@ -154,10 +155,10 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         close(folder)
     }
 
-    /// The temporary file stays, to be gone on with.
+    /// Keeps the temporary file for a resume.
     func keep() { _ = shut() }
 
-    /// Nobody wants it any more.
+    /// Removes the temporary file.
     func discard() {
         unlink(temporary)
         _ = shut()
@@ -169,15 +170,15 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return close(descriptor) == 0
     }
 
-    /// How long a temporary file is; 0 when there is none.
+    /// The size of a temporary file; 0 when there is none.
     static func size(of temporary: String) -> Int64 {
         var status = stat()
         return lstat(temporary, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
     }
 
-    /// Checks a destination, as far as that can be done before the body comes.
+    /// Checks a destination as far as possible before the body comes.
     ///
-    /// - Returns: its absolute path: the host program may change its folder before the body comes.
+    /// - Returns: its absolute path, because the program may change its working directory before the body comes.
     static func check(_ path: String) throws(APIError) -> String {
         guard !path.utf8.contains(0) else {
             throw .invalidRequest("the path of the download \(quoted(path)) has a NUL")
@@ -197,7 +198,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         return try absolute(path, "download")
     }
 
-    /// A path that holds wherever the program, or another one, runs.
+    /// An absolute path, which stays valid in any working directory.
     static func absolute(_ path: String, _ what: String) throws(APIError) -> String {
         guard path.utf8.first != UInt8(ascii: "/") else { return path }
         guard let here = getcwd(nil, 0) else {
@@ -218,12 +219,13 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     }
 }
 
-/// A file of a download without a destination: removed with this object, or when the process exits, unless it was released.
+/// The file of a download without a destination. It is removed with this object, or when the process exits, unless it
+/// was released.
 final class TemporaryFile: Sendable {
     let path: String
     private let generation = Fork.generation
 
-    /// Those that are there. A forked child removes none of its parent's.
+    /// The existing files. A forked child removes none of its parent's.
     private struct Known {
         var generation = Fork.generation
         var paths: Set<String> = []
@@ -232,7 +234,7 @@ final class TemporaryFile: Sendable {
 
     private static let known = Lock(Known(), survivesFork: true)
 
-    /// Takes over a file, which is there.
+    /// Takes over an existing file.
     init(_ path: String) {
         self.path = path
         let isFirst = Self.known.withLock { known in
@@ -246,13 +248,13 @@ final class TemporaryFile: Sendable {
 
     deinit {
         guard generation == Fork.generation, release() else { return }
-        // One that the program has moved elsewhere is not there any more.
+        // If the program has moved the file away, there is nothing to remove.
         unlink(path)
     }
 
-    /// It stays: somebody else will look after it.
+    /// Gives up the file without removing it.
     ///
-    /// - Returns: false when it was released before, or removed.
+    /// - Returns: false when it was already released or removed.
     @discardableResult func release() -> Bool { Self.known.withLock { $0.paths.remove(path) != nil } }
 
     private static func removeAll() {
@@ -263,7 +265,7 @@ final class TemporaryFile: Sendable {
         for path in paths { unlink(path) }
     }
 
-    /// A new name in the folder for temporary files, which nobody else comes to.
+    /// A unique new path in the folder for temporary files.
     static func newPath() -> String {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
         let name = "ntapi-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"

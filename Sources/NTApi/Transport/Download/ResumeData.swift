@@ -1,31 +1,31 @@
-/// What is needed to go on with a download that was cancelled or failed, in this process or another, in any of the languages.
+/// Everything needed to resume a cancelled or failed download, in this or another process, in any of the languages.
 ///
-/// Keep its ``text``. It has the URL with its query, but no headers: give credentials again with the request that goes on.
-/// The bytes themselves are in the temporary file.
+/// Keep its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
+/// request. The received bytes are in the temporary file.
 public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
-    /// What was asked for, before redirects.
+    /// The original URL, before redirects.
     public let url: String
-    /// Where the whole file will be: an absolute path.
+    /// The absolute path of the complete file.
     public let destination: String
-    /// Where the bytes are that were received: an absolute path.
+    /// The absolute path of the file with the received bytes.
     public let temporaryFile: String
-    /// Whether the whole file will be a temporary one, too.
+    /// Whether the complete file is also a temporary one.
     public let isTemporary: Bool
-    /// How many of the temporary file's bytes are sure; nil when all that are there.
+    /// How many bytes of the temporary file are certain; nil for all of them.
     public let offset: Int64?
-    /// By what the server tells whether its copy is still the same.
+    /// How the server recognizes whether its file is unchanged.
     let validator: Validator
     /// The length of the whole file in bytes, if the server said.
     public let totalLength: Int64?
     /// When the download began, in seconds since 1970-01-01 00:00 UTC, if it is known.
     public let startTime: Double?
 
-    /// What it goes on with, the URL's secrets redacted; ``text`` is the one to keep.
+    /// A description with the URL's secrets redacted. Keep ``text`` instead.
     public var description: String {
         "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
     }
 
-    /// A validator that is strong: equal means byte for byte the same (RFC 9110, 8.8.1).
+    /// A strong validator: equal means the same bytes (RFC 9110, 8.8.1).
     enum Validator: Sendable, Hashable {
         case etag(String)
         /// The date as the server wrote it.
@@ -54,21 +54,21 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         try check()
     }
 
-    /// A copy that is further on.
+    /// A copy that has advanced.
     func advanced(to offset: Int64, of totalLength: Int64?) throws(APIError) -> ResumeData {
         try ResumeData(
             url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: offset,
             validator: validator, totalLength: totalLength ?? self.totalLength, startTime: startTime)
     }
 
-    /// A copy that goes on from all that is in the temporary file.
+    /// A copy that continues after all bytes of the temporary file.
     func withAllBytes() throws(APIError) -> ResumeData {
         try ResumeData(
             url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: nil,
             validator: validator, totalLength: totalLength, startTime: startTime)
     }
 
-    /// It may come from anywhere, and decides what is written where and what is sent.
+    /// Checks all fields: resume data may come from anywhere, and decides what is written where and what is sent.
     private func check() throws(APIError) {
         do throws(APIError) {
             _ = try URLParts(url)
@@ -104,7 +104,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         guard !path.utf8.contains(0) else { throw .invalidResumeData(field, "it has a NUL") }
     }
 
-    /// An entity tag in quotes, without the mark of a weak one (RFC 9110, 8.8.3). Beyond ASCII none is trusted.
+    /// Whether it is a quoted entity tag without the mark of a weak one (RFC 9110, 8.8.3). Only ASCII is accepted.
     static func isStrong(etag: String) -> Bool {
         let bytes = Array(etag.utf8)
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
@@ -120,9 +120,9 @@ extension APIError {
     }
 }
 
-// Resume data as text: what one program writes, another reads, in whatever language and however much later.
+// Resume data as text, which any program in any language can read later.
 extension ResumeData {
-    /// Counts on when a reader of an older version would be wrong about a newer text. Fields that may be ignored do not.
+    /// Increased when an older version would misread a newer text. Fields that may be ignored do not count.
     static let version: Int64 = 1
 
     private enum Name {

@@ -1,14 +1,15 @@
-/// Records what a client and its servers say to each other, to be given again by a ``Stub``.
+/// Records the exchanges of a client, so that a ``Stub`` can replay them.
 ///
 ///     let recorder = Recorder(path: "Tests/find.json")
 ///     client.recorder = recorder
 ///     _ = try await client.send("find", args: [.url("q", "London")])
 ///     try recorder.save()
 ///
-/// One entry for each exchange, redirects and attempts too, so that a replay takes the same way. Secrets do not get into the
-/// file: Authorization, the values of cookies and of headers with secret names, what args marked as secret, and what has a
-/// secret name in a query, a form, the parts of a multipart body or JSON, in answers too. What stands elsewhere, in text say,
-/// is not found: look at the file before you share it. Bodies are kept in memory until then. Safe to use from any thread.
+/// There is one entry for each exchange, including redirects and retries, so that a replay takes the same path. Secrets
+/// are not written to the file: Authorization, values of cookies and of headers with secret names, values that args
+/// marked as secret, and values with secret names in queries, forms, multipart parts and JSON, also in answers. Secrets
+/// elsewhere, for example in plain text, are not found: check the file before you share it. Bodies stay in memory until
+/// `save`. Safe to use from any thread.
 public final class Recorder: Sendable {
     public let path: String
     private struct State {
@@ -20,19 +21,19 @@ public final class Recorder: Sendable {
 
     /// - Parameters:
     ///   - path: the file, which is written by `save`.
-    ///   - secrets: names of headers, pairs, parts and JSON members that are secret, too.
+    ///   - secrets: additional secret names of headers, pairs, parts and JSON members.
     public init(path: String, secrets: [String] = []) {
         self.path = path
         state = Lock(State(names: Set(secrets)), sharing: .clients)
     }
 
-    /// Names a header, query pair, form field, part or JSON member that is secret, too.
+    /// Adds the name of a secret header, query pair, form field, part or JSON member.
     public func addSecret(_ name: String) { state.withLock { _ = $0.names.insert(name) } }
 
-    /// How many exchanges are whole.
+    /// The number of completed exchanges.
     public var count: Int { state.withLock { $0.entries.count { $0 != nil } } }
 
-    /// Writes the file, in one step: it is the old one or the new one. May be called again.
+    /// Writes the file atomically. May be called again.
     public func save() throws(APIError) {
         let (entries, names) = state.withLock { ($0.entries.compactMap(\.self), $0.names) }
         var recording = Recording()
@@ -44,7 +45,7 @@ public final class Recorder: Sendable {
         }
     }
 
-    /// Listens to an exchange that is about to begin. Reads its file, if it sends one.
+    /// Observes an exchange that is about to begin. Reads its file, if it sends one.
     func observe(_ http: HTTPRequest, _ secrets: MarkedSecrets, for observer: any ExchangeObserver) -> RecordingObserver
     {
         let index = state.withLock { state in
@@ -57,9 +58,9 @@ public final class Recorder: Sendable {
     }
 }
 
-/// Stands between an exchange and who made it, and keeps what goes by.
+/// Sits between an exchange and its observer, and records what passes.
 final class RecordingObserver: ExchangeObserver {
-    /// What was said in an exchange, as it was said.
+    /// A recorded exchange, not redacted yet.
     struct Entry: Sendable {
         let http: HTTPRequest
         let secrets: MarkedSecrets
@@ -69,13 +70,13 @@ final class RecordingObserver: ExchangeObserver {
         let error: APIError?
     }
 
-    /// The request, whose body is listened to.
+    /// The request, with a body that is recorded while it is read.
     let request: HTTPRequest
     private let secrets: MarkedSecrets
     private let observer: any ExchangeObserver
     private let keep: @Sendable (Entry) -> Void
     private let sent = Lock<[UInt8]>([])
-    /// What went elsewhere than into the result.
+    /// Body bytes that did not go into the result.
     private let passed = Bytes()
 
     init(
@@ -131,7 +132,7 @@ final class RecordingObserver: ExchangeObserver {
         listened(observer.exchangeDidReceiveHead(head, deliveries))
     }
 
-    /// The same way for a body, and past here.
+    /// The same route for a body, with recording.
     func listened(_ route: BodyRoute) -> BodyRoute {
         guard case .sink(let sink) = route else { return route }
         return .sink(ListeningSink(sink, passed))
@@ -147,7 +148,7 @@ final class RecordingObserver: ExchangeObserver {
         observer.exchangeDidEnd(result, deliveries)
     }
 
-    // On the transport's own thread, as all that fills the bytes.
+    // Runs on the transport's thread, like everything that fills the bytes.
     private final class ListeningSink: BodySink {
         private let sink: any BodySink
         private let passed: Bytes
@@ -166,9 +167,9 @@ final class RecordingObserver: ExchangeObserver {
 }
 
 extension RecordingObserver.Entry {
-    /// What a file says of it.
+    /// The redacted form for the file.
     ///
-    /// - Parameter names: those of secrets beside what is one by its name, or was marked.
+    /// - Parameter names: additional names of secrets.
     func recorded(_ names: Set<String>) -> Recording.Exchange {
         let all = names.union(secrets.names)
         let url = Secrets.redactURL(secrets.redact(url: http.url), alsoNamed: names)
@@ -190,7 +191,7 @@ extension RecordingObserver.Entry {
         guard case .multipart(let parts) = http.body else {
             return RecordedBody(sent, type: http.headers["Content-Type"], secretsNamed: names)
         }
-        // A file that is gone by now was sent all the same.
+        // A file may be gone by now, but it was sent.
         return .parts(
             parts.map { part in
                 (try? RecordedBody.Part(part, secretsNamed: names))
@@ -203,7 +204,7 @@ extension RecordingObserver.Entry {
         var recorded = HTTPHeaders()
         for field in headers {
             let name = field.name.lowercasedASCII()
-            // Of the connection, or of the coding that is gone: the body is kept decoded.
+            // Skip headers of the connection, and of the coding: the body is stored decoded.
             guard !Self.ofConnection.contains(name) else { continue }
             let isSetCookie = name == "set-cookie"
             recorded.add(

@@ -1,21 +1,21 @@
-/// Exchanges that were recorded: what a file of them says.
+/// Recorded exchanges: the content of a recording file.
 struct Recording: Sendable {
     struct Exchange: Sendable {
         var method: String
         var url: String
-        /// For people: they are not compared.
+        /// For readers only; not compared.
         var requestHeaders = HTTPHeaders()
         var requestBody = RecordedBody.none
         /// Nil when there was no answer.
         var status: Int?
         var headers = HTTPHeaders()
         var body = RecordedBody.none
-        /// What went wrong: in the place of an answer, or after its body.
+        /// The failure, instead of an answer or after its body.
         var fault: String?
     }
 
     static let format = "ntapi-recording"
-    /// Of the format: a file with a greater one is not read.
+    /// The version of the format. A file with a greater version is not read.
     static let version = 1
 
     var exchanges: [Exchange] = []
@@ -76,9 +76,9 @@ struct Recording: Sendable {
     }
 }
 
-/// JSON text that people read: a line for each member, four spaces for each level.
+/// Readable JSON text: a line for each member, four spaces for each level.
 ///
-/// What is in the longest lists of scalars is kept on one line, so that the pairs of a header take one.
+/// Arrays of at most two scalars stay on one line, so that a header takes one line.
 enum IndentedJSON {
     static func text(_ json: JSON) -> [UInt8] {
         let compact = json.utf8()
@@ -151,7 +151,7 @@ enum IndentedJSON {
         return nil
     }
 
-    /// With a space behind each comma that is not in a string.
+    /// Adds a space after each comma outside of strings.
     private static func spaced(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         var spaced: [UInt8] = []

@@ -1,4 +1,4 @@
-/// Reads a recording, and says of a bad one where it is bad.
+/// Reads a recording. An error names the wrong place.
 struct RecordingReader {
     private let path: String
     private var place = ""
@@ -12,7 +12,7 @@ struct RecordingReader {
         return try read(bytes, of: path)
     }
 
-    /// - Parameter path: what messages call it.
+    /// - Parameter path: the path for messages.
     static func read(_ bytes: [UInt8], of path: String) throws(APIError) -> Recording {
         var reader = RecordingReader(path: path)
         let json: JSON
@@ -136,17 +136,16 @@ struct RecordingReader {
 }
 
 extension Stub {
-    /// Gives again what a ``Recorder`` has recorded, in whichever language that was.
+    /// Replays what a ``Recorder`` has recorded, in any language.
     ///
-    /// A request is expected with the same method, URL and body; what was redacted may be anything, and headers are not
-    /// compared. Of several that were the same, the answers come in the order of the recording.
+    /// A request must have the same method, URL and body. Redacted parts match anything, and headers are not compared.
+    /// Equal requests get their answers in the order of the recording.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - anyOrigin: whether scheme, host and port of the URLs do not matter.
-    ///   - repeatsLast: whether the last answer to a request is given again and again; otherwise one more than there were
-    ///     recorded is an error.
-    /// - Throws: an error that says which exchange of the file is wrong, and what.
+    ///   - anyOrigin: whether to ignore scheme, host and port of the URLs.
+    ///   - repeatsLast: whether the last answer to a request is repeated. Otherwise an additional request is an error.
+    /// - Throws: an error that says which exchange of the file is wrong, and why.
     public convenience init(
         recording path: String, anyOrigin: Bool = false, repeatsLast: Bool = false
     ) throws(APIError) {
@@ -163,7 +162,7 @@ extension Stub {
 }
 
 extension Recording.Exchange {
-    /// The same for those that are expected in the same way.
+    /// Equal for exchanges with the same expectation.
     fileprivate var key: String {
         var bare = Recording()
         bare.exchanges = [Recording.Exchange(method: method, url: url, requestBody: requestBody)]
@@ -180,7 +179,7 @@ extension Recording.Exchange {
         let fault = fault.flatMap { StubFault(recorded: $0) }
         guard let status else { return .fault(fault ?? .connectionLost) }
         var answer = StubAnswer(status: status, headers: headers, body: body.bytes)
-        // The head has come, so that whatever it was has happened after it.
+        // The head has arrived, so the failure came after it.
         if fault != nil { answer.fault = .connectionLost(after: answer.body.count) }
         return answer
     }
@@ -194,13 +193,13 @@ extension StubFault {
 
     static var recordedNames: [String] { recorded.map(\.name) }
 
-    /// What a file calls it.
+    /// The fault by its name in a recording.
     init?(recorded name: String) {
         guard let known = Self.recorded.first(where: { $0.name == name }) else { return nil }
         self = known.fault
     }
 
-    /// What a file calls what has gone wrong.
+    /// The name of an error in a recording.
     static func recordedName(of error: APIError) -> String {
         switch (error.code, error.transportCode) {
         case (.noInternet, _): "no_internet"

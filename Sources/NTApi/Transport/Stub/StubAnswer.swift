@@ -1,16 +1,16 @@
-/// What a stub answers a request with.
+/// The answer of a stub to a request.
 public struct StubAnswer: Sendable {
     public var status: Int
-    /// Content-Length comes by itself where it is not said.
+    /// Content-Length is added automatically if it is missing.
     public var headers: HTTPHeaders
     public var body: [UInt8]
     /// Seconds of the client's clock before the answer.
     public var delay = 0.0
-    /// The most bytes of the body that come at a time; 0 is no limit.
+    /// The largest piece of the body in bytes; 0 is no limit.
     public var pieceSize = 0
-    /// Seconds of the client's clock before each piece but the first.
+    /// Seconds of the client's clock before each piece except the first.
     public var pieceDelay = 0.0
-    /// What goes wrong.
+    /// The failure.
     public var fault: StubFault?
 
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
@@ -47,7 +47,7 @@ public struct StubAnswer: Sendable {
         make(status, headers, bytes, "application/octet-stream", delay)
     }
 
-    /// No answer, but what the network may do instead.
+    /// A failure of the network instead of an answer.
     public static func fault(_ fault: StubFault, delay: Double = 0) -> StubAnswer {
         var answer = StubAnswer()
         answer.fault = fault
@@ -55,11 +55,11 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same with a body that comes in pieces.
+    /// The same with a body in pieces.
     ///
     /// - Parameters:
-    ///   - size: the most bytes of a piece.
-    ///   - delay: seconds of the client's clock before each piece but the first.
+    ///   - size: the largest piece in bytes.
+    ///   - delay: seconds of the client's clock before each piece except the first.
     public func inPieces(of size: Int, every delay: Double = 0) -> StubAnswer {
         var answer = self
         answer.pieceSize = size
@@ -67,7 +67,7 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same in which something goes wrong.
+    /// The same with a failure.
     public func with(_ fault: StubFault) -> StubAnswer {
         var answer = self
         answer.fault = fault
@@ -86,10 +86,10 @@ public struct StubAnswer: Sendable {
 }
 
 extension StubAnswer {
-    /// Says what the body is, unless a header does.
+    /// Sets the content type, unless a header does.
     package mutating func setType(_ type: String) { headers.setIfAbsent("Content-Type", type) }
 
-    /// What is wrong with it; nil when it can be given.
+    /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
         guard (200..<1000).contains(status) else {
             return "the status \(status) is none of a final response (200 to 999)"
@@ -102,7 +102,7 @@ extension StubAnswer {
     }
 }
 
-/// What goes wrong with a request in the place of an answer, or in the middle of one.
+/// A failure instead of an answer, or in the middle of one.
 public struct StubFault: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case noConnection, noInternet, unknownHost, untrustedCertificate, timeout, silence
@@ -111,7 +111,7 @@ public struct StubFault: Sendable, Hashable {
 
     let kind: Kind
 
-    /// Nobody listens: `network`, as libcurl tells of a refused connection.
+    /// Nobody listens: `network`, as for a refused connection.
     public static let noConnection = StubFault(kind: .noConnection)
     /// The machine is offline: `no internet`.
     public static let noInternet = StubFault(kind: .noInternet)
@@ -128,17 +128,17 @@ public struct StubFault: Sendable, Hashable {
 
     /// The connection breaks in the body: `network`.
     ///
-    /// - Parameter bytes: how much of the answer's body comes before.
+    /// - Parameter bytes: how many bytes of the body arrive before.
     public static func connectionLost(after bytes: Int) -> StubFault {
         StubFault(kind: .connectionLost(after: max(0, bytes)))
     }
 
-    /// How much of the body comes before it; nil when it is in the place of the answer.
+    /// How many bytes of the body arrive before; nil for a failure instead of an answer.
     var bytesBefore: Int? {
         if case .connectionLost(let bytes) = kind { bytes } else { nil }
     }
 
-    /// The error that the network would have given; nil where there is none, because nothing happens.
+    /// The error that the network would give; nil for silence.
     func error(_ http: HTTPRequest, _ origin: Origin) -> APIError? {
         func make(
             _ code: ErrorCode, _ what: String, _ transportCode: Int, _ failure: NetworkFailure, retry: Bool = false
@@ -149,7 +149,7 @@ public struct StubFault: Sendable, Hashable {
             error.failure = failure
             return error
         }
-        // The numbers are libcurl's.
+        // The numbers are libcurl's error codes.
         switch kind {
         case .noConnection: return make(.network, "no connection", 7, .refused, retry: true)
         case .noInternet: return make(.noInternet, "this machine has no network", 7, .unreachable, retry: true)
@@ -178,16 +178,16 @@ public struct StubBody: Sendable {
 
     let kind: Kind
 
-    /// Whatever it is, and none, too.
+    /// Any body, or none.
     public static let any = StubBody(kind: .any)
 
-    /// JSON that is equal to this: the order of members does not matter, nor how it is written.
+    /// JSON that equals this. The order of members and the formatting do not matter.
     public static func json(_ json: JSON) -> StubBody { StubBody(kind: .json(json)) }
 
-    /// One with this text somewhere in it.
+    /// A body that contains this text.
     public static func containing(_ text: String) -> StubBody { StubBody(kind: .containing(text)) }
 
-    /// How a request's body differs; nil when it is the one.
+    /// How a request's body differs; nil when it matches.
     func mismatch(_ request: StubRequest) -> String? {
         switch kind {
         case .any: return nil

@@ -1,11 +1,11 @@
-/// A server: what connections can be shared between (RFC 6454).
+/// A server, by its origin (RFC 6454). Requests to one origin can share connections.
 final class Origin: Hashable, Sendable {
     let scheme: String
     let host: String
     let port: Int
-    /// Whether it is spoken to over TLS.
+    /// Whether it uses TLS.
     let isSecure: Bool
-    // Computed once: a server is looked up with every request.
+    // Computed once, because every request looks up its server.
     private let hash: Int
 
     init(scheme: String, host: String, port: Int) {

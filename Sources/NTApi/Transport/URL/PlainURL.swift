@@ -1,7 +1,7 @@
-/// A base URL, looked at once for all requests below it.
+/// A base URL, checked once for all requests below it.
 final class BaseURL: Sendable {
     let text: String
-    /// Nil when the base is not plain: URLs below it go the long way.
+    /// Nil when the base is not plain. URLs below it then go through the parser.
     let plain: PlainURL?
 
     init(_ text: String) {
@@ -10,21 +10,21 @@ final class BaseURL: Sendable {
     }
 }
 
-/// The short way to a URL: base, command and query written one after the other, without a parser.
+/// The fast path to a URL: writes base, command and query one after the other, without a parser.
 ///
-/// libcurl's parser stays the judge of every URL. It was asked about the base, and what is added cannot change its answer:
-/// the base came out of it as it went in, without query and fragment, and behind the base's path come only slashes,
-/// unreserved characters and what percent-encoding makes of the rest (RFC 3986, 2.3), none of it a dot segment. Anything else
-/// takes the long way, `URLBuilder.parsed`. A test compares the two.
+/// libcurl's parser still decides about every URL. It has parsed the base, and the added text cannot change its result:
+/// the parser did not change the base, which has no query and no fragment, and after the base's path come only slashes,
+/// unreserved characters and percent-encoded bytes (RFC 3986, 2.3), and no dot segment. Anything else goes through
+/// `URLBuilder.parsed`. A test compares the two.
 struct PlainURL: Sendable {
-    /// What is asked for without a command.
+    /// The URL without a command.
     private let whole: String
-    /// The same without a slash at its end: what a command is appended to.
+    /// The same without a final slash. Commands are appended to it.
     private let stem: String
 
-    /// A longer URL goes the long way: libcurl has a bound of its own.
+    /// Longer URLs go through the parser, because libcurl has a limit of its own.
     private static let maximumLength = 65536
-    /// So few are searched one by one.
+    /// Up to so many values are searched one by one.
     private static let maximumValues = 32
 
     init?(base: String) {
@@ -39,7 +39,7 @@ struct PlainURL: Sendable {
         stem = whole.hasSuffix("/") ? String(whole.dropLast()) : whole
     }
 
-    /// - Returns: nil where it takes the long way to say what comes out, or what is wrong.
+    /// - Returns: nil when the parser is needed for the result or the error.
     func url(
         _ command: String, path: [(name: String, value: String)], query: some Sequence<(name: String, value: String)>
     ) -> String? {
@@ -76,7 +76,7 @@ struct PlainURL: Sendable {
                 if byte.isUnreserved || byte == UInt8(ascii: "/") {
                     writer.write(byte)
                 } else {
-                    // An empty value could leave nothing of the command, and then there is no slash either.
+                    // An empty value could make the command empty, and then there is no slash either.
                     guard byte == UInt8(ascii: "{"), let close = command[index...].firstIndex(of: UInt8(ascii: "}")),
                         let value = values.last(where: {
                             $0.name == String(decoding: command[index..<close], as: UTF8.self)
@@ -90,7 +90,8 @@ struct PlainURL: Sendable {
         }
     }
 
-    /// Enough bytes for the URL if all that is added had to be encoded. Should a value be used twice, the writer says so.
+    /// Enough bytes for the URL, even if everything is encoded. If a value is used twice, the writer reports that it is
+    /// full.
     private func room(
         for command: String, _ path: [(name: String, value: String)],
         _ query: some Sequence<(name: String, value: String)>
@@ -104,7 +105,7 @@ struct PlainURL: Sendable {
 }
 
 extension String {
-    /// Whether a path arg with this value can make no dot segment, whatever stands beside it.
+    /// Whether a path arg with this value can never make a dot segment, whatever is next to it.
     fileprivate var isOrdinarySegment: Bool {
         withBytes { bytes in
             guard let first = bytes.first, first != UInt8(ascii: ".") else { return false }
@@ -113,12 +114,12 @@ extension String {
     }
 }
 
-/// Writes a URL into memory that was set aside for it, and no further.
+/// Writes a URL into a buffer, never beyond its end.
 struct URLWriter {
-    // Each write asks first whether it stays below the buffer's count.
+    // Each write first checks that it stays inside of the buffer.
     private let buffer: UnsafeMutableBufferPointer<UInt8>
     private(set) var count = 0
-    /// Whether something did not fit, and was left out.
+    /// Whether something did not fit and was dropped.
     private(set) var isFull = false
 
     init(_ buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
@@ -143,7 +144,7 @@ struct URLWriter {
         }
     }
 
-    /// Pairs as a query, question mark included; nothing for none.
+    /// Writes pairs as a query with its question mark. Writes nothing for no pairs.
     mutating func write(_ query: some Sequence<(name: String, value: String)>) {
         var mark = UInt8(ascii: "?")
         for pair in query {
@@ -155,7 +156,7 @@ struct URLWriter {
         }
     }
 
-    /// A text in percent-encoding: no more than a part of a segment or of a query pair, whatever is in it.
+    /// Writes a text in percent-encoding, so that it stays within a path segment or a query value.
     mutating func write(encoding text: String) {
         text.withBytes { bytes in
             for byte in bytes {

@@ -1,8 +1,8 @@
 import CNTApiSystem
 
-/// Whether hosts belong to one site: what somebody has registered, `example.com` of `www.example.com`.
+/// Whether hosts belong to the same site, the registered domain: `example.com` for `www.example.com`.
 enum Site {
-    /// By the list of public suffixes that libcurl uses; without one, a host and those below it are a site.
+    /// Uses the list of public suffixes that libcurl uses. Without the list, a host and its subdomains are a site.
     static func isSame(_ one: String, _ other: String) -> Bool {
         if one == other { return true }
         guard let shared = sharedDomain(one, other) else { return false }
@@ -13,15 +13,15 @@ enum Site {
         }
     }
 
-    /// Whether a cookie may be set for a domain: no public suffix, as far as there is a list of them. A host with one name, in
-    /// a network of one's own, may have cookies of its own.
+    /// Whether a cookie may be set for a domain: not for a public suffix, if there is a list. A host with a single
+    /// name, in a private network, may have its own cookies.
     static func mayHaveCookies(_ domain: String, includingSubdomains: Bool) -> Bool {
         if isAddress(domain) || domain.utf8.contains(UInt8(ascii: ":")) || domain == "localhost" { return true }
         if !includingSubdomains, !domain.utf8.contains(UInt8(ascii: ".")) { return true }
         return ntapi_system_may_set_cookies("x.\(domain)", domain) != 0
     }
 
-    /// The labels that both end with; nil when they have none, or are addresses.
+    /// The common final labels; nil when there are none, or for addresses.
     private static func sharedDomain(_ one: String, _ other: String) -> String? {
         guard !isAddress(one), !isAddress(other) else { return nil }
         let labels = zip(

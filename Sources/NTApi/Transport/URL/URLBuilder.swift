@@ -1,7 +1,7 @@
-/// Puts base URL, command, path and query together. The result is parsed by libcurl's URL engine, and no other.
+/// Combines base URL, command, path and query. Only libcurl's URL parser parses the result.
 enum URLBuilder {
     /// - Parameters:
-    ///   - replacement: the base URL arg, which takes the place of base and command.
+    ///   - replacement: the base URL arg, which replaces base and command.
     static func url(
         base: BaseURL?, replacement: String?, command: String, path: [(name: String, value: String)],
         query: some Sequence<(name: String, value: String)>
@@ -12,7 +12,7 @@ enum URLBuilder {
         ).text
     }
 
-    /// The long way: what may have any form is written together and taken apart, before and after the query is added.
+    /// The slow path for any input: joins the parts, and parses the result before and after the query is added.
     static func parsed(
         base: String?, replacement: String?, command: String, path: [(name: String, value: String)],
         query: some Sequence<(name: String, value: String)>
@@ -22,7 +22,7 @@ enum URLBuilder {
             start = replacement
         } else if let base {
             guard hasHost(base) else {
-                // Asked of the base alone: joined to it, the command would be taken for the host.
+                // Check the base alone: after joining, the command would be read as the host.
                 throw .invalidRequest("the base URL \(quoted(Secrets.redactURL(base))) has no host")
             }
             start = try join(base, try fill(command, path))
@@ -41,14 +41,14 @@ enum URLBuilder {
 
     private static func hasHost(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url.utf8[colon...].starts(with: "://".utf8) else {
-            // No scheme: the URL's parser says so.
+            // Without a scheme the URL parser reports the error.
             return true
         }
         let authority = url[url.index(colon, offsetBy: 3)...]
         return authority.utf8.first.map { !"/?#".utf8.contains($0) } ?? false
     }
 
-    // The query of the base URL stays a query: the command goes between path and query.
+    // The base URL keeps its query: the command goes between path and query.
     private static func join(_ base: String, _ command: String) throws(APIError) -> String {
         guard !command.isEmpty else { return base }
         guard !command.hasASCIIPrefix("http://"), !command.hasASCIIPrefix("https://") else {
@@ -73,7 +73,7 @@ enum URLBuilder {
         if let byte = command.utf8.first(where: { $0 < 0x20 || $0 == 0x7F }) {
             throw .invalidRequest("the command \(quoted(Secrets.redactURL(command))) has the control character \(byte)")
         }
-        // The last of a name counts.
+        // The last value of a name counts.
         let values = Dictionary(path.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
         var filled = ""
         var places: [FilledValue] = []
@@ -99,19 +99,20 @@ enum URLBuilder {
         return filled
     }
 
-    /// Where the value of a path arg is in the command.
+    /// The place of a path arg's value in the command.
     private struct FilledValue {
         let name: String
         let bytes: Range<Int>
     }
 
-    /// Refuses values that make a segment `.` or `..`, alone or together with what stands beside them.
+    /// Refuses values that make a segment `.` or `..`, alone or together with the text next to them.
     ///
-    /// Encoding does not help: `%2E%2E` is `..` (RFC 3986, 6.2.2.2). Nor does it make a slash a part of a name: nginx reads
-    /// `a%2F..%2F..` as three segments, Windows has backslashes for slashes. So a segment is looked at as those read it.
+    /// Encoding does not help: `%2E%2E` is `..` (RFC 3986, 6.2.2.2). An encoded slash still separates: nginx reads
+    /// `a%2F..%2F..` as three segments, and Windows treats backslashes as slashes. So a segment is checked as those
+    /// servers read it.
     private static func checkSteps(_ filled: String, _ values: [FilledValue]) throws(APIError) {
         guard !values.isEmpty else { return }
-        // No value has a question mark or a slash of its own: they are encoded.
+        // Values have no question marks or slashes, because these are encoded.
         let path = Array(filled.utf8.prefix { $0 != UInt8(ascii: "?") })
         var start = 0
         for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
@@ -129,7 +130,7 @@ enum URLBuilder {
         }
     }
 
-    // What `{name*}` stands for: slashes stay slashes. The one at the beginning may be there in the command already.
+    // The value for `{name*}`: slashes stay slashes. The command may already have the first one.
     private static func segments(_ value: String, after filled: String) -> String {
         let value = filled.hasSuffix("/") && value.hasPrefix("/") ? value.dropFirst() : value[...]
         return value.split(separator: "/", omittingEmptySubsequences: false).map {
@@ -138,7 +139,7 @@ enum URLBuilder {
         .joined(separator: "/")
     }
 
-    // libcurl tells an empty query from none nowhere but in the text.
+    // In libcurl only the text of the URL distinguishes an empty query from none.
     private static func withQueryMark(_ url: String) -> String {
         let kept = url.firstIndex(of: "#").map { String(url[..<$0]) } ?? url
         return kept.contains("?") ? kept : kept + "?"

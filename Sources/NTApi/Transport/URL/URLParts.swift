@@ -1,6 +1,6 @@
-/// An absolute http or https URL in its parts, taken apart by libcurl: whoever connects also decides what the host is.
+/// The parts of an absolute http or https URL. libcurl parses it, so that the host is the one it will connect to.
 struct URLParts: Sendable, Equatable {
-    /// The whole URL as it was understood, with the fragment.
+    /// The whole normalized URL, with the fragment.
     private(set) var text: String
     private(set) var scheme: String
     /// In lower case and punycode; an IPv6 address in brackets.
@@ -10,14 +10,14 @@ struct URLParts: Sendable, Equatable {
     private(set) var query: String?
     private(set) var fragment: String?
 
-    /// Takes an absolute URL apart.
+    /// Parses an absolute URL.
     ///
     /// After the host, spaces and bytes beyond ASCII are percent-encoded, and the dot segments of the path are resolved
-    /// (RFC 3986, 5.2.4): a server or a proxy would resolve them, so the cache and the cookies must not see another path.
-    /// The rest of the path stays as it is: what was built is what is sent.
+    /// (RFC 3986, 5.2.4): a server or a proxy would resolve them, so the cache and the cookies must not see another
+    /// path. The rest of the path is not changed: it is sent as it was built.
     init(_ text: String) throws(APIError) {
         try Self.rejectControls(text)
-        // libcurl would take the path of `http:///path` for the host.
+        // libcurl would read the path of `http:///path` as the host.
         let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }
         guard authority.starts(with: "://".utf8) else {
             throw .invalidRequest("URL \(Self.quoted(text)): it must begin with http:// or https://")
@@ -30,13 +30,13 @@ struct URLParts: Sendable, Equatable {
         try self.init(url, named: text)
     }
 
-    /// Resolves a Location header against the URL that was asked for (RFC 3986, 5.2).
+    /// Resolves a Location header against the requested URL (RFC 3986, 5.2).
     ///
-    /// Without a fragment of its own it inherits the one of the base (RFC 9110, 10.2.2).
+    /// Without a fragment it inherits the base's (RFC 9110, 10.2.2).
     init(_ reference: String, relativeTo base: String) throws(APIError) {
         try Self.rejectControls(reference)
         let original = try URLParts(base)
-        // libcurl 7.88 cuts the query off when the reference has only a fragment, and refuses an empty one.
+        // libcurl 7.88 drops the query when the reference is only a fragment, and refuses an empty reference.
         if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") {
             self = original
             if !reference.isEmpty { setFragment(String(reference.dropFirst())) }
@@ -46,7 +46,7 @@ struct URLParts: Sendable, Equatable {
         try url.set(original.text, keepsDots: true, named: base)
         try url.set(try Self.written(reference), keepsDots: false, named: reference)
         try self.init(url, named: reference)
-        // libcurl resolved the dots, but left those that are encoded.
+        // libcurl has resolved the dots, except encoded ones.
         self = try URLParts(text)
         if fragment == nil, let inherited = original.fragment { setFragment(inherited) }
     }
@@ -77,7 +77,7 @@ struct URLParts: Sendable, Equatable {
         fragment = url.fragment
     }
 
-    /// Whether scheme, host and port are the same: whether secrets may follow.
+    /// Whether scheme, host and port are equal, so that secrets may be sent there.
     func isSameOrigin(as other: URLParts) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
@@ -94,9 +94,9 @@ struct URLParts: Sendable, Equatable {
         throw .invalidRequest("URL \(quoted(text)): it contains a control character")
     }
 
-    /// The text as it is sent: encoded and without dot segments after the host. A host beyond ASCII is a matter of IDN.
+    /// The text to send: percent-encoded and without dot segments after the host. IDN handles a host beyond ASCII.
     ///
-    /// A reference without a host keeps its dots, which mean something relative to its base.
+    /// A reference without a host keeps its dots, which are relative to the base.
     private static func written(_ text: String) throws(APIError) -> String {
         let bytes = Array(text.utf8)
         let start = endOfAuthority(bytes)
@@ -111,7 +111,7 @@ struct URLParts: Sendable, Equatable {
         return String(decoding: bytes[..<start] + target, as: UTF8.self)
     }
 
-    /// Where path, query or fragment begin: 0 in a reference without a host.
+    /// The start of path, query or fragment; 0 in a reference without a host.
     private static func endOfAuthority(_ bytes: [UInt8]) -> Int {
         let slash = UInt8(ascii: "/")
         let start: Int
@@ -141,7 +141,7 @@ struct URLParts: Sendable, Equatable {
         return encoded
     }
 
-    /// The URL for a message that many will see: no control characters, and nothing that stands before an @.
+    /// The URL for messages: without control characters, and without the text before an @.
     static func quoted(_ text: String) -> String {
         let withoutUser = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
         let shown = Secrets.redactURL(withoutUser)
@@ -154,13 +154,13 @@ struct URLParts: Sendable, Equatable {
     }
 }
 
-/// The segments `.` and `..` of a path, which are steps and not names (RFC 3986, 5.2.4).
+/// The path segments `.` and `..`, which are steps, not names (RFC 3986, 5.2.4).
 ///
 /// `%2E` is a dot (RFC 3986, 6.2.2.2), and servers read it as one.
 enum DotSegments {
-    /// A path without its steps: what every server would make of it.
+    /// Resolves the steps of a path, as a server would.
     ///
-    /// - Parameter path: empty, or with a slash at the beginning.
+    /// - Parameter path: empty, or with a leading slash.
     static func resolve(_ path: ArraySlice<UInt8>) -> [UInt8] {
         let slash = UInt8(ascii: "/")
         var segments: [ArraySlice<UInt8>] = []
@@ -172,12 +172,12 @@ enum DotSegments {
             case .up?: _ = segments.popLast()
             }
         }
-        // A step at the end leads to a folder.
+        // A step at the end names a folder.
         if let last = given.last, steps(last) != nil { segments.append([]) }
         return segments.isEmpty ? [slash] : segments.flatMap { [slash] + $0 }
     }
 
-    /// Whether a path may have steps. Cheap, and false for nearly all paths.
+    /// Whether a path may have steps. A cheap check, false for nearly all paths.
     static func mayBe(in path: ArraySlice<UInt8>) -> Bool {
         var isBeginning = true
         for byte in path {
@@ -209,11 +209,11 @@ enum DotSegments {
     }
 }
 
-/// An absolute http or https URL that a service tells of, checked by the same parser that connects.
+/// An absolute http or https URL in a service's JSON, checked by libcurl's parser.
 ///
-/// For URLs of other schemes and for relative ones, declare a `String`. With Foundation: `URL(string: url.text)`.
+/// For other schemes and relative URLs, declare a `String`. With Foundation: `URL(string: url.text)`.
 public struct APIURL: Sendable, Hashable, CustomStringConvertible {
-    /// The URL as it was given.
+    /// The URL, unchanged.
     public let text: String
 
     /// - Throws: `invalid request`, which says what is wrong with the URL.
@@ -222,7 +222,7 @@ public struct APIURL: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// The URL with its secrets redacted, to be printed; ``text`` is the one to ask for.
+    /// The URL with its secrets redacted, for printing. ``text`` is the URL to request.
     public var description: String { Secrets.redactURL(text) }
 }
 
