@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// PITFALLS 4: secrets stay with the origin they were meant for.
+/// Secrets stay with the origin for which they were meant.
 @Suite struct RedirectPolicyTests {
     private func request(
         _ method: String = "GET", _ url: String = "https://a.example/x", _ body: HTTPRequest.Body = .none
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// PITFALLS 11: a body that was read cannot be sent again, unless it can be rewound.
+    /// A body that was read cannot be sent again, unless it can be rewound.
     @Test(arguments: [Bool?.none, false, true]) func aStreamIsRewoundOrRefused(_ rewinds: Bool?) {
         let rewound = Log<Int>()
         let stream = BodyStream(

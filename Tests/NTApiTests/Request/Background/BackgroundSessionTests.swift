@@ -233,7 +233,7 @@ import Testing
         #expect(records.isEmpty)
     }
 
-    /// A POST whose process ended is never sent a second time (PITFALLS 1); a PUT is.
+    /// A POST whose process ended is never sent a second time; a PUT is.
     @Test(arguments: ["POST", "PUT"]) func anUploadIsSentAgainWhenThatIsSafe(_ method: String) async throws {
         folder.write("body", Array("hello".utf8))
         let token = "background-\(method)-\(SeededGenerator.ofThisRun)"

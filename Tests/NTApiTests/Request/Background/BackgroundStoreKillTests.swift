@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// SPEC 8: a process that is killed at any moment leaves every transfer whole, to be delivered once.
+/// A process that is killed at any moment leaves every transfer whole, to be delivered once.
 ///
 /// The test runs itself as a child that works on a store and writes down each step before and after it, kills it, and compares
 /// what it says with what is there. NTAPI_SEED repeats a run, as far as the moments of a kill can be; NTAPI_KILLS makes more.

@@ -11,7 +11,7 @@ import Testing
         return await engine.send(HTTPRequest(method: method, url: server.url))
     }
 
-    /// PITFALLS 1: on a reused connection that is dead, libcurl would send the POST again and call it a success.
+    /// On a reused connection that is dead, libcurl would send the POST again and call it a success.
     @Test(arguments: [false, true]) func neverSendsAPostTwice(_ resets: Bool) async throws {
         let requests = Lock<[String]>([])
         let server = try RawServer { connection in
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// PITFALLS 3: the announced length says nothing about chunked or compressed bodies.
+    /// The announced length says nothing about chunked or compressed bodies.
     @Test func boundsTheBody() async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -166,7 +166,7 @@ import Testing
         #expect(await engine.send(request).error?.code == .invalidRequest)
     }
 
-    /// PITFALLS 7: the write to a connection that was reset must not end the process.
+    /// The write to a connection that was reset must not end the process.
     @Test func survivesAPeerThatResetsAnUpload() async throws {
         let server = try RawServer { connection in
             _ = connection.readHead()

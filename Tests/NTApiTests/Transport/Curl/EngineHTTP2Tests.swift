@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// PITFALLS 13: a server that falls silent must not take the next requests with it.
+    /// A server that falls silent must not take the next requests with it.
     @Test(.enabled(if: usesConnectionsAgain)) func leavesASilentConnection() async throws {
         let server = try server()
         let engine = TestEngine()

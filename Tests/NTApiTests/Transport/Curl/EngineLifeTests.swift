@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// PITFALLS 2: waiting for a connection takes nothing from the other clocks.
+    /// Waiting for a connection does not count for the other clocks.
     @Test func queuesByPriorityOutsideOfTheClocks() async throws {
         try await untilOneCounts { scale in
             let (isBusy, mayAnswer) = (Signal(), Signal())

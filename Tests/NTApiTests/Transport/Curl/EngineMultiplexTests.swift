@@ -127,7 +127,7 @@ import Testing
         #expect(Set(responses.map { $0.headers["X-Connection"] }).count == 1)
     }
 
-    // MARK: Health (PITFALLS 13)
+    // MARK: Health
 
     /// A server of a test's own, whose first connection answers one request.
     private func silent(_ timeout: Double?, name: UInt64) throws -> HTTPRequest {
