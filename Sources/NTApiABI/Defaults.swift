@@ -11,7 +11,7 @@ final class DefaultsBox: Sendable {
     static let globalHandle = HandleOwner(DefaultsBox(.global))
 }
 
-/// A handle that is lent: it ends with the object that owns it.
+/// A lent handle, which ends with its owner.
 final class HandleOwner<Object: AnyObject>: @unchecked Sendable {
     // Safe to share: constant.
     let handle: OpaquePointer?
@@ -55,7 +55,7 @@ public func ntapi_client_defaults(_ client: OpaquePointer!) -> OpaquePointer! {
     Handles.get(client, ClientBox.self)?.defaults.handle
 }
 
-/// Sets a default to what `make` makes of C's value; NULL, `isMissing`, removes it.
+/// Sets a default to the value that `make` returns. NULL (`isMissing`) removes it.
 func set(
     _ defaults: OpaquePointer?, _ key: UnsafePointer<CChar>?, isMissing: Bool = false, _ make: () -> JSON?
 ) -> ntapi_status {

@@ -2,18 +2,18 @@ import Synchronization
 
 /// The table behind every opaque pointer of the header.
 ///
-/// A pointer is a slot number and a generation, not an address: NULL, a handle of another type and one that was freed
-/// are told from a good one, so that a mistake in C is a status and never a crash.
+/// A pointer is a slot number and a generation, not an address. So NULL, a handle of another type and a freed one are
+/// recognized, and a mistake in C gives a status, not a crash.
 enum Handles {
     private static let half = UInt.bitWidth / 2
 
-    /// Makes a handle. Several handles of one object are several handles: each is freed for itself.
+    /// Makes a handle. An object may have several handles, and each must be freed.
     ///
     /// - Returns: nil when there is no memory for more.
     static func make<Object: AnyObject>(_ object: Object) -> OpaquePointer? {
         guard let (index, slot) = HandleSlots.take() else { return nil }
         let generation = slot.pointee.fill(Unmanaged.passRetained(object).toOpaque(), ObjectIdentifier(Object.self))
-        // An odd value is no address of anything, so a debugger shows at once what it is.
+        // An odd value is not an address, so it is easy to recognize in a debugger.
         return OpaquePointer(bitPattern: UInt(generation) << UInt(half) | (UInt(index) << 1 | 1))
     }
 
@@ -28,7 +28,7 @@ enum Handles {
 
     /// Ends a handle.
     ///
-    /// - Returns: the object it stood for; nil, and nothing happens, for NULL, another type's, or a freed one.
+    /// - Returns: its object; nil, without any effect, for NULL, a handle of another type, or a freed one.
     @discardableResult static func free<Object: AnyObject>(_ handle: OpaquePointer?, _ type: Object.Type) -> Object? {
         guard let (index, slot, generation) = parts(handle) else { return nil }
         var object: Object?
@@ -36,7 +36,7 @@ enum Handles {
             object = Unmanaged<Object>.fromOpaque(pointer).takeUnretainedValue()
         }
         unpin(index, slot)
-        // The object may go when the caller lets go of it, and run the user's code as it does.
+        // When the caller releases the object, it may be destroyed and run user code.
         return object
     }
 
@@ -50,7 +50,7 @@ enum Handles {
         return (index, slot, HandleSlot.Generation(bits >> UInt(half)))
     }
 
-    // Whoever leaves a retired slot last empties it.
+    // The last one to leave a retired slot empties it.
     private static func unpin(_ index: Int, _ slot: UnsafeMutablePointer<HandleSlot>) {
         guard let pointer = slot.pointee.unpin() else { return }
         HandleSlots.giveBack(index, slot)
@@ -58,16 +58,16 @@ enum Handles {
     }
 }
 
-/// The slots of all handles, in chunks of growing size that are never freed, so that a slot's address is for ever.
+/// The slots of all handles, in chunks of growing size. Chunks are never freed, so addresses stay valid.
 enum HandleSlots {
     private typealias Chunk = UnsafeMutablePointer<HandleSlot>
 
     private static let firstChunk = 256
-    /// Chunks of 256, 512, 1,024 and so on; with these all numbers that fit into a handle are covered.
+    /// Chunks of 256, 512, 1,024 and so on. They cover all numbers that fit a handle.
     private static let chunkCount = UInt.bitWidth / 2 - 9
     private static let capacity = firstChunk << chunkCount - firstChunk
 
-    // Safe to share: made once and never freed, and what is in it is atomic.
+    // Safe to share: made once, never freed, with atomic content.
     nonisolated(unsafe) private static let chunks: UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>> = {
         let chunks = UnsafeMutablePointer<Atomic<UnsafeMutableRawPointer?>>.allocate(capacity: chunkCount)
         for number in 0..<chunkCount { (chunks + number).initialize(to: Atomic(nil)) }
@@ -77,12 +77,12 @@ enum HandleSlots {
     /// How many slots were ever used.
     private static let used = Atomic<Int>(0)
 
-    /// The empty slots among them, as a stack: number of the first one plus 1 (0 is none), and above it a count of the
-    /// changes. The count is for a thread that has looked at the first slot and its next one when others take both and
-    /// give the first one back: the first one is the same then, but its next one is not.
+    /// The empty slots as a stack: the number of the first one plus 1 (0 is none), and in the upper half a count of
+    /// changes. The count solves the ABA problem: while a thread has read the first slot and its successor, others may
+    /// take both and return the first one, which then has another successor.
     private static let empty = Atomic<UInt64>(0)
 
-    /// The slot of a number that a handle may have made up.
+    /// The slot of a number from an untrusted handle.
     static func slot(_ index: Int) -> UnsafeMutablePointer<HandleSlot>? {
         guard index < capacity else { return nil }
         let (number, offset) = place(index)
@@ -91,7 +91,7 @@ enum HandleSlots {
         }
     }
 
-    /// An empty slot that nobody else has; nil when there is none to be had.
+    /// Takes an empty slot; nil when there is no memory.
     static func take() -> (index: Int, slot: UnsafeMutablePointer<HandleSlot>)? {
         var first = empty.load(ordering: .acquiring)
         while first & 0xFFFF_FFFF != 0 {
@@ -124,7 +124,7 @@ enum HandleSlots {
 
     private static func changed(_ word: UInt64, to first: UInt64) -> UInt64 { (word >> 32 &+ 1) << 32 | first }
 
-    /// Which chunk, and where in it.
+    /// The chunk, and the offset in it.
     private static func place(_ index: Int) -> (chunk: Int, offset: Int) {
         let number = index + firstChunk
         let chunk = Int.bitWidth - 1 - number.leadingZeroBitCount
@@ -147,14 +147,14 @@ enum HandleSlots {
     }
 }
 
-/// One place of the table of handles: an object, as long as its handle is not freed.
+/// One slot of the table of handles. It holds an object until its handle is freed.
 ///
-/// No lock, for three reasons: every call from C comes through here, from any thread; a forked child goes on using its
-/// handles whatever other threads were doing in that moment; and a lock would cost more than most of the calls.
+/// There is no lock, for three reasons: every call from C passes here, on any thread; a forked child continues to use
+/// its handles, whatever other threads did during the fork; and a lock would cost more than most calls.
 ///
-/// Instead a reader pins the slot. The story it is for: one thread has found the object and is about to retain it, when
-/// another frees the handle, and with it the last reference. So free only retires the slot, after which nobody finds the
-/// object there any more; and whoever leaves a retired slot last, be it the reader or the one that freed, empties it.
+/// Instead, a reader pins the slot. The race: one thread has found the object and is about to retain it, while another
+/// frees the handle and with it the last reference. So freeing only retires the slot, after which nobody finds the
+/// object. The last thread to leave a retired slot, the reader or the one that freed it, empties it.
 struct HandleSlot: ~Copyable {
     #if _pointerBitWidth(_64)
         typealias Generation = UInt32
@@ -162,10 +162,10 @@ struct HandleSlot: ~Copyable {
         typealias Generation = UInt16
     #endif
 
-    /// Where the next one of the empty slots is; see `HandleSlots`.
+    /// The next empty slot; see `HandleSlots`.
     let nextEmpty = Atomic<UInt32>(0)
 
-    /// Generation, number of pins, and whether it is filled or retired, in one word: they change together.
+    /// Generation, number of pins, filled and retired bits in one word, because they change together.
     private struct State {
         var word: UInt64
 
@@ -181,21 +181,21 @@ struct HandleSlot: ~Copyable {
     }
 
     private let state = Atomic<UInt64>(0)
-    // Written before the slot is filled and read with a pin, so `state` orders them.
+    // Written before the slot is filled, and read with a pin, so `state` orders the accesses.
     private let object = Atomic<UnsafeMutableRawPointer?>(nil)
     private let type = Atomic<UInt>(0)
 
-    /// Fills an empty slot, which nobody else has.
+    /// Fills an empty slot that nobody else has.
     ///
     /// - Returns: the generation that finds it.
     func fill(_ object: UnsafeMutableRawPointer, _ type: ObjectIdentifier) -> Generation {
         self.object.store(object, ordering: .relaxed)
         self.type.store(UInt(bitPattern: type), ordering: .relaxed)
-        // Not a store: somebody with a handle of old may be looking in just now, and counts as a pin.
+        // Not a store: a thread with an old handle may be pinning the slot right now.
         return State(word: state.add(State.filled, ordering: .releasing).newValue).generation
     }
 
-    /// Finds the object, which then stays until `unpin`. That is to be called in any case.
+    /// Finds the object, which stays until `unpin`. Always call `unpin` afterwards.
     func pin(_ generation: Generation, _ type: ObjectIdentifier) -> UnsafeMutableRawPointer? {
         let found = State(word: state.add(State.onePin, ordering: .acquiring).newValue)
         guard found.isFilled, found.generation == generation,
@@ -204,9 +204,9 @@ struct HandleSlot: ~Copyable {
         return object.load(ordering: .relaxed)
     }
 
-    /// Makes the slot one that is found no more. To be called with a pin.
+    /// Retires the slot, so that nobody finds its object. Call it with a pin.
     ///
-    /// - Returns: false when somebody else was faster.
+    /// - Returns: false when another thread was faster.
     func retire(_ generation: Generation) -> Bool {
         var known = State(word: state.load(ordering: .relaxed))
         while known.isFilled, known.generation == generation {
@@ -221,11 +221,11 @@ struct HandleSlot: ~Copyable {
 
     /// Ends a `pin`.
     ///
-    /// - Returns: the object, when the slot was retired and is empty now: it is the caller's to release.
+    /// - Returns: the object, when the slot was retired and is now empty. The caller releases it.
     func unpin() -> UnsafeMutableRawPointer? {
         let left = State(word: state.subtract(State.onePin, ordering: .acquiringAndReleasing).newValue)
         guard left.isToBeEmptied else { return nil }
-        // Somebody with a handle of old may have looked in since, and empties it then.
+        // A thread with an old handle may have pinned it since. That thread then empties it.
         let (done, _) = state.compareExchange(
             expected: left.word, desired: left.emptied.word, ordering: .acquiringAndReleasing)
         return done ? object.load(ordering: .relaxed) : nil

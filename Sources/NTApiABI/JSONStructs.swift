@@ -53,7 +53,7 @@ public func ntapi_json_encode(
 @_cdecl("ntapi_decoded_free") @implementation
 public func ntapi_decoded_free(_ decoded: OpaquePointer!) { Handles.free(decoded, DecodedBox.self) }
 
-/// Fills a copy of the struct, so that the caller's own changes only when all of it fits.
+/// Fills a copy of the struct, so that the caller's struct changes only on success.
 private func decode(
     _ fields: UnsafePointer<ntapi_field>?, _ out: UnsafeMutableRawPointer?, _ size: Int,
     _ error: UnsafeMutablePointer<OpaquePointer?>?,
@@ -79,16 +79,16 @@ private func decode(
     }
 }
 
-/// Reads the tables of a program, which may refer to each other and to themselves.
+/// Reads a program's tables, which may refer to each other and to themselves.
 private final class FieldTables {
     private var known: [UnsafeRawPointer: JSONFieldTable] = [:]
 
-    /// To be called at the end: tables that refer to themselves would stay for ever.
+    /// Call it at the end: it breaks the reference cycles of recursive tables.
     func takeApart() {
         for table in known.values { table.fields = [] }
     }
 
-    /// - Parameter size: bytes of the struct.
+    /// - Parameter size: the size of the struct in bytes.
     func table(_ fields: UnsafePointer<ntapi_field>, size: Int) throws(APIError) -> JSONFieldTable {
         let start = UnsafeRawPointer(fields)
         if let table = known[start] { return table }
@@ -96,7 +96,7 @@ private final class FieldTables {
         known[start] = table
         var place = start
         while true {
-            // Fields of a program that was built with a later header are longer, and what is new there has no meaning here.
+            // Fields of a program that was built with a newer header are longer. The new part is ignored.
             let length = place.loadUnaligned(as: Int.self)
             if length == 0 { return table }
             guard length >= MemoryLayout<ntapi_field>.size, length < 1 << 16 else {
@@ -158,7 +158,7 @@ private final class FieldTables {
 }
 
 extension DateFormat {
-    /// One that functions of C read and write.
+    /// A format with C functions to read and write.
     fileprivate init(_ format: ntapi_custom_date_format) {
         // Safe to share: functions.
         let (read, write) = (format.read, format.write)

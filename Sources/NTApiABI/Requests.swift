@@ -5,7 +5,7 @@ import NTApi
 final class RequestBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let request: APIRequest
-    /// What `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
+    /// The object that `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
     let answer: Answer?
 
     init(_ request: APIRequest, answer: Answer? = nil) {
@@ -16,12 +16,12 @@ final class RequestBox: TextLender, @unchecked Sendable {
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
-/// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
+/// Makes a request of C's command and args, followed by `more`; nil for a wrong handle or text.
 func makeRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
 ) -> APIRequest? { try? checkedRequest(client, command, args, more) }
 
-/// The same, which says what is wrong.
+/// The same with an error.
 private func checkedRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = [],
     isPerformed: Bool = false
@@ -36,7 +36,7 @@ private func checkedRequest(
     return isPerformed ? box.client.requestToPerform(text, args: all) : box.client.request(text, args: all)
 }
 
-/// The client of requests that no client was named for.
+/// The client for requests without a valid client handle.
 private let nobody = APIClient()
 
 @_cdecl("ntapi_client_begin") @implementation
@@ -47,7 +47,7 @@ public func ntapi_client_begin(
     let userData = UserData(user_data, destroy)
     guard let request = makeRequest(client, command, args) else { return nil }
     request.setHandler(responseHandler(handler, userData))
-    // The handle is made first: a handler on another thread may be called before this returns.
+    // Make the handle first: a handler on another thread may be called before this returns.
     let handle = Handles.make(RequestBox(request))
     request.resume()
     return handle
@@ -66,7 +66,7 @@ public func ntapi_client_perform(
     do throws(APIError) {
         request = try checkedRequest(client, command, args, isPerformed: true)
     } catch {
-        // NULL would have no error, and so be read as a success.
+        // NULL would have no error, and so look like a success.
         request = (Handles.get(client, ClientBox.self)?.client ?? nobody).request(failing: error)
     }
     return ResponseBox(request.perform()).handle
@@ -81,7 +81,7 @@ public func ntapi_client_begin_event(
         let request = makeRequest(client, command, args, [.handlers(.all, on: .mailbox(destination))])
     else { return nil }
     let userData = UserData(user_data, nil)
-    // The request lets go of what makes its events once the response is taken, and so the handle ends.
+    // Once the response is taken, the request releases its source of events, and so the handle ends.
     let lent = HandleOwner(RequestBox(request))
     let problem = request.setEvents(.response) { event in
         withExtendedLifetime(lent) { EventBox(userData.pointer, event) }
@@ -181,13 +181,13 @@ public func ntapi_request_response(_ request: OpaquePointer!) -> OpaquePointer! 
     Handles.get(request, RequestBox.self)?.request.response.flatMap { ResponseBox($0).handle }
 }
 
-/// Does something that may come too late.
+/// Calls a method that may come too late.
 func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
     guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return body(box.request) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
 }
 
-/// Gives a request a function of C. Its user data is freed when the request needs it no more, or will not have it.
+/// Sets a C function of a request. Its user data is freed when the request no longer needs it, or refuses it.
 func with(
     _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?, _ destroy: ntapi_destroy_fn?,
     _ set: (APIRequest, UserData) -> Bool
@@ -196,7 +196,7 @@ func with(
     return with(request) { set($0, userData) }
 }
 
-// Without a function the user data is kept until the request is done all the same: so the header says.
+// As the header says, the user data is kept until the request is done, even without a function.
 func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
     guard let handler else { return nil }
     return { response in
@@ -359,7 +359,7 @@ private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request
 private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
 
 extension RequestBox {
-    /// Until the request is freed, whatever answer comes next.
+    /// Lends a text until the request is freed.
     fileprivate func lend(_ content: String?, _ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
         content.flatMap { content in text(.content(content), bytes: { bytes }) }
     }

@@ -121,14 +121,14 @@ private func change(_ rule: OpaquePointer?, _ body: (StubRule) -> Void) -> ntapi
 
 /// What an `ntapi_stub_answer` stands for.
 final class StubAnswerBox: @unchecked Sendable {
-    // Safe to share: touched only under `SharedMutex.args`.
+    // Safe to share: only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var value: StubAnswer
 
     init(_ answer: StubAnswer) { value = answer }
 
     var answer: StubAnswer { SharedMutex.args.withLock { value } }
 
-    /// - Returns: false, and nothing is changed, when it could not be given.
+    /// - Returns: false, without a change, when the answer would be invalid.
     func change(_ change: (inout StubAnswer) -> Void) -> Bool {
         SharedMutex.args.withLock {
             var changed = value
@@ -228,7 +228,7 @@ private func change(_ answer: OpaquePointer?, _ body: (inout StubAnswer) -> Void
 final class StubRequestBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let request: StubRequest
-    /// The body, and a NUL behind it.
+    /// The body with a final NUL.
     private let body: UnsafeMutableBufferPointer<UInt8>
 
     init(_ request: StubRequest) {
