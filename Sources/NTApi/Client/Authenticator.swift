@@ -24,7 +24,7 @@ public final class Authenticator: Sendable {
         public var description: String { "Token(\(Secrets.redacted)\(lifetime.map { ", lifetime: \($0)" } ?? ""))" }
     }
 
-    typealias Gate = RefreshGate<CredentialWait>
+    typealias Gate = RefreshGate<LineWait>
     typealias Grant = Gate.Grant
 
     /// What it is made with.
@@ -180,15 +180,11 @@ public final class Authenticator: Sendable {
 
     // MARK: Requests
 
-    /// Whether a request goes with this authenticator's token.
-    func isMeant(for http: HTTPRequest, _ options: APIOptions, _ baseURL: String?, _ settings: Settings) -> Bool {
-        guard Self.refreshing !== self, (try? options.isOn(.bypassAuthentication)) != true,
-            http.headers[settings.header] == nil,
-            http.digest == nil || !settings.header.equalsIgnoringASCIICase("authorization")
-        else { return false }
-        return state.withLock { state in
+    /// Whether a request leads to an origin that may see the token.
+    func isMeant(for http: HTTPRequest, _ baseURL: String?) -> Bool {
+        state.withLock { state in
             guard let origin = try? state.origins.origin(of: http.url).key else { return false }
-            if settings.origins.contains(origin) { return true }
+            if state.settings.origins.contains(origin) { return true }
             guard let baseURL else { return false }
             if state.home.url != baseURL { state.home = (baseURL, Self.origin(of: baseURL)) }
             return origin == state.home.origin
@@ -197,7 +193,7 @@ public final class Authenticator: Sendable {
 
     func grant(_ now: MonotonicTime) -> Grant? { state.withLock { $0.gate.grant(now) } }
 
-    func admit(_ wait: CredentialWait, _ now: MonotonicTime) -> Gate.Admission {
+    func admit(_ wait: LineWait, _ now: MonotonicTime) -> Gate.Admission {
         let admission = ofThisProcess { $0.gate.admit(wait, now) }
         switch admission {
         case .send(_, let start), .wait(let start): if let start { begin(start) }
@@ -207,7 +203,7 @@ public final class Authenticator: Sendable {
     }
 
     func rejected(
-        _ wait: CredentialWait, _ generation: UInt64, _ history: Gate.History, _ now: MonotonicTime
+        _ wait: LineWait, _ generation: UInt64, _ history: Gate.History, _ now: MonotonicTime
     ) -> Gate.Verdict {
         let verdict = ofThisProcess { $0.gate.rejected(wait, generation, history, now) }
         if case .wait(let start?) = verdict { begin(start) }
@@ -216,7 +212,7 @@ public final class Authenticator: Sendable {
 
     func rejectedForGood(_ generation: UInt64) { state.withLock { $0.gate.rejectedForGood(generation) } }
 
-    func leave(_ wait: CredentialWait) { state.withLock { $0.gate.leave(wait) } }
+    func leave(_ wait: LineWait) { state.withLock { $0.gate.leave(wait) } }
 
     /// A client is closed. When nobody else waits, the refresh is no longer needed.
     func clientIsClosed() {
@@ -242,7 +238,7 @@ public final class Authenticator: Sendable {
         let runtime = Runtime.current
         let settings = settings
         let refresh = TokenRefresh(
-            start.token, start.isAboutAnswer ? start.asker.response : nil, start.asker.client
+            start.token, start.isAboutAnswer ? start.asker.response : nil, start.asker.request.client
         ) { self.answered(start.identifier, $0) }
         let time = time
         let deadline = time.now.advanced(bySeconds: settings.options.timeout)
@@ -319,9 +315,9 @@ public final class Authenticator: Sendable {
         end(running, cancels: cancels)
         for (wait, outcome) in release.outcomes {
             switch outcome {
-            case .send(let grant): wait.end(.send(grant))
-            case .deliver: wait.end(.deliver)
-            case .fail(let error): wait.end(.fail(error))
+            case .send(let grant): wait.tell(.token(.granted(grant, isNew: true)))
+            case .deliver: wait.tell(.token(.none))
+            case .fail(let error): wait.tell(.failed(error))
             }
         }
         if let start = release.start { begin(start) }

@@ -8,7 +8,7 @@
 /// suspended; others pass it meanwhile. Safe to use from any thread.
 public final class RateLimiter: Sendable, CustomStringConvertible {
     private struct State {
-        var gate: RateGate<RateWait>
+        var gate: RateGate<LineWait>
         var timer: ScheduledJob?
         /// The moment of the timer.
         var moment: MonotonicTime?
@@ -25,7 +25,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     /// With an invalid limit, each request of its clients fails with an `invalid request` error that says why.
     public init(_ limit: RateLimit) {
         problem = limit.problem.map { .invalidRequest("the rate limit: \($0)") }
-        let gate = RateGate<RateWait>(interval: limit.interval ?? .max, burst: limit.burst)
+        let gate = RateGate<LineWait>(interval: limit.interval ?? .max, burst: limit.burst)
         state = Lock(State(gate: gate, limit: limit), sharing: .clients)
     }
 
@@ -63,15 +63,15 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         return isTaken
     }
 
-    func admit(_ wait: RateWait, priority: Double, deadline: MonotonicTime) -> RateGate<RateWait>.Admission {
+    func admit(_ wait: LineWait, priority: Double, deadline: MonotonicTime) -> RateGate<LineWait>.Admission {
         act { gate, now in gate.admit(wait, priority: priority, deadline: deadline, now) }
     }
 
-    func leave(_ wait: RateWait) { act { gate, _ in gate.leave(wait) } }
+    func leave(_ wait: LineWait) { act { gate, _ in gate.leave(wait) } }
 
-    func hold(_ wait: RateWait) { act { gate, _ in gate.hold(wait) } }
+    func hold(_ wait: LineWait) { act { gate, _ in gate.hold(wait) } }
 
-    func release(_ wait: RateWait) { act { gate, _ in gate.release(wait) } }
+    func release(_ wait: LineWait) { act { gate, _ in gate.release(wait) } }
 
     /// A server has sent Retry-After.
     func heard(retryAfter seconds: Double) {
@@ -83,7 +83,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     /// Changes the gate, and starts the requests that may go now.
     @discardableResult private func act<Result>(
-        _ move: (inout RateGate<RateWait>, MonotonicTime) -> Result
+        _ move: (inout RateGate<LineWait>, MonotonicTime) -> Result
     ) -> Result {
         let clock = clock
         let now = clock.now
@@ -97,7 +97,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         }
         old?.cancel()
         if let next { look(at: next, clock) }
-        for wait in ready { wait.end(.go) }
+        for wait in ready { wait.tell(.done) }
         return result
     }
 

@@ -67,14 +67,9 @@ enum RedirectPolicy {
             // The key identifies the request for this server only.
             next.headers.remove(IdempotencyKey.header)
         }
-        if case .stream(let stream) = next.body {
-            guard let rewind = stream.rewind else {
-                return .refuse(
-                    error(head, .httpError, "redirect not followed: the body is a stream that cannot be sent twice"))
-            }
-            guard rewind() else {
-                return .refuse(error(head, .httpError, "redirect not followed: the body's stream could not be rewound"))
-            }
+        if case .stream(let stream) = next.body, stream.rewind == nil {
+            return .refuse(
+                error(head, .httpError, "redirect not followed: the body is a stream that cannot be sent twice"))
         }
         return .follow(next)
     }
@@ -88,7 +83,7 @@ enum RedirectPolicy {
         }
     }
 
-    private static func error(_ head: ResponseHead, _ code: ErrorCode, _ message: String) -> APIError {
+    static func error(_ head: ResponseHead, _ code: ErrorCode, _ message: String) -> APIError {
         APIError(domain: .http, code: code, message: "HTTP \(head.status): \(message)", httpStatus: head.status)
     }
 }

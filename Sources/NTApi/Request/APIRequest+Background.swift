@@ -16,9 +16,9 @@ extension APIRequest {
             if let outcome {
                 onWorker { self.finish(self.content(of: outcome), $0) }
             } else if let ambiguity {
-                onWorker { self.finish(self.journeyEnd(error: ambiguity), $0) }
-            } else if let built, !beginFirstExchange(firstRequest(built)) {
-                onWorker { self.finishCancelled($0) }
+                onWorker { self.finish(self.ending(with: ambiguity), $0) }
+            } else if let built {
+                enter(built)
             }
         } catch {
             // What was found is ended by this too, and forgotten when the program has heard of it.
@@ -26,13 +26,13 @@ extension APIRequest {
                 try? background.begin(
                     nil, command: command, priority: priority, description: description, sends: false)
             }
-            onWorker { self.finish(self.journeyEnd(error: error), $0) }
+            onWorker { self.finish(self.ending(with: error), $0) }
         }
     }
 
     /// What another process was told, or would have been.
     private func content(of outcome: BackgroundOutcome) -> ResponseContent {
-        var content = journeyEnd(error: .cancelled)
+        var content = ending(with: .cancelled)
         content.error = outcome.error
         content.status = outcome.status
         content.headers = outcome.headers
@@ -76,11 +76,12 @@ extension APIRequest {
     /// In this order: bytes of one version of the file must never stand beside the validator of another.
     func routeDurably(_ background: BackgroundTransfer, _ head: ResponseHead) -> BodyRoute {
         do throws(APIError) {
-            let keepsBytes = shared.withLock { $0.download?.keepsBytes(head) ?? true }
+            let keepsBytes = shared.withLock { $0.flow.chain?.download?.download.keepsBytes(head) ?? true }
             if !keepsBytes { try background.setResumeData(nil) }
             let route = route(head)
             if !keepsBytes, case .sink = route, let http = httpRequest {
-                try background.setResumeData(shared.withLock { $0.download?.resumeDataAtStart(http, $0.journey) })
+                let (download, history) = shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
+                try background.setResumeData(download?.resumeDataAtStart(http, history))
             }
             return route
         } catch {

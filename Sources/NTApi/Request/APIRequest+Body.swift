@@ -2,7 +2,7 @@
 extension APIRequest: BodySink {
     /// Whether it has to be asked where the body goes.
     func routesBody(_ shared: Shared, _ clientKinds: RequestDecision.Kinds) -> Bool {
-        shared.handlers.wantsData || shared.download != nil
+        shared.handlers.wantsData || shared.flow.chain?.download != nil
             || shared.handlers.decisionKinds.union(clientKinds).contains(.response)
     }
 
@@ -16,53 +16,69 @@ extension APIRequest: BodySink {
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
         // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
         if shared.withLock({ $0.quietStatuses.contains(head.status) }) { return .memory }
-        let isWanted = head.status < 300 || shared.withLock { $0.download?.concerns(head.status) ?? false }
+        let isWanted =
+            head.status < 300 || shared.withLock { $0.flow.chain?.download?.download.concerns(head.status) ?? false }
         guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
         shared.withLock { $0.head = head }
         guard asks(for: .response), !shared.withLock({ $0.isDecided }) else {
-            guard let background, shared.withLock({ $0.download != nil }) else { return route(head) }
+            guard let background, shared.withLock({ $0.flow.chain?.download != nil }) else { return route(head) }
             // The disk is waited for, so not here.
             onWorker { _ in self.change(.route(self.routeDurably(background, head))) }
             return .undecided
         }
-        let exchange = shared.withLock { $0.exchange }
-        ask(.response, head, deliveries) { answer, _ in
-            self.decisionIsOver()
-            // The exchange may have ended meanwhile, by a clock of its own, and another one be under way.
-            guard self.shared.withLock({ $0.exchange === exchange }) else { return }
-            guard case .download(let place) = answer else {
-                let route = self.background.map { self.routeDurably($0, head) } ?? self.route(head)
-                return self.change(.route(route))
-            }
-            do throws(APIError) {
-                if self.background != nil { throw .noOtherFileInBackground }
-                let target = try DownloadTarget(place)
-                self.shared.withLock { $0.download = Download(target) }
-                self.change(.route(self.route(head)))
-            } catch {
-                self.change(.route(.refused(error)))
-            }
+        let number = shared.withLock { shared in
+            shared.routing &+= 1
+            return shared.routing
         }
+        ask(Question(.response, head), .routing(number), deliveries)
         return .undecided
+    }
+
+    /// The program has said where the body goes. On a worker.
+    func routed(_ number: UInt32, _ answer: RequestDecision.Answer) {
+        // The exchange may have ended meanwhile, by a clock of its own, and another one be under way.
+        guard let head = shared.withLock({ $0.routing == number ? $0.head : nil }) else { return }
+        guard case .download(let place) = answer else {
+            let route = background.map { routeDurably($0, head) } ?? route(head)
+            return change(.route(route))
+        }
+        do throws(APIError) {
+            if background != nil { throw .noOtherFileInBackground }
+            try becomeDownload(place)
+            change(.route(route(head)))
+        } catch {
+            change(.route(.refused(error)))
+        }
+    }
+
+    func becomeDownload(_ place: DownloadPlace) throws(APIError) {
+        let target = try DownloadTarget(place)
+        var moment = moment
+        shared.withLock { shared in
+            guard let current = shared.flow.history.current else { return }
+            shared.complete(&moment)
+            shared.flow.addDownload(Download(target), current, moment)
+        }
     }
 
     func route(_ head: ResponseHead) -> BodyRoute {
         let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
-            if shared.machine.isCancelled { return .success(.memory) }
-            if shared.download == nil {
+            if shared.flow.gate.isCancelled { return .success(.memory) }
+            guard let chain = shared.flow.chain, chain.download != nil else {
                 guard shared.handlers.takesBody else {
                     guard isObserved(shared) else { return .success(.memory) }
                     shared.observed = Bytes()
                     return .success(.sink(self))
                 }
-                return (shared.stream?.reads(head) ?? .success(true)).map { $0 ? .sink(self) : .memory }
+                let stream = shared.flow.chain?.reconnection?.stream
+                return (stream?.reads(head) ?? .success(true)).map { $0 ? .sink(self) : .memory }
             }
-            defer { shared.receivedBefore = shared.download?.offset ?? 0 }
-            return Result { () throws(APIError) in try shared.download?.route(head) ?? .memory }
+            defer { shared.receivedBefore = chain.download?.download.offset ?? 0 }
+            return Result { () throws(APIError) in try chain.download?.download.route(head) ?? .memory }
         }
         switch route {
         case .success(let route):
-            let posts = shared.withLock { $0.handlers.announcesHead && $0.machine.bodyBegins() }
+            let posts = shared.withLock { $0.handlers.announcesHead && $0.flow.gate.bodyBegins() }
             if posts { onWorker { self.postData($0) } }
             return route
         case .failure(let error): return .refused(error)
@@ -75,7 +91,7 @@ extension APIRequest: BodySink {
 
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
         let arrival = shared.withLock { shared in
-            let arrival = shared.machine.dataArrived(bytes)
+            let arrival = shared.flow.gate.dataArrived(bytes)
             // The client looks on, and the body stays in the response.
             guard let observed = shared.observed, arrival != .full else { return arrival }
             return observed.append(bytes) ? arrival : .outOfMemory
@@ -149,7 +165,9 @@ extension APIRequest: BodySink {
     }
 
     private func takePiece(_ receipt: DataReceipt, lends: Bool) -> BodyPiece? {
-        let (taken, stream) = shared.withLock { ($0.machine.takeData(lends: lends), $0.stream) }
+        let (taken, stream) = shared.withLock { shared in
+            (shared.flow.gate.takeData(lends: lends), shared.flow.chain?.reconnection?.stream)
+        }
         // The network goes on while the handler works.
         if taken.wasFull { change(.release(.sink)) }
         return taken.bytes.map { BodyPiece(self, stream, $0, isLast: taken.isLast, receipt) }
@@ -158,7 +176,7 @@ extension APIRequest: BodySink {
     func dataReturned() {
         // A piece that a forked child lets go of is the parent's.
         guard generation == Fork.generation else { return }
-        switch shared.withLock({ $0.machine.dataReturned() }) {
+        switch shared.withLock({ $0.flow.gate.dataReturned() }) {
         case .nothing: break
         case .postData: onWorker { self.postData($0) }
         case .deliverResponse: onWorker { self.postResponse($0) }
@@ -170,13 +188,10 @@ extension APIRequest: BodySink {
 
     /// Gives a downloaded file its name, or says what can be gone on from.
     func finishDownload(_ content: inout ResponseContent) {
-        let (download, journey) = shared.withLock { shared in
-            defer { shared.download = nil }
-            return (shared.download, shared.journey)
-        }
-        guard let download, let http = httpRequest else { return }
+        let (chain, history) = shared.withLock { ($0.flow.takeChain(), $0.flow.history) }
+        guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
-        guard content.error == nil else { return keep(download, http, journey, &content) }
+        guard content.error == nil else { return keep(download, http, history, &content) }
         do throws(APIError) {
             try download.finish()
             if download.isTemporary {
@@ -193,9 +208,9 @@ extension APIRequest: BodySink {
     }
 
     private func keep(
-        _ download: Download, _ http: HTTPRequest, _ journey: RequestJourney, _ content: inout ResponseContent
+        _ download: Download, _ http: HTTPRequest, _ history: RequestHistory, _ content: inout ResponseContent
     ) {
-        content.resumeData = download.resumeData(http, journey)
+        content.resumeData = download.resumeData(http, history)
         if let resumeData = content.resumeData {
             if download.isTemporary, !download.isTaken {
                 content.unfinishedFile = TemporaryFile(resumeData.temporaryFile)

@@ -20,10 +20,10 @@ extension APIRequest {
         guard generation == Fork.generation else { return false }
         let http = httpRequest
         let (action, told) = shared.withLock { shared in
-            let action = shared.machine.resume()
+            let action = shared.flow.gate.resume()
             switch action {
             case .start:
-                shared.journey.begin(http, clock)
+                shared.flow.history.begin(http, clock)
                 shared.transport = transport
             case .releaseExchange, .nothing: shared.goOn(now)
             case .tooLate: break
@@ -54,16 +54,15 @@ extension APIRequest {
     package var exitTimeout: Double {
         guard isOfThisProcess else { return 0 }
         let stands = shared.withLock { shared in
-            shared.machine.isSuspended || shared.handlers.announcesHead || shared.handlers.format != .bytes
+            shared.flow.gate.isSuspended || shared.handlers.announcesHead || shared.handlers.format != .bytes
         }
         return stands ? 0 : client.settings.exitTimeout
     }
 
     /// What it waits for may last as long as before it was suspended.
     private func watchAgain() {
-        let (decision, wait) = shared.withLock { ($0.decision, $0.credentialWait) }
-        if let decision { watch(decision) }
-        if let wait { watch(wait) }
+        if let decision = shared.withLock({ $0.decision }) { watch(decision) }
+        watchWait()
     }
 
     /// Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout runs. Does not wait.
@@ -75,7 +74,7 @@ extension APIRequest {
     @discardableResult public func suspend() -> Bool {
         guard generation == Fork.generation else { return false }
         let (action, told) = shared.withLock { shared in
-            let action = shared.machine.suspend()
+            let action = shared.flow.gate.suspend()
             if action != .tooLate { shared.suspendedAt = now }
             return (action, action == .holdExchange ? shared.suspension() : nil)
         }
@@ -104,24 +103,20 @@ extension APIRequest {
     /// - Returns: false when it was too late.
     @discardableResult public func cancel() -> Bool {
         guard generation == Fork.generation else { return false }
-        let (action, transport, exchange) = shared.withLock { ($0.machine.cancel(), $0.transport, $0.exchange) }
+        let (action, transport, exchange) = shared.withLock { ($0.flow.gate.cancel(), $0.transport, $0.exchange) }
         switch action {
         case .tooLate: return false
-        case .nothing:
-            dismissDecision()
-            dismissCredentialWait()
-            dismissPause()
-            dismissTurn()
+        case .nothing: dismissWait()
         case .conclude: onWorker { self.concludeRead($0) }
         case .cancelExchange:
             if let exchange { transport?.cancel(exchange) }
             dismissDecision()
         case .end:
             runtime.requests.insert(self)
-            shared.withLock { $0.journey.begin(nil, clock) }
+            shared.withLock { $0.flow.history.begin(nil, clock) }
             onWorker { deliveries in
                 self.giveUpFound()
-                self.finish(self.journeyEnd(error: .cancelled), deliveries)
+                self.finish(self.ending(with: .cancelled), deliveries)
             }
         }
         return true
@@ -139,15 +134,15 @@ extension APIRequest {
     @discardableResult func wait(until deadline: MonotonicTime, running mailbox: @autoclosure () -> Mailbox)
         -> WaitResult
     {
-        guard shared.withLock({ $0.machine.phase != .done }) else { return .completed }
+        guard shared.withLock({ $0.flow.gate.phase != .done }) else { return .completed }
         let mailbox = mailbox()
         let phase = shared.withLock { shared in
-            if shared.machine.phase != .suspended { shared.waiters.append(mailbox) }
-            return shared.machine.phase
+            if shared.flow.gate.phase != .suspended { shared.waiters.append(mailbox) }
+            return shared.flow.gate.phase
         }
         guard phase != .suspended else { return .refused }
         let isDone = runtime.workers.whileBlocked {
-            mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.machine.phase == .done } }
+            mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.flow.gate.phase == .done } }
         }
         // A callback has forked: there is nothing to wait for.
         guard isOfThisProcess else { return .refused }
@@ -175,19 +170,19 @@ extension APIRequest.Shared {
         suspensions &+= 1
         return Suspension(
             transport: transport, exchange: exchange,
-            change: .suspend(machine.isSuspended, number: suspensions))
+            change: .suspend(flow.gate.isSuspended, number: suspensions))
     }
 
     /// When the request is over. While it is suspended no time passes for it.
     func deadline(_ now: @autoclosure () -> MonotonicTime) -> MonotonicTime {
-        guard machine.isSuspended else { return journey.deadline }
-        return journey.deadline.advanced(bySeconds: now().seconds(since: suspendedAt))
+        guard flow.gate.isSuspended else { return flow.history.deadline }
+        return flow.history.deadline.advanced(bySeconds: now().seconds(since: suspendedAt))
     }
 
     /// While it was suspended no time has passed for the request: what is left of it is as long as before.
     fileprivate mutating func goOn(_ now: MonotonicTime) {
         let since = suspendedAt
-        journey.deadline = journey.deadline.advanced(bySeconds: now.seconds(since: since))
-        turn?.goOn(now, suspendedAt: since)
+        flow.history.deadline = flow.history.deadline.advanced(bySeconds: now.seconds(since: since))
+        wait?.goOn(now, suspendedAt: since)
     }
 }

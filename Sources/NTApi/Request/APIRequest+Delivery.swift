@@ -2,7 +2,7 @@
 extension APIRequest {
     // MARK: Progress
 
-    func post(_ direction: RequestMachine.Direction, _ deliveries: DeliveryBatch) {
+    func post(_ direction: DeliveryGate.Direction, _ deliveries: DeliveryBatch) {
         let destination = direction == .upload ? uploadProgressDestination : downloadProgressDestination
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
@@ -13,21 +13,21 @@ extension APIRequest {
         destination.send(Job({ self.deliverProgress(direction) }, orphaned: runOrphaned), deliveries)
     }
 
-    private func deliverProgress(_ direction: RequestMachine.Direction) {
+    private func deliverProgress(_ direction: DeliveryGate.Direction) {
         callProgressHandler(direction)
         guard isOfThisProcess else { return }
         progressReturned(direction)
     }
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
-    @inline(never) private func callProgressHandler(_ direction: RequestMachine.Direction) {
+    @inline(never) private func callProgressHandler(_ direction: DeliveryGate.Direction) {
         let (progress, handler) = takeProgress(direction)
         guard let progress, tellClient(direction, progress), let handler else { return }
         Delivery.run(self) { handler(progress) }
     }
 
     /// - Returns: false in a child that the hook has forked.
-    private func tellClient(_ direction: RequestMachine.Direction, _ progress: TransferProgress) -> Bool {
+    private func tellClient(_ direction: DeliveryGate.Direction, _ progress: TransferProgress) -> Bool {
         guard hookKinds.contains(direction.hook) else { return true }
         Delivery.run(self) {
             switch direction {
@@ -38,7 +38,7 @@ extension APIRequest {
         return isOfThisProcess
     }
 
-    private func takeProgressEvent(_ direction: RequestMachine.Direction) -> AnyObject? {
+    private func takeProgressEvent(_ direction: DeliveryGate.Direction) -> AnyObject? {
         let makeEvent = shared.withLock { $0.handlers.makeEvent }
         let progress = takeProgress(direction).0
         if let progress, !tellClient(direction, progress) { return nil }
@@ -48,13 +48,13 @@ extension APIRequest {
     }
 
     private func takeProgress(
-        _ direction: RequestMachine.Direction
+        _ direction: DeliveryGate.Direction
     ) -> (TransferProgress?, ProgressHandler?) {
-        shared.withLock { ($0.machine.takeProgress(direction), $0.handlers[direction]) }
+        shared.withLock { ($0.flow.gate.takeProgress(direction), $0.handlers[direction]) }
     }
 
-    private func progressReturned(_ direction: RequestMachine.Direction) {
-        switch shared.withLock({ $0.machine.progressReturned(direction) }) {
+    private func progressReturned(_ direction: DeliveryGate.Direction) {
+        switch shared.withLock({ $0.flow.gate.progressReturned(direction) }) {
         case .nothing: break
         case .postProgress: onWorker { self.post(direction, $0) }
         case .deliverResponse: onWorker { self.postResponse($0) }
@@ -124,7 +124,7 @@ extension APIRequest {
         if acknowledges, background != nil { acknowledge() }
         // A response that the program keeps must keep no caller's loop open.
         let (waiters, transport) = shared.withLock { shared in
-            shared.machine.handlerReturned()
+            shared.flow.gate.handlerReturned()
             defer { shared.waiters = [] }
             return (shared.waiters, shared.transport.take())
         }

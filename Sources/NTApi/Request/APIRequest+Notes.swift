@@ -20,7 +20,7 @@ extension APIRequest {
     private var takesNotes: Bool { hearsHeads || client.hookKinds.contains(.informationReceived) }
 
     func exchangeDidSendHead(_ head: String) {
-        guard let http = shared.withLock({ $0.journey.current }) else { return }
+        guard let http = shared.withLock({ $0.flow.history.current }) else { return }
         note(.sent(http, head: head))
     }
 
@@ -69,7 +69,7 @@ extension APIRequest {
                 guard client.hookKinds.contains(.informationReceived) else { continue }
                 Delivery.run(self) { client.informationReceived(self, status: head.status, headers: head.headers) }
             case nil:
-                if let ended { conclude(ended, deliveries) }
+                if let ended { exchangeEnded(ended, deliveries) }
                 return
             }
         }

@@ -48,7 +48,7 @@ extension APIRequest {
     ///   - descriptor: of the caller's; −1 is none.
     package func perform(timeout: Double?, watching descriptor: Int32) -> PerformResult {
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
-        let (phase, transport, loan) = shared.withLock { ($0.machine.phase, $0.transport, $0.loan) }
+        let (phase, transport, loan) = shared.withLock { ($0.flow.gate.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
         // While it waits for its credentials, its turn or another attempt the request is with nobody whom this could drive.
@@ -89,7 +89,7 @@ extension APIRequest {
         _ = Unmanaged.passRetained(self)
         let error = APIError.invalidRequest(
             "a callback forked this process while it waited for \(summary): the request is the parent's")
-        return APIResponse(request: self, ResponseContent.Box(ResponseContent(RequestJourney(), error: error, now)))
+        return APIResponse(request: self, ResponseContent.Box(ResponseContent(RequestHistory(), error: error, now)))
     }
 
     private func directLoop(watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {

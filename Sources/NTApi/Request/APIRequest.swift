@@ -97,7 +97,7 @@ public final class APIRequest: Sendable {
     }
 
     struct Shared {
-        var machine = RequestMachine()
+        var flow = RequestFlow()
         var handlers = Handlers()
         var content: ResponseContent.Box?
         var waiters: [Mailbox] = []
@@ -108,40 +108,29 @@ public final class APIRequest: Sendable {
         var decoded: Int64 = 0
         /// Of the response whose body arrives, where that goes elsewhere than into the response.
         var head: ResponseHead?
-        @Boxed var download: Download?
         /// The body of a response so far that the client's hook looks at as it comes.
         var observed: Bytes?
         /// Bytes of a download that were there before the exchange that runs.
         var receivedBefore: Int64 = 0
-        /// Of a body that is read as it arrives.
-        var stream: RequestStream?
         /// How the exchange ended whose body is still being read.
         @Boxed var ended: ExchangeResult?
-        /// Between two attempts, or two connections of a stream.
-        @Boxed var pause: RequestPause?
-        /// While it waits for its turn under a rate limit.
-        @Boxed var turn: RateTurn?
-        var journey = RequestJourney()
-        /// What the request waits for. It keeps the request, not the other way round.
+        /// What it waits for, beside its exchange.
+        @Boxed var wait: FlowWait?
+        /// The question to the program that waits for an answer. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
-        /// Answers with one of these may be followed by another attempt, so that nobody else is to see their bodies.
-        var quietStatuses: Set<Int> = []
-        /// What the request waits for now, and what ends that.
-        var credentialWait: CredentialWait?
-        var credentialTimer: ScheduledJob?
-        /// When it ends the wait, unless the request is suspended.
-        var credentialDeadline = MonotonicTime.distantFuture
         var decisionTimer: ScheduledJob?
+        /// Counts the questions where a body goes, and the ends of exchanges that make them old.
+        var routing: UInt32 = 0
+        /// Whether it was asked already where the body goes, of a response in the cache.
+        var isDecided = false
+        /// Answers with one of these may be followed by another exchange, so that nobody else is to see their bodies.
+        var quietStatuses: Set<Int> = []
         var suspendedAt = MonotonicTime.distantFuture
         /// How often an exchange was told of a suspension or its end.
         var suspensions: UInt32 = 0
         /// Where its exchanges are made, and the one that runs.
         var transport: (any Transport)?
         var exchange: Exchange?
-        /// What the exchange that runs has to do with the client's cache.
-        var caching: CacheExchange?
-        /// Whether it was asked already where the body goes, of a response in the cache.
-        var isDecided = false
         /// What the exchange has shown, and is not told yet.
         @Boxed var notes: ExchangeNotes?
         /// Names the loan of the transport where that is a loop of the caller's.
@@ -223,10 +212,10 @@ public final class APIRequest: Sendable {
 
     public var state: State {
         read(.cancelled) { shared in
-            if shared.machine.isCancelled { return .cancelled }
-            switch shared.machine.phase {
+            if shared.flow.gate.isCancelled { return .cancelled }
+            switch shared.flow.gate.phase {
             case .suspended: return .suspended
-            case .running where shared.machine.isSuspended: return .suspended
+            case .running where shared.flow.gate.isSuspended: return .suspended
             case .running, .ending, .delivering: return .running
             case .done: return .completed
             }
@@ -236,11 +225,11 @@ public final class APIRequest: Sendable {
     /// False in a forked child, where it is not touched: see `read`.
     package var isOfThisProcess: Bool { generation == Fork.generation }
 
-    var isCancelled: Bool { read(true) { $0.machine.isCancelled } }
+    var isCancelled: Bool { read(true) { $0.flow.gate.isCancelled } }
 
     /// Whether it was resumed and its handler has not returned.
     public var isRunning: Bool {
-        read(false) { $0.machine.phase != .suspended && $0.machine.phase != .done }
+        read(false) { $0.flow.gate.phase != .suspended && $0.flow.gate.phase != .done }
     }
 
     /// The response, once there is one.
@@ -281,11 +270,10 @@ public final class APIRequest: Sendable {
     /// For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
     public var resumeData: ResumeData? {
         guard let http = httpRequest, isOfThisProcess else { return nil }
-        return shared.withLock { shared in
-            let data = shared.download?.resumeData(http, shared.journey)
-            if data != nil { shared.download?.isTaken = true }
-            return data
-        }
+        let (download, history) = shared.withLock { ($0.flow.chain?.download?.download, $0.flow.history) }
+        let data = download?.resumeData(http, history)
+        if data != nil { shared.withLock { $0.flow.chain?.download?.download.isTaken = true } }
+        return data
     }
 
     /// The request as a curl command line for a shell, secrets redacted; nil when the args make no request.
@@ -429,7 +417,7 @@ public final class APIRequest: Sendable {
     ) -> Bool {
         guard generation == Fork.generation else { return false }
         let replaced = shared.withLock { shared in
-            let isOpen = shared.machine.phase == .suspended || (untilSent && shared.machine.isStarting)
+            let isOpen = shared.flow.gate.phase == .suspended || (untilSent && shared.flow.gate.isStarting)
             return isOpen ? Optional(change(&shared.handlers)) : nil
         }
         return replaced != nil

@@ -10,9 +10,7 @@ extension APIRequest {
         http.settings.cachePolicy = .reloadRevalidating
         http.settings.maximumRedirects = 0
         // It gets a token of its own: this one may have expired when its turn has come.
-        if let credentials = shared.withLock({ $0.journey.credentials }), credentials.generation != nil {
-            http.headers.remove(credentials.settings.header)
-        }
+        if let token = http.token { http.headers.remove(token.header) }
         var options = options
         options.set(APIOption.rawData.name, "")
         let built = BuiltRequest(
@@ -39,12 +37,5 @@ extension APIRequest {
     var clientDecisionKinds: RequestDecision.Kinds {
         let kinds = client.decisionKinds
         return kinds.isEmpty || !isRevalidation ? kinds : []
-    }
-}
-
-extension CacheExchange {
-    /// Where the answer to a revalidation is stored: a response that the program wanted in memory alone stays there.
-    func place(_ storage: CacheStorage) -> CacheStorage {
-        storage == .disk && stored?.isOnDisk == false ? .memory : storage
     }
 }

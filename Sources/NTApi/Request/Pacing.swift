@@ -15,12 +15,6 @@ final class Pacing: Sendable {
         let retry = retry.flatMap { $0.attempts > 1 ? $0 : nil }
         return retry == nil && limiter == nil ? nil : Pacing(retry, limiter)
     }
-
-    /// The answers that may be followed by another attempt, so that nobody is to see their bodies as the request's.
-    func quietStatuses(_ http: HTTPRequest, attempts: Int) -> Set<Int> {
-        guard let retry, attempts < retry.attempts, http.mayBeRepeated else { return [] }
-        return retry.statuses
-    }
 }
 
 extension APIRequest {

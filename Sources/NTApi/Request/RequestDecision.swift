@@ -53,7 +53,13 @@ public final class RequestDecision: Sendable {
         case store(CacheStorage)
     }
 
-    typealias Continuation = @Sendable (Answer) -> Void
+    /// What the answer is for.
+    enum Ticket: Sendable, Equatable {
+        /// A stage, or whoever decides on the way.
+        case flow(UInt32)
+        /// Where the body goes that is about to arrive.
+        case routing(UInt32)
+    }
 
     public let kind: Kind
     public let request: APIRequest
@@ -69,29 +75,28 @@ public final class RequestDecision: Sendable {
     public let redirectedRequest: HTTPRequest?
     /// Of the cache's: where the response is stored unless another answer says so.
     public let proposedStorage: CacheStorage
-    private let continuation: Lock<Continuation?>
+    let ticket: Ticket
+    private let isOpen = Lock(true)
 
-    init(
-        _ kind: Kind, of request: APIRequest, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
-        proposedStorage: CacheStorage = .none,
-        _ continuation: @escaping Continuation
-    ) {
-        self.retry = retry
-        self.kind = kind
+    init(_ question: Question, of request: APIRequest, _ ticket: Ticket) {
+        kind = question.kind
         self.request = request
-        self.challenge = challenge
-        status = head?.status ?? 0
-        headers = head?.headers ?? HTTPHeaders()
-        self.redirectedRequest = redirectedRequest
-        self.proposedStorage = proposedStorage
-        self.continuation = Lock(continuation)
+        self.ticket = ticket
+        challenge = question.challenge
+        retry = question.retry.map { retry in
+            let response = APIResponse(request: request, ResponseContent.Box(retry.content))
+            return RetryProposal(attempt: retry.attempt, wait: retry.wait, response: response)
+        }
+        status = question.head?.status ?? 0
+        headers = question.head?.headers ?? HTTPHeaders()
+        redirectedRequest = question.redirectedRequest
+        proposedStorage = question.proposedStorage
     }
 
     deinit { answer(.proceed) }
 
     /// Whether it was answered.
-    public var isAnswered: Bool { continuation.withLock { $0 == nil } }
+    public var isAnswered: Bool { isOpen.withLock { !$0 } }
 
     // MARK: Answers. Each returns false, and does nothing, when there was one before, or it does not answer this kind.
 
@@ -178,8 +183,12 @@ public final class RequestDecision: Sendable {
     @discardableResult func answer(_ answer: Answer) -> Bool {
         // A forked child has a copy of it: the question is the parent's.
         guard request.isOfThisProcess else { return false }
-        guard let continuation = continuation.withLock({ $0.take() }) else { return false }
-        continuation(answer)
+        let isFirst = isOpen.withLock { isOpen in
+            defer { isOpen = false }
+            return isOpen
+        }
+        guard isFirst else { return false }
+        request.decided(ticket, answer)
         return true
     }
 }
@@ -194,28 +203,18 @@ extension APIRequest {
         return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || clientDecisionKinds.contains(kinds)
     }
 
-    /// Asks the request's own handler or else the client, and goes on with the answer on a worker.
+    /// Asks the request's own handler or else the client: the answer comes to `decided`.
     ///
     /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
-    func ask(
-        _ kind: RequestDecision.Kind, _ head: ResponseHead?, redirectedRequest: HTTPRequest? = nil,
-        challenge: AuthenticationChallenge? = nil, retry: RetryProposal? = nil,
-        proposedStorage: CacheStorage = .none,
-        _ deliveries: DeliveryBatch,
-        then continuation: @escaping @Sendable (RequestDecision.Answer, DeliveryBatch) -> Void
-    ) {
-        let decision = RequestDecision(
-            kind, of: self, head, redirectedRequest: redirectedRequest, challenge: challenge, retry: retry,
-            proposedStorage: proposedStorage
-        ) { answer in
-            self.onWorker { continuation(answer, $0) }
-        }
+    func ask(_ question: Question, _ ticket: RequestDecision.Ticket, _ deliveries: DeliveryBatch) {
+        let kind = question.kind
+        let decision = RequestDecision(question, of: self, ticket)
         let (handler, isEvent, makeEvent, isCancelled) = shared.withLock { shared in
             shared.decision = decision
             let isOwn = shared.handlers.decisionKinds.contains(RequestDecision.Kinds(kind))
             return (
                 isOwn ? shared.handlers.decision : nil, isOwn && shared.handlers.eventKinds.contains(.decision),
-                shared.handlers.makeEvent, shared.machine.isCancelled
+                shared.handlers.makeEvent, shared.flow.gate.isCancelled
             )
         }
         // Who cancels after this finds the decision.
@@ -242,21 +241,21 @@ extension APIRequest {
 
     /// Unless it was answered meanwhile, by a cancel or the clock. The response waits until the handler has returned.
     private func callDecisionHandler(_ decision: RequestDecision, _ handler: () -> Void) {
-        guard shared.withLock({ $0.machine.decisionBegins() }) else { return }
+        guard shared.withLock({ $0.flow.gate.decisionBegins() }) else { return }
         if !decision.isAnswered { Delivery.run(self, handler) }
         guard isOfThisProcess else { return }
-        if shared.withLock({ $0.machine.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
+        if shared.withLock({ $0.flow.gate.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
     }
 
     /// Answers for the program when the time of the request is over. While it is suspended no time passes: `resume` calls this
     /// anew.
     func watch(_ decision: RequestDecision) {
-        let deadline = shared.withLock { $0.journey.deadline }
+        let deadline = shared.withLock { $0.flow.history.deadline }
         guard deadline < .distantFuture else { return }
         let timer = clock.schedule(.limit, at: deadline) { [weak self, weak decision] in
             guard let self, let decision else { return }
             let now = now
-            if shared.withLock({ !$0.machine.isSuspended && $0.journey.deadline <= now }) { decision.answer(.proceed) }
+            if shared.withLock({ !$0.flow.gate.isSuspended && $0.flow.history.deadline <= now }) { decision.answer(.proceed) }
         }
         let replaced = shared.withLock { shared -> ScheduledJob? in
             guard shared.decision === decision else { return timer }
@@ -265,9 +264,32 @@ extension APIRequest {
         replaced?.cancel()
     }
 
-    /// The question is answered, or does not matter any more.
-    func decisionIsOver() {
-        let timer = shared.withLock { shared in
+    /// The question is answered, or does not matter any more. Returns at once.
+    func decided(_ ticket: RequestDecision.Ticket, _ answer: RequestDecision.Answer) {
+        onWorker { deliveries in
+            self.decisionIsOver(ticket)
+            switch ticket {
+            case .routing(let number): self.routed(number, answer)
+            case .flow(let number): self.told(number, self.reply(to: answer, number), deliveries)
+            }
+        }
+    }
+
+    /// Where a stored response is to become a file, the server is asked again.
+    private func reply(to answer: RequestDecision.Answer, _ ticket: UInt32) -> Reply {
+        guard case .download(let place) = answer, waits(ticket) else { return .decision(answer) }
+        do throws(APIError) {
+            try becomeDownload(place)
+            shared.withLock { $0.isDecided = true }
+            return .decision(answer)
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func decisionIsOver(_ ticket: RequestDecision.Ticket) {
+        let timer = shared.withLock { shared -> ScheduledJob? in
+            guard shared.decision.map({ $0.ticket == ticket }) ?? true else { return nil }
             shared.decision = nil
             return shared.decisionTimer.take()
         }

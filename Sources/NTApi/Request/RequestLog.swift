@@ -52,31 +52,29 @@ enum RequestLog {
                 + text)
     }
 
-    static func redirected(_ request: APIRequest, _ status: Int, to next: HTTPRequest) {
-        request.log(
-            .info, "#\(request.logName) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
+    /// What a stage has to say.
+    static func tell(_ request: APIRequest, _ line: LogLine) {
+        let name = request.logName
+        switch line {
+        case .redirected(let status, let next):
+            request.log(.info, "#\(name) HTTP \(status), goes on to \(next.method) \(request.redact(url: next.url))")
+        case .sentAgain: request.log(.info, "#\(name) is sent again with new credentials")
+        case .triesAgain(let result, let attempt, let attempts, let seconds):
+            let pause = milliseconds(min(seconds, 1e9))
+            request.log(
+                .warn, "#\(name) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in \(pause) ms")
+        case .connectsAgain(let problem, let seconds):
+            let reason = problem ?? "the server has closed the stream"
+            request.log(
+                problem == nil ? .info : .warn, "#\(name) \(reason); connects again in \(milliseconds(seconds)) ms")
+        }
     }
+
+    private static func milliseconds(_ seconds: Double) -> Int { Int((seconds * 1000).rounded()) }
 
     static func waitsForCredentials(_ request: APIRequest, status: Int?) {
         let answer = status.map { "HTTP \($0), " } ?? ""
         request.log(.info, "#\(request.logName) \(answer)waits for new credentials")
-    }
-
-    static func sentAgain(_ request: APIRequest) {
-        request.log(.info, "#\(request.logName) is sent again with new credentials")
-    }
-
-    static func triesAgain(
-        _ request: APIRequest, _ result: ExchangeResult, _ attempt: Int, of attempts: Int, inSeconds seconds: Double
-    ) {
-        request.log(
-            .warn,
-            "#\(request.logName) \(result.problem ?? "no answer"); attempt \(attempt) of \(attempts) in "
-                + "\(Int((min(seconds, 1e9) * 1000).rounded())) ms")
-    }
-
-    static func waitsForTurn(_ request: APIRequest) {
-        request.log(.info, "#\(request.logName) waits for the rate limit")
     }
 
     static func completed(_ response: APIResponse) {

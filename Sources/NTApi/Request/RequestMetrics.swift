@@ -75,29 +75,6 @@ public struct RequestMetrics: Sendable {
     public let retries: Int
 }
 
-extension RequestJourney {
-    /// How many exchanges are remembered: a stream of events may take any number of connections.
-    private static let rememberedTransactions = 64
-
-    /// An exchange is over.
-    mutating func end(_ result: ExchangeResult, _ now: MonotonicTime) {
-        guard let current else { return }
-        var metrics = ResponseMetrics()
-        metrics.add(result.metrics)
-        metrics.queued = result.metrics.queued
-        metrics.httpVersion = result.head?.httpVersion ?? 0
-        let took = result.metrics.queued + result.metrics.total
-        var all = transactions
-        if all.count >= Self.rememberedTransactions { all.removeFirst() }
-        all.append(
-            TransactionMetrics(
-                method: current.method, url: current.url, status: result.head?.status ?? 0,
-                startTime: startTime + max(0, now.seconds(since: started) - took), error: result.error,
-                metrics: metrics))
-        transactions = all
-    }
-}
-
 extension APIResponse {
     /// What the request took, exchange by exchange.
     public var requestMetrics: RequestMetrics {

@@ -1,7 +1,7 @@
 /// Makes a response from an exchange: status, JSON and errors. Runs on a worker.
 struct ResponseClassifier {
     let request: APIRequest
-    let journey: RequestJourney
+    let history: RequestHistory
 
     /// The largest body that is parsed on the network thread, in bytes. Parsing it takes as long as handing it to a
     /// worker.
@@ -29,7 +29,7 @@ struct ResponseClassifier {
 
     /// - Parameter refusal: why a redirect was not followed.
     func content(of result: ExchangeResult, refusal: APIError?) -> ResponseContent {
-        var content = ResponseContent(journey, request.now)
+        var content = ResponseContent(history, request.now)
         content.take(result)
         if let error = result.error {
             content.error = error
@@ -72,7 +72,7 @@ struct ResponseClassifier {
     }
 
     private func httpError(_ content: ResponseContent) -> APIError {
-        let isSafe = journey.current?.mayBeRepeated ?? false
+        let isSafe = history.current?.mayBeRepeated ?? false
         return APIError(
             domain: .http, code: .httpError,
             message: "HTTP \(HTTPStatus.text(content.status)) for \(request.summary)", httpStatus: content.status,

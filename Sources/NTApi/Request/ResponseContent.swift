@@ -37,10 +37,10 @@ struct ResponseContent: Sendable {
         }
 
         /// Of a plain answer: its only exchange is told of by the rest.
-        init(_ journey: RequestJourney, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
+        init(_ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
             isJudged = false
             // Here, and not before: each copy would count up all that it refers to.
-            content = ResponseContent(journey, now)
+            content = ResponseContent(history, now)
             content.take(result)
             content.json = json
             content.lacksLastTransaction = true
@@ -48,16 +48,24 @@ struct ResponseContent: Sendable {
     }
 
     /// - Parameter error: of a request that never got an answer.
-    @inline(__always) init(_ journey: RequestJourney, error: APIError? = nil, _ now: MonotonicTime) {
+    @inline(__always) init(_ history: RequestHistory, error: APIError? = nil, _ now: MonotonicTime) {
         self.error = error
-        startTime = journey.startTime
-        elapsed = now.seconds(since: journey.started)
+        startTime = history.startTime
+        elapsed = now.seconds(since: history.started)
         endTime = startTime + elapsed
-        url = journey.current?.url ?? ""
-        transactions = journey.transactions
-        metrics.queued = journey.queued
-        metrics.redirects = journey.redirects
-        metrics.retries = journey.retries
+        url = history.current?.url ?? ""
+        transactions = history.transactions
+        metrics.queued = history.queued
+        metrics.redirects = history.redirects
+        metrics.retries = history.retries
+    }
+
+    /// Says what it took until now.
+    mutating func setTimes(_ history: RequestHistory, _ now: MonotonicTime) {
+        elapsed = now.seconds(since: history.started)
+        endTime = startTime + elapsed
+        metrics.queued = history.queued
+        metrics.retries = history.retries
     }
 
     /// Takes what the last exchange brought.

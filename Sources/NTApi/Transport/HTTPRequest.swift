@@ -173,7 +173,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
 /// The token of an authenticator in the headers of a request, and its owner.
 final class CarriedToken: Sendable {
-    private let header: String
+    let header: String
     private let value: String
     /// The same for a token and all its refreshed successors.
     let owner: String

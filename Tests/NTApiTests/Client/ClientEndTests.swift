@@ -182,17 +182,17 @@ import Testing
 
     /// A stream of events may take any number of connections.
     @Test func onlyTheLastAreRemembered() {
-        var journey = RequestJourney()
+        var history = RequestHistory()
         let now = MonotonicTime(nanoseconds: 5_000_000_000)
-        journey.started = now
-        journey.current = HTTPRequest(method: "GET", url: "http://h/")
+        history.started = now
+        history.current = HTTPRequest(method: "GET", url: "http://h/")
         for status in 100..<300 {
             var result = ExchangeResult()
             result.head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: 1.1)
-            journey.end(result, now.advanced(bySeconds: Double(status)))
+            history.end(result, now.advanced(bySeconds: Double(status)))
         }
-        #expect(journey.transactions.map(\.status) == Array(236..<300))
-        #expect(journey.transactions.last.map { $0.startTime.rounded() } == (journey.startTime + 299).rounded())
+        #expect(history.transactions.map(\.status) == Array(236..<300))
+        #expect(history.transactions.last.map { $0.startTime.rounded() } == (history.startTime + 299).rounded())
     }
 
     @Test func whatFailed() async throws {

@@ -105,19 +105,11 @@ import Testing
     }
 
     /// A body that was read cannot be sent again, unless it can be rewound.
-    @Test(arguments: [Bool?.none, false, true]) func aStreamIsRewoundOrRefused(_ rewinds: Bool?) {
-        let rewound = Log<Int>()
-        let stream = BodyStream(
-            rewind: rewinds.map { result in
-                { @Sendable in
-                    rewound.append(1)
-                    return result
-                }
-            }, read: { _ in 0 })
-        let decision = decide(request("POST", body: .stream(stream)), 307, "/y")
-        #expect((followed(decision) != nil) == (rewinds == true))
-        #expect((refused(decision)?.message.containsSubstring("stream") == true) == (rewinds != true))
-        #expect(rewound.count == (rewinds == nil ? 0 : 1))
+    @Test func aStreamThatCannotBeRewoundIsNotSentOn() {
+        let once = decide(request("POST", body: .stream(BodyStream { _ in 0 })), 307, "/y")
+        #expect(refused(once)?.message.containsSubstring("stream") == true)
+        let again = BodyStream(rewind: { true }, read: { _ in 0 })
+        #expect(followed(decide(request("POST", body: .stream(again)), 307, "/y")) != nil)
         // What becomes a GET needs no body.
         #expect(followed(decide(request("POST", body: .stream(BodyStream { _ in 0 })), 303, "/y")) != nil)
     }

@@ -125,10 +125,17 @@ struct Download: Sendable {
     /// Whether the body of such a response is received as the file's, or tells that nothing is missing.
     func concerns(_ status: Int) -> Bool { status < 300 || (status == 416 && offset > 0) }
 
-    /// What is sent next, when an exchange has ended and the file is not whole.
+    /// Whether something is to be sent next, when an exchange has ended and the file is not whole.
+    func hasNext(after error: APIError?) -> Bool {
+        if startsOver != nil { return true }
+        guard error == nil, file != nil, let end, let total, resumeData != nil else { return false }
+        return end < total
+    }
+
+    /// Goes on with what is there, or starts over.
     ///
-    /// - Parameter http: what was sent.
-    mutating func next(_ http: HTTPRequest, _ error: APIError?) -> HTTPRequest? {
+    /// - Returns: what is sent next, as it was given; nil when nothing is.
+    mutating func next(_ http: HTTPRequest) -> HTTPRequest? {
         if startsOver != nil {
             var http = http
             http.headers.remove("Range")
@@ -140,28 +147,19 @@ struct Download: Sendable {
             restart(nil)
             return http
         }
-        guard error == nil, let file, let end, let total, end < total, file.size == end, let resumeData,
+        guard let file, let end, let total, file.size == end, let resumeData,
             let further = try? resumeData.advanced(to: end, of: total)
         else { return nil }
         file.keep()
         restart(further)
-        return begin(http)
+        return http
     }
 
-    /// What is sent when an attempt has failed: for the rest, if what is there can be gone on from, and else for all.
-    ///
-    /// - Parameter http: what was sent.
-    mutating func again(_ http: HTTPRequest, _ journey: RequestJourney) -> HTTPRequest {
-        let known = resumeData(http, journey)
-        let wentOn = offset > 0
+    /// The request as it is sent once more: for the rest, if what is there can be gone on from, and else for all.
+    mutating func again(_ http: HTTPRequest, _ history: RequestHistory) -> HTTPRequest {
+        let known = resumeData(http, history)
         if known == nil { file?.discard() } else { file?.keep() }
         restart(known)
-        var http = http
-        // A range that the program asks for itself stays.
-        if wentOn {
-            http.headers.remove("Range")
-            http.headers.remove("If-Range")
-        }
         return begin(http)
     }
 
@@ -190,25 +188,25 @@ struct Download: Sendable {
     }
 
     /// What can be gone on from once bytes come, whatever their number; nil when that could not be trusted.
-    func resumeDataAtStart(_ http: HTTPRequest, _ journey: RequestJourney) -> ResumeData? {
+    func resumeDataAtStart(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return nil }
         let data = try? ResumeData.make(
-            journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
+            history.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
             temporaryFile: file.temporary, isTemporary: isTemporary, received: 0,
-            previous: head.status == 200 ? resumeData : nil, startTime: resumeData?.startTime ?? journey.startTime)
+            previous: head.status == 200 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
         return data.flatMap { try? $0.withAllBytes() }
     }
 
     /// What a later request can go on from; nil when there is nothing, or it could not be trusted.
-    func resumeData(_ http: HTTPRequest, _ journey: RequestJourney) -> ResumeData? {
+    func resumeData(_ http: HTTPRequest, _ history: RequestHistory) -> ResumeData? {
         guard let file, let head else { return resumeData }
         // Another thread may be writing just now, so the file itself says how long it is.
         let size = DownloadFile.size(of: file.temporary)
         guard size > 0 else { return nil }
         return try? ResumeData.make(
-            journey.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
+            history.current ?? http, url: resumeData?.url ?? http.url, head: head, destination: destination,
             temporaryFile: file.temporary, isTemporary: isTemporary, received: size,
-            previous: offset > 0 ? resumeData : nil, startTime: resumeData?.startTime ?? journey.startTime)
+            previous: offset > 0 ? resumeData : nil, startTime: resumeData?.startTime ?? history.startTime)
     }
 }
 

@@ -31,7 +31,7 @@ final class CacheExchange: Sendable {
 
     init(
         _ request: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
-        isConditional: Bool = false, isElsewhere: Bool = false
+        isConditional: Bool = false, isElsewhere: Bool = false, requestTime: Double
     ) {
         self.request = request
         self.use = use
@@ -39,7 +39,7 @@ final class CacheExchange: Sendable {
         self.stored = stored
         self.isConditional = isConditional
         self.isElsewhere = isElsewhere
-        requestTime = use.cache.now
+        self.requestTime = requestTime
     }
 
     /// Whether something may be stored that was not looked at, or was found to be too old.
@@ -50,19 +50,7 @@ final class CacheExchange: Sendable {
         use.cache.store(response, key, storage, mayReplace: mayReplace)
     }
 
-    /// What to do about an answer that is the request's response as it is: perhaps it is stored.
-    ///
-    /// - Returns: nil when there is more to be done.
-    func plainOutcome(of result: ExchangeResult) -> (() -> Void)? {
-        switch outcome(of: result) {
-        case .none: return {}
-        case .store(let response, let storage): return { self.store(response, storage) }
-        case .confirm, .standIn, .loadAgain, .update, .remove: return nil
-        }
-    }
-
-    func outcome(of result: ExchangeResult) -> Outcome {
-        let now = use.cache.now
+    func outcome(of result: ExchangeResult, now: Double) -> Outcome {
         let hasFailed = result.error.map { [.network, .noInternet, .timeout].contains($0.code) }
         if hasFailed ?? result.head.map({ CacheStatus.isServerError($0.status) }) ?? false,
             request.role == .usual, let stored, CacheDecision.standsIn(stored, for: request, now: now)
@@ -114,5 +102,45 @@ final class CacheExchange: Sendable {
             keys.append(CacheKey(parts, partition: use.partition))
         }
         return keys
+    }
+}
+
+extension CacheExchange {
+    /// Where the answer to a revalidation is stored: a response that the program wanted in memory alone stays there.
+    func place(_ storage: CacheStorage) -> CacheStorage {
+        storage == .disk && stored?.isOnDisk == false ? .memory : storage
+    }
+}
+
+extension ExchangeResult {
+    /// A stored response is the answer.
+    mutating func take(
+        _ response: CachedResponse, _ request: CacheRequest, _ source: ResponseSource, now: Double
+    ) {
+        let age = CacheFreshness(response, CacheControl(response.head.headers), now: now).age
+        let answer = request.condition?.answer(from: response) ?? .whole
+        head = answer.head(from: response.answer(age: age), of: response.body.count)
+        error = nil
+        question = nil
+        switch answer {
+        case .whole: body = request.isHead ? .empty : response.body
+        case .part(let part): takePart(part, of: response.body)
+        case .notModified, .unsatisfied: body = .empty
+        }
+        metrics.source = source
+        metrics.bytesDecoded = Int64(body.count)
+    }
+
+    private mutating func takePart(_ part: Range<Int>, of whole: Bytes) {
+        guard part.count < whole.count else {
+            body = whole
+            return
+        }
+        body = Bytes()
+        let source = UnsafeRawBufferPointer(rebasing: whole.buffer[part])
+        guard body.reserve(part.count), body.append(source) else {
+            error = EasyOptions.outOfMemory
+            return
+        }
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// The shell (`APIRequest`) calls it under the request's lock and acts after releasing it, so no callback and no other
 /// lock is ever reached from here. The promise is kept here: the response is delivered once, and last.
-struct RequestMachine: Sendable {
+struct DeliveryGate: Sendable {
     /// A direction of progress.
     enum Direction: Int, CaseIterable, Sendable {
         case upload

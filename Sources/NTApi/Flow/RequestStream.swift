@@ -8,6 +8,8 @@ final class RequestStream: Sendable {
     }
 
     let format: BodyFormat
+    /// Whether it goes on over many connections.
+    let reconnects: Bool
     private let maximumSize: Int
     private let state: Lock<State>
 
@@ -16,8 +18,9 @@ final class RequestStream: Sendable {
         self.format = format
         maximumSize = http.settings.maximumResponseSize.map { Int(clamping: $0) } ?? LineSplitter.standardMaximumLength
         let isWanted = options[.reconnect] == nil ? http.isIdempotent : (try? options.isOn(.reconnect)) ?? false
+        reconnects = format == .serverEvents && isWanted
         let reconnection = EventStreamReconnection(
-            reconnects: format == .serverEvents && isWanted,
+            reconnects: reconnects,
             maximumFailures: (try? options.number(.maximumFailures)).map { Int(clamping: $0) },
             lastEventID: http.headers["Last-Event-ID"] ?? "")
         let parser = BodyParser(format, maximumSize: maximumSize, lastEventID: reconnection.lastEventID)
@@ -25,7 +28,7 @@ final class RequestStream: Sendable {
     }
 
     /// The request as it is sent on the next connection.
-    func request(_ http: HTTPRequest) -> HTTPRequest {
+    private func request(_ http: HTTPRequest) -> HTTPRequest {
         guard format != .bytes else { return http }
         var http = http
         // It bounds an element: a stream has no size.
@@ -79,7 +82,7 @@ final class RequestStream: Sendable {
     /// Whether the connection that ended is followed by another; the body of the one before has been read.
     ///
     /// - Parameter calendar: now, in seconds since 1970.
-    func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision {
+    private func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision {
         guard format == .serverEvents else { return .finish }
         let jitter = Double.random(in: 0...1)
         return state.withLock { state in
@@ -96,11 +99,31 @@ final class RequestStream: Sendable {
         }
     }
 
-    /// There is no token to begin a connection with.
-    func hasNoToken(_ error: APIError) -> EventStreamReconnection.Decision {
+    /// There is no token to begin a connection with. A stream that has run is as patient with that as with its server.
+    private func hasNoToken(_ error: APIError) -> EventStreamReconnection.Decision {
         guard format == .serverEvents else { return .fail(error) }
         let jitter = Double.random(in: 0...1)
         return state.withLock { $0.reconnection.hasNoToken(error, jitter: jitter) }
+    }
+
+    /// What follows for the request.
+    func answer(_ work: StreamWork) -> StreamReply {
+        switch work {
+        case .request(let http): return .request(request(http))
+        case .lacksToken(let error):
+            guard case .connectAgain(let seconds) = hasNoToken(error) else { return .stands }
+            return .connectAgain(afterSeconds: seconds)
+        case .ended(let result, let calendar):
+            if let failure { return .failed(failure) }
+            switch ended(result.head, result.error, calendar: calendar) {
+            case .finish: return .stands
+            case .connectAgain(let seconds): return .connectAgain(afterSeconds: seconds)
+            case .fail(let error):
+                // An HTTP error tells more of itself.
+                let isNews = result.error == nil && result.head.map { $0.status < 300 } ?? true
+                return isNews ? .failed(error) : .stands
+            }
+        }
     }
 }
 

@@ -3,10 +3,10 @@ import Testing
 @testable import NTApi
 
 /// Every schedule of what can happen to a request delivers its response once, and last.
-@Suite struct RequestMachineTests {
+@Suite struct DeliveryGateTests {
     /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in an order drawn by lot.
     private struct Simulation {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         var generator: SeededGenerator
         /// What has happened, for the message of a failure.
         var history: [String] = []
@@ -68,7 +68,7 @@ import Testing
             }
             if machine.phase != .done { violate("it never ends") }
             // What is late must not do any harm.
-            for direction in RequestMachine.Direction.allCases {
+            for direction in DeliveryGate.Direction.allCases {
                 if machine.progressed(direction, TransferProgress(bytes: 7, total: 9)) { violate("posts when done") }
                 while lanes[direction.rawValue].posted > 0 { runJob(direction) }
             }
@@ -81,7 +81,7 @@ import Testing
         }
 
         private mutating func step() {
-            let direction = Bool.random(using: &generator) ? RequestMachine.Direction.upload : .download
+            let direction = Bool.random(using: &generator) ? DeliveryGate.Direction.upload : .download
             switch Int.random(in: 0..<27, using: &generator) {
             case 20: suspend()
             case 21..<24: dataArrives()
@@ -192,7 +192,7 @@ import Testing
             }
         }
 
-        private mutating func report(_ direction: RequestMachine.Direction) {
+        private mutating func report(_ direction: DeliveryGate.Direction) {
             guard hasExchange else { return }
             var lane = lanes[direction.rawValue]
             lane.bytes = min(lane.bytes + Int64.random(in: 0...400, using: &generator), 1000)
@@ -202,12 +202,12 @@ import Testing
             if machine.progressed(direction, progress) { post(direction) }
         }
 
-        private mutating func post(_ direction: RequestMachine.Direction) {
+        private mutating func post(_ direction: DeliveryGate.Direction) {
             lanes[direction.rawValue].posted += 1
             if lanes[direction.rawValue].posted > 1 { violate("two jobs for one handler") }
         }
 
-        private mutating func runJob(_ direction: RequestMachine.Direction) {
+        private mutating func runJob(_ direction: DeliveryGate.Direction) {
             var lane = lanes[direction.rawValue]
             guard lane.posted > 0 else { return }
             if !lane.isRunning {
@@ -276,7 +276,7 @@ import Testing
         private mutating func conclude() {
             let isCancelled = machine.isCancelled
             if !isCancelled, Bool.random(using: &generator) {
-                for direction in RequestMachine.Direction.allCases {
+                for direction in DeliveryGate.Direction.allCases {
                     let total = lanes[direction.rawValue].total ?? max(1, lanes[direction.rawValue].bytes)
                     if machine.progressed(direction, TransferProgress(bytes: total, total: total)) { post(direction) }
                     lanes[direction.rawValue].total = total
@@ -354,7 +354,7 @@ import Testing
 
     /// Whoever was lent a piece of the body may keep it for ever: a client that is closed has to come to its end.
     @Test(arguments: [true, false]) func whatIsLentHoldsUpTheEndButNoCancel(_ lends: Bool) {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         _ = machine.resume()
         _ = machine.exchangeBegins()
         _ = [1, 2, 3].withUnsafeBytes { machine.dataArrived($0) }
@@ -370,7 +370,7 @@ import Testing
     }
 
     @Test func aRequestThatWasNeverResumedEndsByCancel() {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         let cancels = [machine.cancel(), machine.cancel()]
         #expect(cancels == [.end, .tooLate])
         let resumes = machine.resume()
@@ -382,7 +382,7 @@ import Testing
     }
 
     @Test func aCancelBetweenTwoExchangesKeepsTheNextFromBeginning() {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         _ = machine.resume()
         _ = machine.exchangeBegins()
         machine.exchangeEnded()
@@ -393,7 +393,7 @@ import Testing
     }
 
     @Test func aCancelAfterTheOutcomeIsTooLate() {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         _ = machine.resume()
         let end = machine.ended(successfully: true)
         #expect(end == .deliverResponse)
@@ -403,7 +403,7 @@ import Testing
 
     /// A total that is known late must not make a progress bar jump back.
     @Test func zeroIsNotToldAfterMore() {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         _ = machine.resume()
         _ = machine.progressed(.download, TransferProgress(bytes: 10, total: nil))
         var told = [machine.takeProgress(.download)]
@@ -414,7 +414,7 @@ import Testing
     }
 
     @Test func aSlowHandlerHearsOfTheLatest() {
-        var machine = RequestMachine()
+        var machine = DeliveryGate()
         _ = machine.resume()
         let posts = [10, 20, 20, 30].map { machine.progressed(.upload, TransferProgress(bytes: $0, total: 100)) }
         #expect(posts == [true, false, false, false])

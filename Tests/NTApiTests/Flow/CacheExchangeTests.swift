@@ -22,7 +22,7 @@ import Testing
         let use = CacheUse(time.cache(), http.settings.values)
         return CacheExchange(
             CacheRequest(http), use, CacheKey(try URLParts(http.url), partition: ""), stored: stored,
-            isConditional: isConditional, isElsewhere: isElsewhere)
+            isConditional: isConditional, isElsewhere: isElsewhere, requestTime: use.cache.now)
     }
 
     private func stored(
@@ -279,4 +279,8 @@ import Testing
         #expect(try urls("PUT", 200, [("Location", "http://other/x"), ("Content-Location", "https://h/x")]) == [own])
         #expect(try [urls("POST", 400, []), urls("POST", 500, []), urls("OPTIONS", 200, [])] == [[], [], []])
     }
+}
+
+extension CacheExchange {
+    fileprivate func outcome(of result: ExchangeResult) -> Outcome { outcome(of: result, now: use.cache.now) }
 }

@@ -1,0 +1,128 @@
+/// Sends the request again after an attempt that has failed, as the request's ``RetryPolicy`` says.
+struct Attempts: Stage {
+    private let policy: RetryPolicy
+    /// Whether what ends a connection is left to the stream, which connects again in its own way.
+    private let leavesConnections: Bool
+    private var given: HTTPRequest?
+    /// How often the request was sent as the policy counts: with other credentials it is the same attempt.
+    private var number = 1
+    private var attempt = RetryDecision.Attempt()
+    private var fraction = 0.0
+    private var decision = RetryDecision.stand
+
+    init(_ policy: RetryPolicy, leavesConnections: Bool) {
+        self.policy = policy
+        self.leavesConnections = leavesConnections
+    }
+
+    var quietStatuses: Set<Int> {
+        guard let given, number < policy.attempts, given.mayBeRepeated else { return [] }
+        return policy.statuses
+    }
+
+    mutating func send(_ trip: inout Trip) -> Step {
+        given = trip.request
+        if trip.reason == .retry { number += 1 }
+        return .on
+    }
+
+    mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard !answer.isRedirect, !(leavesConnections && answer.result.endsConnection) else { return .on }
+        attempt = RetryDecision.Attempt(answer, number, given, calendar: trip.moment.calendar)
+        fraction = trip.moment.fraction
+        decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: trip.moment.secondsLeft)
+        if trip.moment.asks.contains(.retry), RetryDecision.isOpen(policy, attempt) { return .wait(.content) }
+        if case .stand = decision { return .on }
+        return carryOut(&answer, &trip)
+    }
+
+    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        guard var known = answer else { return .stands }
+        defer { answer = known }
+        switch reply {
+        case .content(let content):
+            known.content = content
+            guard content.error != nil else {
+                if case .stand = decision { return .on }
+                return carryOut(&known, &trip)
+            }
+            var question = Question(.retry, known.result.head)
+            question.retry = (attempt.number, decision.wait, content)
+            return .wait(.ask(question))
+        case .decision(let decided):
+            decision = .stand
+            if !decided.isRefusal {
+                decision = RetryDecision.decide(
+                    policy, attempt, fraction: fraction, secondsLeft: trip.moment.secondsLeft, wish: decided.wish)
+            }
+            return carryOut(&known, &trip)
+        case .rewound(true): return pause(known, &trip)
+        case .rewound(false):
+            known.note = "not sent again: the body's stream could not be rewound"
+            return .stands
+        default:
+            guard let given else { return .stands }
+            trip.request = given
+            return .again(.retry)
+        }
+    }
+
+    private func carryOut(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        switch decision {
+        case .stand: return .stands
+        case .giveUp(let reason):
+            answer.note = reason
+            return .stands
+        case .retry:
+            // What never came to the server may have been read all the same.
+            if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }
+            return pause(answer, &trip)
+        }
+    }
+
+    private func pause(_ answer: Answer, _ trip: inout Trip) -> Step {
+        let seconds = decision.wait ?? 0
+        trip.log(
+            .triesAgain(answer.result, attempt: number + 1, attempts: policy.attempts, seconds: seconds))
+        return .wait(.pause(seconds))
+    }
+}
+
+extension RetryDecision.Attempt {
+    fileprivate init(_ answer: Answer, _ number: Int, _ given: HTTPRequest?, calendar: Double) {
+        let result = answer.result
+        self.number = number
+        status = result.head?.status
+        retryAfter = result.error == nil ? result.head?.retryAfter(now: calendar) : nil
+        error = result.error
+        method = given?.method ?? ""
+        mayBeRepeated = given?.mayBeRepeated ?? false
+        if case .stream(let stream) = given?.body { hasSpentBody = stream.rewind == nil }
+        wasDelivered = answer.isDelivered
+    }
+}
+
+extension RetryDecision {
+    fileprivate var wait: Double? {
+        if case .retry(let seconds) = self { seconds } else { nil }
+    }
+}
+
+extension RequestDecision.Answer {
+    fileprivate var isRefusal: Bool {
+        if case .refuse = self { true } else { false }
+    }
+
+    /// The seconds that the program wants to wait; nil leaves it to the policy.
+    fileprivate var wish: Double? {
+        if case .retry(let seconds) = self { seconds } else { nil }
+    }
+}
+
+extension ExchangeResult {
+    /// Whether a stream of events takes it for the end of a connection: it connects again, or ends.
+    fileprivate var endsConnection: Bool {
+        if let error { return [.network, .noInternet, .timeout].contains(error.code) }
+        return head.map { (200..<300).contains($0.status) || (500..<600).contains($0.status) } ?? true
+    }
+}

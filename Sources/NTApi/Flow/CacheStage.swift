@@ -1,0 +1,173 @@
+/// Answers from the client's cache and stores what may be stored (RFC 9111).
+struct CacheStage: Stage {
+    private var given: HTTPRequest?
+    private var caching: CacheExchange?
+    /// Whether the cache has begun the request itself, to bring a stored response up to date.
+    private let isRevalidation: Bool
+    private let secrets: MarkedSecrets
+    /// Whether the answer that goes out is a stored one.
+    private var isStored = false
+    /// Whether the server answers this time, whatever is stored.
+    private var isPassedBy = false
+    /// What may be stored, while the program is asked where.
+    private var proposal: (response: CachedResponse, storage: CacheStorage)?
+
+    /// - Parameter secrets: what is not shown in messages.
+    init(isRevalidation: Bool, _ secrets: MarkedSecrets) {
+        self.isRevalidation = isRevalidation
+        self.secrets = secrets
+    }
+
+    mutating func send(_ trip: inout Trip) -> Step {
+        let http = trip.request
+        given = http
+        caching = nil
+        guard !isPassedBy, let use = http.settings.context?.cache else { return .on }
+        let asked = CacheRequest(http)
+        let isElsewhere = trip.moment.isElsewhere
+        let mayBeAnswered = asked.mayBeAnswered && !isElsewhere
+        guard mayBeAnswered || asked.mayLoad else { return .answer(notCached(http)) }
+        guard asked.role != .none, let parts = try? URLParts(http.url) else { return .on }
+        let key = CacheKey(parts, partition: use.partition)
+        guard mayBeAnswered, asked.policy != .reloadIgnoringCache, trip.reason != .reload else {
+            begin(asked, use, key, isElsewhere: isElsewhere, trip)
+            return .on
+        }
+        return .wait(.lookUp(asked, use, key))
+    }
+
+    private mutating func begin(
+        _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, stored: CachedResponse? = nil,
+        isConditional: Bool = false, isElsewhere: Bool = false, _ trip: Trip
+    ) {
+        caching = CacheExchange(
+            asked, use, key, stored: stored, isConditional: isConditional, isElsewhere: isElsewhere,
+            requestTime: trip.moment.cacheCalendar)
+    }
+
+    mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard !isStored else {
+            isStored = false
+            return show(answer, &trip)
+        }
+        guard let caching = caching.take() else { return .on }
+        let (cache, key, now) = (caching.use.cache, caching.key, trip.moment.cacheCalendar)
+        switch caching.outcome(of: answer.result, now: now) {
+        case .none: break
+        case .remove(let keys): trip.effects.append(.cache(.remove(keys, cache)))
+        case .update(let response): trip.effects.append(.cache(.update(response, key, cache)))
+        case .store(let response, let storage):
+            guard trip.moment.asks.contains(.cache) else {
+                let place = isRevalidation ? caching.place(storage) : storage
+                trip.effects.append(.cache(.store(response, place, caching)))
+                break
+            }
+            self.caching = caching
+            proposal = (response, cache.isOnDisk ? storage : .memory)
+            var question = Question(.cache, answer.result.head)
+            question.proposedStorage = cache.isOnDisk ? storage : .memory
+            return .wait(.ask(question))
+        case .confirm(let response):
+            trip.effects.append(.cache(.update(response, key, cache)))
+            answer.result.take(response, caching.request, .validatedCache, now: now)
+            return show(answer, &trip)
+        case .standIn(let response):
+            answer.result.take(response, caching.request, .cache, now: now)
+            trip.effects.append(.show(answer.result))
+        case .loadAgain:
+            guard let given else { break }
+            trip.effects.append(.cache(.remove([key], cache)))
+            trip.request = given
+            return .again(.reload)
+        }
+        return .on
+    }
+
+    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        switch (reply, answer) {
+        case (.stored(let stored), nil): return found(stored, &trip)
+        case (.decision(let decided), let known?):
+            if let (response, proposed) = proposal.take(), let caching = caching.take() {
+                var storage = proposed
+                if case .store(let other) = decided { storage = other }
+                trip.effects.append(.cache(.store(response, storage, caching)))
+                return .on
+            }
+            guard case .download = decided, let given else {
+                trip.effects.append(.show(known.result))
+                return .on
+            }
+            // A file is written as it comes over the network.
+            isPassedBy = true
+            trip.request = given
+            return .again(.reload)
+        case (.failed(let error), _):
+            answer?.failure = error
+            return .stands
+        default: return .on
+        }
+    }
+
+    private mutating func found(_ stored: CachedResponse?, _ trip: inout Trip) -> Step {
+        guard let http = given, let use = http.settings.context?.cache, let parts = try? URLParts(http.url) else {
+            return .on
+        }
+        let (asked, key) = (CacheRequest(http), CacheKey(parts, partition: use.partition))
+        let now = trip.moment.cacheCalendar
+        // What is larger than the request allows is left to the server to be refused.
+        let fits = Int64(stored?.body.count ?? 0) <= http.settings.maximumResponseSize ?? .max
+        let found = fits ? stored : nil
+        switch (CacheDecision.decide(asked, found, now: now), found) {
+        case (.use, let found?): return answer(found, asked, now)
+        case (.useWhileRevalidating, let found?):
+            trip.effects.append(.cache(.revalidate(asked, use, key)))
+            return answer(found, asked, now)
+        case (.validate, let found?):
+            begin(asked, use, key, stored: found, isConditional: true, trip)
+            trip.request = found.condition(http)
+        case (.fail, _): return .answer(notCached(http))
+        case (.load, _), (_, nil): begin(asked, use, key, stored: found, trip)
+        }
+        return .on
+    }
+
+    private mutating func answer(_ stored: CachedResponse, _ asked: CacheRequest, _ now: Double) -> Step {
+        isStored = true
+        var result = ExchangeResult()
+        result.take(stored, asked, .cache, now: now)
+        return .answer(Answer(result, to: asked.http))
+    }
+
+    /// A stored response is the answer: whoever decides about responses, or looks at bodies, does so now.
+    private func show(_ answer: Answer, _ trip: inout Trip) -> Step {
+        if answer.isStoredSuccess, trip.moment.asks.contains(.response) {
+            return .wait(.ask(Question(.response, answer.result.head)))
+        }
+        trip.effects.append(.show(answer.result))
+        return .on
+    }
+
+    /// There is nothing in the cache, and the server may not be asked (RFC 9111, 5.2.1.7).
+    private func notCached(_ http: HTTPRequest) -> Answer {
+        var result = ExchangeResult(head: ResponseHead(status: 504, headers: HTTPHeaders(), httpVersion: 1.1))
+        result.metrics.source = .cache
+        result.error = APIError(
+            domain: .http, code: .notCached,
+            message: "the cache has nothing to answer \(http.method) \(secrets.redact(url: http.url)) with, and the "
+                + "server may not be asked")
+        return Answer(result, to: http)
+    }
+}
+
+/// What is done to a cache. Nobody waits for it.
+enum CacheEffect: Sendable {
+    case store(CachedResponse, CacheStorage, CacheExchange)
+    case update(CachedResponse, CacheKey, HTTPCache)
+    case remove([CacheKey], HTTPCache)
+    /// A stored response is brought up to date by a request of the cache's own.
+    case revalidate(CacheRequest, CacheUse, CacheKey)
+}
+
+extension Answer {
+    var isStoredSuccess: Bool { result.error == nil && result.head.map { $0.status < 300 } ?? false }
+}

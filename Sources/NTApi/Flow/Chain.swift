@@ -1,0 +1,78 @@
+/// The stages of one request, with the request on its way through them. A plain request has none.
+///
+/// The request's way is the order of ``Place``. A stage that has nothing to do for the request is not there; those for
+/// redirects and challenges come when an answer needs them.
+final class Chain: @unchecked Sendable {
+    // Safe to share: belongs to a `RequestFlow`, under the request's lock.
+    @exclusivity(unchecked) var reconnection: Reconnection?
+    @exclusivity(unchecked) var redirects: Redirects?
+    @exclusivity(unchecked) var attempts: Attempts?
+    @exclusivity(unchecked) var credentials: Credentials?
+    @exclusivity(unchecked) var challenges: Challenges?
+    @exclusivity(unchecked) var download: Downloading?
+    @exclusivity(unchecked) var cache: CacheStage?
+    @exclusivity(unchecked) var turn: Turn?
+
+    @exclusivity(unchecked) var trip: Trip
+    /// On the way out.
+    @exclusivity(unchecked) var answer: Answer?
+    /// The stage that is asked, or waits.
+    @exclusivity(unchecked) fileprivate(set) var place = Place.reconnection
+
+    /// - Parameter request: as it was built.
+    init(_ request: HTTPRequest, _ moment: Moment) { trip = Trip(request: request, moment: moment) }
+
+    /// Whether an answer to a plain request needs stages.
+    static func isNeeded(for result: ExchangeResult, _ request: HTTPRequest) -> Bool {
+        if result.question != nil { return true }
+        guard let head = result.head else { return false }
+        return head.status == 401 || head.status == 407
+            || (head.redirectLocation != nil && request.settings.maximumRedirects > 0)
+    }
+
+    /// Makes the stages that any answer may need.
+    func addForAnswers() {
+        redirects = Redirects(trip.request)
+        challenges = Challenges(trip.request)
+    }
+
+    var quietStatuses: Set<Int> {
+        var statuses: Set<Int> = []
+        if let attempts { statuses.formUnion(attempts.quietStatuses) }
+        if let credentials { statuses.formUnion(credentials.quietStatuses) }
+        return statuses
+    }
+
+    enum Passage {
+        case send
+        case receive
+        case resume(Reply)
+    }
+
+    /// What the stage at a place says.
+    func ask(_ place: Place, _ passage: Passage) -> Step {
+        self.place = place
+        switch place {
+        case .reconnection: return ask(&reconnection, passage)
+        case .redirects: return ask(&redirects, passage)
+        case .attempts: return ask(&attempts, passage)
+        case .credentials: return ask(&credentials, passage)
+        case .challenges: return ask(&challenges, passage)
+        case .download: return ask(&download, passage)
+        case .cache: return ask(&cache, passage)
+        case .turn: return ask(&turn, passage)
+        case .exchange: return .on
+        }
+    }
+
+    private func ask<S: Stage>(_ stage: inout S?, _ passage: Passage) -> Step {
+        switch passage {
+        case .send: return stage?.send(&trip) ?? .on
+        case .resume(let reply): return stage?.resume(reply, &answer, &trip) ?? .on
+        case .receive:
+            guard stage != nil, var known = answer.take() else { return .on }
+            defer { answer = known }
+            return stage?.receive(&known, &trip) ?? .on
+        }
+    }
+}

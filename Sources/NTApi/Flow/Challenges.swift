@@ -1,0 +1,354 @@
+/// Answers who asks for a user and a password, a server or a proxy, and asks whether a certificate is trusted.
+///
+/// What was answered is added again wherever the request leads on the same origin.
+struct Challenges: Stage {
+    /// What was answered last to a server or a proxy, and how often that was wrong.
+    private struct Attempt: Sendable {
+        var credential: Credential?
+        var isDigest = false
+        var failures = 0
+        /// Who has asked last.
+        var space: ProtectionSpace?
+        /// Whether the client's own credential, or what it was told for the session, has been tried.
+        var triedOwn = false
+        /// Whether the one in the client's storage has been tried.
+        var triedStored = false
+        /// Where the credential is stored once it has proved right; nil when it is not to be stored.
+        var unproven: ProtectionSpace?
+
+        /// Another space may be answered with what is known for it.
+        mutating func begin(in space: ProtectionSpace?) {
+            self.space = space
+            triedOwn = false
+            triedStored = false
+            unproven = nil
+        }
+
+        mutating func connectAgain() {
+            failures = 0
+            begin(in: space)
+        }
+    }
+
+    private enum Asker: Sendable {
+        case server
+        case proxy
+    }
+
+    /// A challenge that is being answered.
+    private struct Open: Sendable {
+        var asker: Asker
+        var challenge: AuthenticationChallenge
+        var space: ProtectionSpace
+        var attempt: Attempt
+    }
+
+    /// More answers than this were wrong, whatever they are.
+    static let maximumFailures = 5
+
+    private var given: HTTPRequest
+    /// Where the request is now, and wherever it has been.
+    private var server = Attempt()
+    private var servers: [Origin: Attempt] = [:]
+    private var proxy = Attempt()
+    /// What was answered for this request alone, wherever its redirects lead: its next connection does not ask again.
+    private var answers: [ProtectionSpace: Credential] = [:]
+    /// The certificates that are trusted.
+    private var pins: [Origin: String] = [:]
+    /// Whether the trusted certificates are those of an earlier connection: the server may have another one by now.
+    private var hasEarlierTrust = false
+    private var inspections = 0
+    /// The answer whose certificate is looked at, for the program to decide.
+    private var refused: Answer?
+    /// The certificate that the program is asked about.
+    private var pinned: String?
+    private var open: Open?
+
+    /// - Parameter request: what has been sent already, where the stage is made for an answer.
+    init(_ request: HTTPRequest) { given = request }
+
+    mutating func send(_ trip: inout Trip) -> Step {
+        guard trip.reason != .inspection else { return .on }
+        given = trip.request
+        if trip.reason == .reconnect { connectAgain() }
+        guard !servers.isEmpty || !pins.isEmpty || proxy.credential != nil,
+            let origin = Authenticator.origin(of: trip.request.url)
+        else { return .on }
+        server = servers[origin] ?? Attempt()
+        addCredentials(&trip.request)
+        if let leaf = pins[origin] { trip.request.settings.pin(to: leaf) }
+        return .on
+    }
+
+    /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
+    private mutating func connectAgain() {
+        for origin in servers.keys { servers[origin]?.connectAgain() }
+        proxy.connectAgain()
+        inspections = 0
+        hasEarlierTrust = true
+    }
+
+    private mutating func addCredentials(_ request: inout HTTPRequest) {
+        if let credential = server.credential { request.authenticate(as: credential, isDigest: server.isDigest) }
+        if let credential = proxy.credential, let parts = try? URLParts(request.url),
+            let url = request.settings.proxy.url(for: parts.scheme)
+        {
+            request.settings.authenticate(toProxy: url, as: credential)
+        }
+    }
+
+    mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        keepProven(answer, &trip)
+        let result = answer.result
+        switch (result.head?.status, result.question) {
+        case (401, nil): return answerServer(answer, &trip)
+        case (407, nil) where result.error == nil:
+            guard let lines = result.head?.headers.all("Proxy-Authenticate"),
+                let best = AuthenticationChallenge.best(of: lines), best.scheme == AuthenticationChallenge.basic
+            else { return .on }
+            return answerProxy(answer, realm: best.realm, &trip)
+        case (_, .proxyCredential): return answerProxy(answer, realm: nil, &trip)
+        case (_, .untrusted): return meetUntrusted(answer, &trip)
+        case (_, .certificates(let chain)): return askWhetherToTrust(chain, &answer)
+        case (_, .otherCertificate):
+            guard case .pinned(let leaf) = answer.sent.settings.trust,
+                let origin = Authenticator.origin(of: answer.sent.url)
+            else { return .on }
+            return .wait(.recall(.distrust(leaf, origin)))
+        default:
+            // It could not even be looked at.
+            return trip.reason == .inspection ? askWhetherToTrust([], &answer) : .on
+        }
+    }
+
+    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        guard var known = answer else { return .on }
+        defer { answer = known }
+        switch reply {
+        case .credential(let credential, let isOwn):
+            if isOwn { open?.attempt.triedOwn = true } else { open?.attempt.triedStored = true }
+            if let credential { return use(credential, &known, &trip) }
+            guard trip.moment.asks.contains(.challenge), let open else { return .on }
+            var question = Question(.challenge, known.result.head)
+            question.challenge = open.challenge
+            return .wait(.ask(question))
+        case .decision(.credential(let credential, let persistence)):
+            return take(credential, persistence, &known, &trip)
+        case .decision(.trust(let forSession)): return trust(forSession: forSession, known, &trip)
+        case .decision:
+            if let refused = refused.take() { known = refused }
+            return .stands
+        case .rewound(true): return sendAgain(&trip)
+        case .rewound(false):
+            known.failure = Self.wanted("the body's stream could not be rewound")
+            return .stands
+        case .certificate(let leaf): return recalled(leaf, known, &trip)
+        default: return .on
+        }
+    }
+
+    // MARK: Servers and proxies
+
+    private mutating func answerServer(_ answer: Answer, _ trip: inout Trip) -> Step {
+        // With credentials that the program put in itself the answer stands.
+        let isOwn = server.credential == nil && (answer.sent.digest != nil || answer.sent.headers["Authorization"] != nil)
+        guard answer.result.error == nil, let head = answer.result.head, !isOwn,
+            let best = AuthenticationChallenge.best(of: head.headers.all("WWW-Authenticate")),
+            let parts = try? URLParts(answer.sent.url)
+        else { return .on }
+        let space = ProtectionSpace(
+            scheme: parts.scheme, host: parts.host, port: parts.port, realm: best.realm,
+            authenticationScheme: best.scheme == AuthenticationChallenge.digest ? .digest : .basic)
+        let challenge = AuthenticationChallenge(
+            .server, host: parts.host, port: parts.port, scheme: best.scheme, realm: best.realm,
+            failures: server.failures + (server.credential == nil ? 0 : 1), protectionSpace: space)
+        return meet(Open(asker: .server, challenge: challenge, space: space, attempt: server), &trip)
+    }
+
+    private mutating func answerProxy(_ answer: Answer, realm: String?, _ trip: inout Trip) -> Step {
+        // The settings' own were shown to it already.
+        guard answer.sent.settings.session?.identity.proxy == nil || proxy.credential != nil,
+            let parts = try? URLParts(answer.sent.url), let url = answer.sent.settings.proxy.url(for: parts.scheme)
+        else { return .on }
+        // Whatever it is that is asked for: it is the proxy that is told.
+        let space = ProtectionSpace(proxy: url)
+        let challenge = AuthenticationChallenge(
+            .proxy, host: parts.host, port: parts.port, scheme: AuthenticationChallenge.basic, realm: realm,
+            failures: proxy.failures + (proxy.credential == nil ? 0 : 1), reason: Secrets.redactURL(url),
+            protectionSpace: space)
+        return meet(Open(asker: .proxy, challenge: challenge, space: space, attempt: proxy), &trip)
+    }
+
+    private mutating func meet(_ challenge: Open, _ trip: inout Trip) -> Step {
+        var challenge = challenge
+        challenge.attempt.failures = challenge.challenge.failures
+        challenge.attempt.unproven = nil
+        if challenge.attempt.space != challenge.space { challenge.attempt.begin(in: challenge.space) }
+        if let wrong = challenge.attempt.credential {
+            if answers[challenge.space] == wrong { answers[challenge.space] = nil }
+            trip.effects.append(.forget(wrong, challenge.space))
+        }
+        guard challenge.challenge.failures <= Self.maximumFailures else { return .on }
+        challenge.attempt.isDigest = challenge.challenge.isDigest
+        open = challenge
+        return .wait(
+            .recall(
+                .credential(
+                    challenge.challenge, challenge.space, given, own: answers[challenge.space],
+                    wrong: challenge.attempt.credential, asksOwn: !challenge.attempt.triedOwn,
+                    asksStorage: !challenge.attempt.triedStored)))
+    }
+
+    /// The program has answered.
+    private mutating func take(
+        _ credential: Credential, _ persistence: Credential.Persistence, _ answer: inout Answer, _ trip: inout Trip
+    ) -> Step {
+        // The same again would only be wrong again.
+        guard let open, credential != open.attempt.credential else { return .stands }
+        let isStored = persistence == .permanent && trip.moment.keepsCredentials
+        if persistence != .none, !isStored {
+            trip.effects.append(.remember(credential, open.space))
+        } else {
+            answers[open.space] = credential
+        }
+        self.open?.attempt.unproven = isStored ? open.space : nil
+        return use(credential, &answer, &trip)
+    }
+
+    private mutating func use(_ credential: Credential, _ answer: inout Answer, _ trip: inout Trip) -> Step {
+        open?.attempt.credential = credential
+        // What never came to the server need not be rewound.
+        guard answer.result.head != nil, case .stream(let stream) = given.body else { return sendAgain(&trip) }
+        guard stream.rewind != nil else {
+            answer.failure = Self.wanted("the body is a stream that cannot be sent twice")
+            return .stands
+        }
+        return .wait(.rewind(stream))
+    }
+
+    private mutating func sendAgain(_ trip: inout Trip) -> Step {
+        guard let open = open.take() else { return .stands }
+        switch open.asker {
+        case .server:
+            server = open.attempt
+            servers[open.space.origin] = server
+        case .proxy:
+            proxy = open.attempt
+            // Others may not use the connection that is opened for this user.
+            trip.effects.append(.leaveTransport)
+        }
+        trip.log(.sentAgain)
+        trip.request = given
+        return .again(.credentials)
+    }
+
+    private static func wanted(_ reason: String) -> APIError {
+        APIError(domain: .http, code: .authentication, message: "credentials are wanted, and \(reason)")
+    }
+
+    /// What the program wants to be kept, now that the server or the proxy has taken it.
+    private mutating func keepProven(_ answer: Answer, _ trip: inout Trip) {
+        guard let status = answer.result.head?.status, status != 407 else { return }
+        if status != 401, let space = server.unproven.take(), let credential = server.credential {
+            servers[space.origin] = server
+            trip.effects.append(.keep(credential, space))
+        }
+        if let space = proxy.unproven.take(), let credential = proxy.credential {
+            trip.effects.append(.keep(credential, space))
+        }
+    }
+
+    // MARK: Certificates
+
+    private mutating func meetUntrusted(_ answer: Answer, _ trip: inout Trip) -> Step {
+        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        guard answer.sent.settings.trust == .verified else { return inspect(answer, &trip) }
+        return .wait(.recall(.certificate(origin)))
+    }
+
+    private mutating func recalled(_ leaf: String?, _ answer: Answer, _ trip: inout Trip) -> Step {
+        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        if case .pinned = answer.sent.settings.trust {
+            // The server shows another certificate than the one that was trusted, for the session or for an earlier connection of
+            // a stream: that answer does not hold any more.
+            let isEarlier = hasEarlierTrust
+            guard leaf != nil || isEarlier else { return .on }
+            if isEarlier { hasEarlierTrust = false }
+            pins[origin] = nil
+            return inspect(answer, &trip)
+        }
+        guard let leaf else { return inspect(answer, &trip) }
+        pins[origin] = leaf
+        trip.request = given
+        return .again(.trust)
+    }
+
+    /// Connects once more, only to see what the server shows.
+    private mutating func inspect(_ answer: Answer, _ trip: inout Trip) -> Step {
+        inspections += 1
+        guard inspections <= Self.maximumFailures, trip.moment.asks.contains(.challenge) else { return .on }
+        refused = answer
+        var look = answer.sent
+        look.settings.trust = .inspected
+        look.settings.httpVersion = .http11
+        look.body = .none
+        trip.request = look
+        return .again(.inspection)
+    }
+
+    private mutating func askWhetherToTrust(_ chain: [String], _ answer: inout Answer) -> Step {
+        guard let refused else { return .on }
+        guard !chain.isEmpty, let parts = try? URLParts(refused.sent.url) else {
+            answer = refused
+            self.refused = nil
+            return .stands
+        }
+        pinned = chain.first
+        var question = Question(.challenge, nil)
+        question.challenge = AuthenticationChallenge(
+            .certificate, host: parts.host, port: parts.port, certificates: chain,
+            reason: refused.result.error?.message ?? "")
+        return .wait(.ask(question))
+    }
+
+    private mutating func trust(forSession: Bool, _ answer: Answer, _ trip: inout Trip) -> Step {
+        refused = nil
+        guard let leaf = pinned.take(), let origin = Authenticator.origin(of: answer.sent.url) else { return .stands }
+        if forSession { trip.effects.append(.trust(certificate: leaf, origin)) }
+        pins[origin] = leaf
+        trip.request = given
+        return .again(.trust)
+    }
+}
+
+/// What is known from before, where a challenge is to be answered.
+enum Recall: Sendable {
+    /// A credential other than the one that was wrong.
+    ///
+    /// - own: what was answered for this request.
+    case credential(
+        AuthenticationChallenge, ProtectionSpace, HTTPRequest, own: Credential?, wrong: Credential?, asksOwn: Bool,
+        asksStorage: Bool)
+    /// The certificate that the session trusts of a server.
+    case certificate(Origin)
+    /// The same, if it is this one: it is trusted no longer.
+    case distrust(String, Origin)
+}
+
+extension HTTPRequest {
+    fileprivate mutating func authenticate(as credential: Credential, isDigest: Bool) {
+        if isDigest {
+            headers.remove("Authorization")
+            digest = credential
+        } else {
+            let text = Base64.encode("\(credential.user):\(credential.password)".utf8)
+            digest = nil
+            headers.set("Authorization", "Basic \(text)", isSecret: true)
+        }
+    }
+
+    /// Whether an answer that asks for credentials might be answered.
+    func mayBeChallenged(_ kinds: RequestDecision.Kinds) -> Bool {
+        kinds.contains(.challenge) || settings.session?.credential != nil
+    }
+}

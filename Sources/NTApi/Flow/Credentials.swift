@@ -1,0 +1,116 @@
+/// Gives the request the token of its client's authenticator, wherever the request leads on the origins that may see it, and
+/// another one when the server says that it has expired.
+struct Credentials: Stage {
+    let authenticator: Authenticator
+    private let settings: Authenticator.Settings
+    private var given: HTTPRequest?
+    private var history = Authenticator.Gate.History()
+    /// Which token the request carries now; nil while it carries none.
+    private var generation: UInt64?
+    /// What the request is sent again with.
+    private var granted: Authenticator.Grant?
+
+    init(_ authenticator: Authenticator) {
+        self.authenticator = authenticator
+        settings = authenticator.settings
+    }
+
+    var quietStatuses: Set<Int> { history.wasRefreshed || generation == nil ? [] : settings.statuses }
+
+    mutating func send(_ trip: inout Trip) -> Step {
+        given = trip.request
+        generation = nil
+        if trip.reason == .reconnect { history = .init() }
+        if let granted {
+            self.granted = nil
+            return carry(granted, &trip)
+        }
+        guard trip.request.headers[settings.header] == nil,
+            trip.request.digest == nil || !settings.header.equalsIgnoringASCIICase("authorization")
+        else { return .on }
+        return .wait(.token(trip.request))
+    }
+
+    mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard !answer.isRedirect, answer.result.error == nil, let head = answer.result.head, let generation,
+            !history.wasRefreshed, Authenticator.meansExpired(head, settings)
+        else { return .on }
+        if case .stream(let stream) = given?.body, stream.rewind == nil {
+            trip.effects.append(.rejectedForGood(generation))
+            answer.failure = Self.expired("the body is a stream that cannot be sent twice")
+            return .stands
+        }
+        // The refresh may want to see it.
+        return .wait(.content)
+    }
+
+    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        answer == nil ? resumeSending(reply, &trip) : resumeReceiving(reply, &answer, &trip)
+    }
+
+    private mutating func resumeSending(_ reply: Reply, _ trip: inout Trip) -> Step {
+        switch reply {
+        case .token(.granted(let grant, _)): return carry(grant, &trip)
+        case .failed(let error):
+            var answer = Answer(failing: error, trip.request)
+            answer.lacksToken = true
+            return .answer(answer)
+        default: return .on
+        }
+    }
+
+    private mutating func carry(_ grant: Authenticator.Grant, _ trip: inout Trip) -> Step {
+        let value = settings.scheme.isEmpty ? grant.token : "\(settings.scheme) \(grant.token)"
+        do throws(APIError) {
+            try HeaderSyntax.check(name: settings.header, value: value)
+        } catch {
+            return .answer(Answer(failing: error, trip.request))
+        }
+        trip.request.headers.set(settings.header, value, isSecret: true)
+        if trip.request.settings.context?.cache != nil {
+            trip.request.token = CarriedToken(settings.header, value, owner: grant.owner)
+        }
+        generation = grant.generation
+        return .on
+    }
+
+    private mutating func resumeReceiving(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        switch reply {
+        case .content(let content):
+            answer?.content = content
+            guard let generation else { return .on }
+            return .wait(.otherToken(than: generation, history))
+        case .token(.granted(let grant, let isNew)):
+            if isNew { history.wasRefreshed = true } else { history.wasReplayed = true }
+            granted = grant
+            if case .stream(let stream) = given?.body { return .wait(.rewind(stream)) }
+        case .rewound(false):
+            granted = nil
+            answer?.failure = Self.expired("the body's stream could not be rewound")
+            return .stands
+        case .failed(let error):
+            answer?.failure = error
+            answer?.lacksToken = true
+            return .on
+        case .rewound(true): break
+        default: return .stands
+        }
+        guard let given else { return .stands }
+        trip.log(.sentAgain)
+        trip.request = given
+        return .again(.credentials)
+    }
+
+    private static func expired(_ reason: String) -> APIError {
+        APIError(
+            domain: .http, code: .authentication, message: "the credentials have expired, and \(reason)")
+    }
+}
+
+/// What an authenticator says to a request.
+enum TokenReply: Sendable {
+    /// - isNew: whether it comes from a refresh that the request has waited for.
+    case granted(Authenticator.Grant, isNew: Bool)
+    /// The request goes without one, or the server's answer stands.
+    case none
+}

@@ -1,0 +1,50 @@
+/// What a request has been through so far, over all its exchanges.
+struct RequestHistory: Sendable {
+    var startTime = 0.0
+    var started = MonotonicTime.distantFuture
+    var deadline = MonotonicTime.distantFuture
+    var redirects = 0
+    var retries = 0
+    var queued = 0.0
+    /// What was sent last.
+    var current: HTTPRequest?
+    /// The exchanges that are over.
+    private(set) var transactions: [TransactionMetrics] = []
+
+    mutating func begin(_ request: HTTPRequest?, _ clock: any WaitingClock) {
+        startTime = clock.calendarSeconds
+        started = clock.now
+        current = request
+        if let total = request?.settings.timeouts.total { deadline = started.advanced(bySeconds: total) }
+    }
+
+    /// How many exchanges are remembered: a stream of events may take any number of connections.
+    private static let rememberedTransactions = 64
+
+    /// An exchange is over.
+    mutating func end(_ result: ExchangeResult, _ now: MonotonicTime) {
+        guard let current else { return }
+        var metrics = ResponseMetrics()
+        metrics.add(result.metrics)
+        metrics.queued = result.metrics.queued
+        metrics.httpVersion = result.head?.httpVersion ?? 0
+        let took = result.metrics.queued + result.metrics.total
+        if transactions.count >= Self.rememberedTransactions { transactions.removeFirst() }
+        transactions.append(
+            TransactionMetrics(
+                method: current.method, url: current.url, status: result.head?.status ?? 0,
+                startTime: startTime + max(0, now.seconds(since: started) - took), error: result.error,
+                metrics: metrics))
+    }
+
+    /// A request goes in again, for this reason.
+    mutating func count(_ reason: Reason) {
+        switch reason {
+        case .redirect: redirects += 1
+        case .credentials: retries += 1
+        // The pause before them is what counts.
+        case .retry, .reconnect: break
+        case .first, .trust, .inspection, .range, .reload: break
+        }
+    }
+}

@@ -1,0 +1,257 @@
+// The outcome of a request: what its answer comes to, what is done about that, and who is told.
+extension APIRequest {
+    /// Ends the request where its answer has arrived, when that is plain sailing: no code of the program's is in the way.
+    ///
+    /// - Returns: false when it is a case for a worker.
+    func endAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
+        guard let plain = plainAnswer(result) else { return false }
+        let action = shared.withLock { shared -> DeliveryGate.EndAction? in
+            guard shared.isPlain, shared.flow.chain == nil, let current = shared.flow.history.current,
+                !Chain.isNeeded(for: result, current)
+            else { return nil }
+            shared.exchangeEnded(result)
+            shared.setCounts(result.metrics)
+            shared.content = ResponseContent.Box(shared.flow.history, result, plain.json, now)
+            return shared.flow.gate.ended(successfully: true)
+        }
+        guard let action else { return passAtOnce(result, plain, deliveries) }
+        if action == .deliverResponse { postResponse(deliveries) }
+        return true
+    }
+
+    /// The same, through stages that have nothing to say to it.
+    private func passAtOnce(
+        _ result: ExchangeResult, _ plain: ResponseClassifier.PlainAnswer, _ deliveries: DeliveryBatch
+    ) -> Bool {
+        var moment = moment
+        let transition = shared.withLock { shared -> RequestFlow.Transition? in
+            guard shared.isPlain, shared.flow.chain?.reconnection == nil, shared.flow.chain?.download == nil,
+                let answer = shared.answer(result)
+            else { return nil }
+            shared.exchangeEnded(result)
+            shared.flow.history.end(result, moment.now)
+            shared.complete(&moment)
+            return shared.flow.answered(answer, moment)
+        }
+        guard let transition else { return false }
+        guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
+            deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })
+            return true
+        }
+        for effect in transition.effects { perform(effect, deliveries) }
+        if !commit(answer, plain, deliveries) { deliveries.add(Job { self.deliver { self.conclude(answer, $0) } }) }
+        return true
+    }
+
+    private func plainAnswer(_ result: ExchangeResult) -> ResponseClassifier.PlainAnswer? {
+        guard hookKinds.isDisjoint(with: .ofResponses.union(.ofTransfers)), logFlags.isDisjoint(with: [.debug, .info]),
+            background == nil
+        else { return nil }
+        return ResponseClassifier.plainAnswer(result, options)
+    }
+
+    /// The same, of an answer that stands.
+    func concludeAtOnce(_ answer: Answer, _ deliveries: DeliveryBatch) -> Bool {
+        guard let plain = plainAnswer(answer.result) else { return false }
+        return commit(answer, plain, deliveries)
+    }
+
+    private func commit(
+        _ answer: Answer, _ plain: ResponseClassifier.PlainAnswer, _ deliveries: DeliveryBatch
+    ) -> Bool {
+        guard answer.failure == nil, answer.refusal == nil, answer.note == nil, answer.content == nil else {
+            return false
+        }
+        let (action, chain) = shared.withLock { shared -> (DeliveryGate.EndAction?, Chain?) in
+            guard shared.isPlain, shared.flow.chain?.download == nil, shared.flow.chain?.reconnection == nil else {
+                return (nil, nil)
+            }
+            shared.setCounts(answer.result.metrics)
+            var content = ResponseContent(shared.flow.history, now)
+            content.take(answer.result)
+            content.json = plain.json
+            shared.content = ResponseContent.Box(content)
+            return (shared.flow.gate.ended(successfully: true), shared.flow.takeChain())
+        }
+        withExtendedLifetime(chain) {}
+        guard let action else { return false }
+        if action == .deliverResponse { postResponse(deliveries) }
+        return true
+    }
+
+    /// The answer stands. On a worker, or on the thread of a caller that waits.
+    func conclude(_ answer: Answer, _ deliveries: DeliveryBatch) {
+        guard !isCancelled else { return finishCancelled(deliveries) }
+        // Nobody sees it, so that no code of the program's has to judge it.
+        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.flow.history }, now), deliveries) }
+        var content = content(of: answer)
+        guard isOfThisProcess else { return }
+        if var failure = answer.failure {
+            if content.status > 0 { failure.httpStatus = failure.httpStatus ?? content.status }
+            content.error = failure
+        }
+        if let note = answer.note { content.error?.message += "; \(note)" }
+        if answer.result.isCut, content.error == nil { content.error = .cut(content.status) }
+        finishDownload(&content)
+        if content.error == nil { completeProgress(answer.result.metrics) }
+        finish(content, deliveries)
+    }
+
+    /// What an answer comes to, with all that the program says about it.
+    func content(of answer: Answer) -> ResponseContent {
+        let history = shared.withLock { $0.flow.history }
+        if var content = answer.content {
+            // Time has passed since.
+            content.setTimes(history, now)
+            return content
+        }
+        // Nothing was sent.
+        if answer.failure != nil, answer.result.head == nil, answer.result.error == nil {
+            return ResponseContent(history, error: answer.failure, now)
+        }
+        return ResponseClassifier(request: self, history: history).content(of: answer.result, refusal: answer.refusal)
+    }
+
+    // A total that was never announced is known at the end.
+    private func completeProgress(_ metrics: ExchangeMetrics) {
+        if metrics.bytesSent > 0 {
+            report(.upload, TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent))
+        }
+        // What came from the cache came over no wire, and yet is there.
+        let received = metrics.source == .cache ? metrics.bytesDecoded : metrics.bytesReceived
+        if received > 0 {
+            let progress = TransferProgress(bytes: received, total: received)
+            report(.download, progress, decoded: metrics.bytesDecoded)
+        }
+    }
+
+    var cancelledResponse: APIResponse {
+        APIResponse(request: self, ResponseContent.Box(ending(with: .cancelled)))
+    }
+
+    /// It ends between two exchanges.
+    func finish(failing error: APIError, _ deliveries: DeliveryBatch) {
+        var content = ending(with: error)
+        finishDownload(&content)
+        finish(content, deliveries)
+    }
+
+    func ending(with error: APIError) -> ResponseContent {
+        ResponseContent(shared.withLock { $0.flow.history }, error: error, now)
+    }
+
+    func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
+
+    /// The outcome stands. Called once.
+    func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
+        let clientMaps = hookKinds.contains(.mapError)
+        var (action, box, maps) = shared.withLock { shared -> (DeliveryGate.EndAction, ResponseContent.Box, Bool) in
+            // A cancel that came while the response was looked at has won.
+            var content = content
+            // What has its file in place, or has left one to go on from, would leave that behind unknown.
+            if shared.flow.gate.isCancelled, content.error != .cancelled, content.file == nil,
+                content.temporaryFile == nil
+            {
+                let left = content
+                content = ResponseContent(shared.flow.history, error: .cancelled, now)
+                content.resumeData = left.resumeData
+                content.unfinishedFile = left.unfinishedFile
+            }
+            if let background {
+                content = background.completed(content, hasBegun: shared.flow.history.current != nil)
+            }
+            let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
+            if maps || background != nil { shared.flow.gate.holdDelivery() }
+            let box = ResponseContent.Box(content)
+            if !maps { shared.content = box }
+            return (shared.flow.gate.ended(successfully: content.error == nil), box, maps)
+        }
+        // The error as it is: the process that delivers it asks its own hook.
+        if let background { keepOutcome(background, box.content) }
+        if maps {
+            // A cancel comes too late from now on, so the hooks are asked about this error and no other.
+            box = ResponseContent.Box(mapError(box.content, clientMaps: clientMaps))
+            guard isOfThisProcess else { return }
+            shared.withLock { $0.content = box }
+        }
+        if maps || background != nil { action = shared.withLock { $0.flow.gate.releaseDelivery() } }
+        let response = APIResponse(request: self, box)
+        if !isRevalidation { RequestLog.completed(response) }
+        guard isOfThisProcess else { return }
+        if hookKinds.contains(.metricsCollected) {
+            Delivery.run(self) { client.metricsCollected(self, response.requestMetrics) }
+        }
+        guard isOfThisProcess else { return }
+        if hookKinds.contains(.requestCompleted) {
+            Delivery.run(self) { client.requestCompleted(self, response) }
+        }
+        guard isOfThisProcess else { return }
+        switch action {
+        case .deliverResponse: postResponse(deliveries)
+        case .awaitProgress: boundProgressWait()
+        }
+    }
+
+    /// Shows the error that stands to the client and then to the service, each of which may replace it.
+    private func mapError(_ content: ResponseContent, clientMaps: Bool) -> ResponseContent {
+        var content = content
+        if clientMaps { replaceError(&content) { client.mapError($0, $1) } }
+        guard isOfThisProcess else { return content }
+        if let interpreter = shared.withLock({ $0.handlers.interpreter }) {
+            replaceError(&content) { interpreter.mapError($0, $1) }
+        }
+        return content
+    }
+
+    private func replaceError(_ content: inout ResponseContent, _ map: (APIError, APIResponse) -> APIError) {
+        guard let error = content.error else { return }
+        let response = APIResponse(request: self, ResponseContent.Box(content, isJudged: true))
+        var mapped = error
+        Delivery.run(self) { mapped = map(error, response) }
+        mapped.httpStatus = mapped.httpStatus ?? error.httpStatus
+        mapped.retryAfter = mapped.retryAfter ?? error.retryAfter
+        content.error = mapped
+    }
+
+    /// How long the response waits for progress that was reported before it, in seconds.
+    private static let progressPatience = 5.0
+
+    // When progress goes to a thread that never runs its mailbox, the response on another thread must not be lost with it.
+    private func boundProgressWait() {
+        let isBehind =
+            !uploadProgressDestination.isInOrder(with: responseDestination)
+            || !downloadProgressDestination.isInOrder(with: responseDestination)
+        guard isBehind else { return }
+        runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) {
+            guard self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else { return }
+            self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
+            self.deliver { self.postResponse($0) }
+        }
+    }
+}
+
+extension APIError {
+    /// The answer stands after all.
+    fileprivate static func cut(_ status: Int) -> APIError {
+        APIError(
+            domain: .network, code: .responseTooLarge,
+            message: "only the first \(ExchangeResult.maximumUnwantedBody) bytes of the body were received, because an "
+                + "answer with status \(status) is usually followed by another request", httpStatus: status)
+    }
+}
+
+extension APIRequest.Shared {
+    /// Whether nobody wants to know more of the answer than what it is.
+    fileprivate var isPlain: Bool {
+        !flow.gate.isCancelled && !handlers.wantsProgress && head == nil && handlers.interpreter == nil
+    }
+
+    /// What an exchange sent and received in all.
+    fileprivate mutating func setCounts(_ metrics: ExchangeMetrics) {
+        if metrics.bytesSent > 0 { sent = TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent) }
+        if metrics.bytesReceived > 0 {
+            decoded = metrics.bytesDecoded
+            received = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
+        }
+    }
+}

@@ -1,0 +1,381 @@
+/// What a request waits for that is not its exchange: a token, its turn, time.
+struct FlowWait: Sendable {
+    enum Line: Sendable {
+        /// Somebody else's: it is left when the request waits no longer.
+        case token(Authenticator, LineWait)
+        case turn(RateLimiter, LineWait)
+        case none
+    }
+
+    let ticket: UInt32
+    var line = Line.none
+    var begun: MonotonicTime
+    /// When it is no use any more, and by which clock.
+    var deadline = MonotonicTime.distantFuture
+    var clock = TimeoutClock.total
+    var timer: ScheduledJob?
+
+    /// While the request was suspended no time has passed for it.
+    mutating func goOn(_ now: MonotonicTime, suspendedAt: MonotonicTime) {
+        let pause = now.seconds(since: max(suspendedAt, begun))
+        begun = begun.advanced(bySeconds: pause)
+        deadline = deadline.advanced(bySeconds: pause)
+    }
+}
+
+/// The place of a request in a line: in that of an authenticator, or of a rate limiter.
+final class LineWait: Sendable, Hashable {
+    let request: APIRequest
+    /// What the server has answered, of a request whose token was rejected.
+    let response: APIResponse?
+    private let ticket: UInt32
+
+    init(_ request: APIRequest, _ ticket: UInt32, response: APIResponse? = nil) {
+        self.request = request
+        self.ticket = ticket
+        self.response = response
+    }
+
+    /// The first who tells it is heard. Returns at once.
+    func tell(_ reply: Reply) { request.onWorker { self.request.told(self.ticket, reply, $0) } }
+
+    /// Whether the request waits no longer.
+    var isOver: Bool { !request.waits(ticket) }
+
+    static func == (left: LineWait, right: LineWait) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+// What a stage waits for, or wants to be done.
+extension APIRequest {
+    func waits(_ ticket: UInt32) -> Bool { isOfThisProcess && shared.withLock { $0.flow.waits(ticket) } }
+
+    /// - Returns: the reply, where nobody has to be waited for; nil where somebody is, who tells it later.
+    func meet(_ need: Need, _ ticket: UInt32, onCaller: Bool, _ deliveries: DeliveryBatch) -> Reply? {
+        switch need {
+        case .pause(let seconds):
+            pause(seconds, ticket)
+            return nil
+        case .turn(let queueTimeout): return turn(ticket, queueTimeout)
+        case .token(let http): return token(for: http, ticket)
+        case .otherToken(let rejected, let history): return token(otherThan: rejected, history, ticket)
+        case .lookUp(let asked, let use, let key): return lookUp(asked, use, key, ticket, onCaller: onCaller)
+        case .ask(let question):
+            leaveTransport()
+            ask(question, .flow(ticket), deliveries)
+            return nil
+        case .rewind(let stream): return .rewound(Delivery.call { stream.rewind?() } == true)
+        case .file(let work): return carryOut(work)
+        case .content:
+            guard let answer = shared.withLock({ $0.flow.chain?.answer }) else { return nil }
+            return .content(content(of: answer))
+        case .recall(let recall): return self.recall(recall)
+        case .stream(let work):
+            guard let stream = shared.withLock({ $0.flow.chain?.reconnection?.stream }) else { return nil }
+            return .stream(stream.answer(work))
+        }
+    }
+
+    /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
+    func leaveTransport() { shared.withLock { $0.transport = nil } }
+
+    // MARK: In line
+
+    /// - Returns: false when the request was cancelled meanwhile.
+    private func begin(_ wait: FlowWait) -> Bool {
+        let begins = shared.withLock { shared in
+            guard shared.flow.waits(wait.ticket) else { return false }
+            shared.wait = wait
+            shared.transport = nil
+            return true
+        }
+        if begins { watchWait() }
+        return begins
+    }
+
+    /// Lets some time pass. One that is suspended meanwhile goes on with an exchange that is held from its beginning.
+    private func pause(_ seconds: Double, _ ticket: UInt32) {
+        let begun = clock.now
+        guard begin(FlowWait(ticket: ticket, begun: begun)) else { return }
+        let timer = clock.schedule(.pause, at: begun.advanced(bySeconds: seconds)) {
+            self.onWorker { self.told(ticket, .done, $0) }
+        }
+        keep(timer, ticket)
+    }
+
+    private func keep(_ timer: ScheduledJob, _ ticket: UInt32) {
+        let replaced = shared.withLock { shared -> ScheduledJob? in
+            guard shared.wait?.ticket == ticket, shared.flow.waits(ticket) else { return timer }
+            let old = shared.wait?.timer
+            shared.wait?.timer = timer
+            return old
+        }
+        replaced?.cancel()
+    }
+
+    private func turn(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
+        guard let limiter = pacing?.limiter else { return .done }
+        let now = clock.now
+        let (isSuspended, total, priority) = shared.withLock { shared in
+            (shared.flow.gate.isSuspended, shared.deadline(now), shared.priority)
+        }
+        if limiter.takes(clock, isSuspended: isSuspended) { return .done }
+        let line = LineWait(self, ticket)
+        let ofQueue = queueTimeout.map { now.advanced(bySeconds: $0) } ?? .distantFuture
+        let wait = FlowWait(
+            ticket: ticket, line: .turn(limiter, line), begun: now, deadline: min(total, ofQueue),
+            clock: ofQueue < total ? .queue : .total)
+        guard begin(wait) else { return nil }
+        log(.info, "#\(logName) waits for the rate limit")
+        guard isOfThisProcess else { return nil }
+        switch limiter.admit(line, priority: priority, deadline: wait.deadline) {
+        case .go: return .done
+        case .tooLate(let seconds): return .failed(tooLate(limiter, wait.clock, seconds: seconds))
+        case .wait: break
+        }
+        // Suspended or cancelled while it was put in line.
+        settleTurn()
+        if line.isOver { limiter.leave(line) }
+        return nil
+    }
+
+    /// A request that is suspended lets others pass, and one that goes on is where it was.
+    ///
+    /// The story behind the loop: one thread suspends, another resumes at once, and the first one comes last to the limiter.
+    /// Whoever comes last there looks once more what is wanted by now.
+    func settleTurn() {
+        var settled: Bool?
+        while let (wait, isSuspended) = shared.withLock({ shared in
+            shared.wait.map { ($0, shared.flow.gate.isSuspended) }
+        }), case .turn(let limiter, let line) = wait.line, isSuspended != settled {
+            settled = isSuspended
+            if isSuspended { limiter.hold(line) } else { limiter.release(line) }
+        }
+    }
+
+    private func tooLate(_ limiter: RateLimiter, _ clock: TimeoutClock, seconds: Double) -> APIError {
+        var error = APIError(
+            domain: .network, code: .timeout,
+            message:
+                "the rate limit of \(limiter) would let the request go after \(decimal(seconds)) s at the earliest "
+                + "(\(clock.rawValue) timeout, \(summary))", isRetryable: true)
+        error.clock = clock
+        return error
+    }
+
+    private func token(for http: HTTPRequest, _ ticket: UInt32) -> Reply? {
+        guard let authenticator = shared.withLock({ $0.flow.chain?.credentials?.authenticator }),
+            authenticator.isMeant(for: http, client.settings.baseURL?.text)
+        else { return .token(.none) }
+        if let grant = authenticator.grant(now) { return .token(.granted(grant, isNew: false)) }
+        return wait(for: authenticator, LineWait(self, ticket), ticket, status: nil) { line in
+            switch authenticator.admit(line, now) {
+            case .send(let grant, _): .token(.granted(grant, isNew: false))
+            case .fail(let error): .failed(error)
+            case .wait: nil
+            }
+        }
+    }
+
+    private func token(
+        otherThan rejected: UInt64, _ history: Authenticator.Gate.History, _ ticket: UInt32
+    ) -> Reply? {
+        let (found, answer) = shared.withLock { ($0.flow.chain?.credentials?.authenticator, $0.flow.chain?.answer) }
+        guard let authenticator = found, let answer, let content = answer.content else { return .token(.none) }
+        let response = APIResponse(request: self, ResponseContent.Box(content))
+        let line = LineWait(self, ticket, response: response)
+        return wait(for: authenticator, line, ticket, status: content.status) { line in
+            switch authenticator.rejected(line, rejected, history, now) {
+            case .replay(let grant): .token(.granted(grant, isNew: false))
+            case .deliver: .token(.none)
+            case .fail(let error): .failed(error)
+            case .wait: nil
+            }
+        }
+    }
+
+    private func wait(
+        for authenticator: Authenticator, _ line: LineWait, _ ticket: UInt32, status: Int?,
+        _ admit: (LineWait) -> Reply?
+    ) -> Reply? {
+        let now = now
+        let (total, idle) = shared.withLock { shared in
+            (shared.deadline(now), shared.flow.history.current?.settings.timeouts.idle)
+        }
+        // No byte moves meanwhile.
+        let ofIdle = idle.map { now.advanced(bySeconds: $0) } ?? .distantFuture
+        let wait = FlowWait(
+            ticket: ticket, line: .token(authenticator, line), begun: now, deadline: min(total, ofIdle),
+            clock: ofIdle < total ? .idle : .total)
+        guard begin(wait) else { return nil }
+        if let reply = admit(line) { return reply }
+        RequestLog.waitsForCredentials(self, status: status)
+        // Cancelled while it was put in line.
+        if line.isOver { authenticator.leave(line) }
+        return nil
+    }
+
+    /// Ends a wait in time. While the request is suspended no time passes: `resume` calls this anew.
+    func watchWait() {
+        guard let wait = shared.withLock({ $0.wait }), wait.deadline < .distantFuture else { return }
+        let timer = clock.schedule(.limit, at: wait.deadline) { [weak self] in self?.timeOut(wait.ticket) }
+        keep(timer, wait.ticket)
+    }
+
+    private func timeOut(_ ticket: UInt32) {
+        let now = clock.now
+        let late = shared.withLock { shared -> FlowWait? in
+            guard shared.flow.waits(ticket), let wait = shared.wait, wait.deadline <= now,
+                !shared.flow.gate.isSuspended
+            else { return nil }
+            return wait
+        }
+        guard let late else { return }
+        leaveLine(late)
+        let error: APIError
+        switch late.line {
+        case .turn(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
+        case .token, .none: error = noToken(late.clock)
+        }
+        onWorker { self.told(ticket, .failed(error), $0) }
+    }
+
+    private func noToken(_ clock: TimeoutClock) -> APIError {
+        var error = APIError(
+            domain: .network, code: .timeout,
+            message: "the credentials were not refreshed in time (\(clock.rawValue) timeout, \(summary))",
+            isRetryable: true)
+        error.clock = clock
+        return error
+    }
+
+    private func leaveLine(_ wait: FlowWait) {
+        switch wait.line {
+        case .token(let authenticator, let line): authenticator.leave(line)
+        case .turn(let limiter, let line): limiter.leave(line)
+        case .none: break
+        }
+    }
+
+    /// The request was cancelled between two exchanges: it waits no longer, and ends.
+    func dismissWait() {
+        let (isLeft, wait, decision) = shared.withLock { shared in
+            let isLeft = shared.flow.leave()
+            return (isLeft, isLeft ? shared.wait.take() : nil, shared.decision)
+        }
+        // Whoever hears of the end finds that it waits no longer.
+        if let wait {
+            wait.timer?.cancel()
+            leaveLine(wait)
+        }
+        decision?.answer(.proceed)
+        if isLeft { onWorker { self.finishCancelled($0) } }
+    }
+
+    // MARK: At once
+
+    private func lookUp(
+        _ asked: CacheRequest, _ use: CacheUse, _ key: CacheKey, _ ticket: UInt32, onCaller: Bool
+    ) -> Reply? {
+        if let stored = asked.select(use.cache.variants(key)) { return .stored(stored) }
+        guard use.cache.isOnDisk else { return .stored(nil) }
+        // Whoever drives the exchange waits for it anyway.
+        guard onCaller, shared.withLock({ $0.transport }) == nil else {
+            return .stored(use.cache.read(key, asked.select))
+        }
+        onWorker { self.told(ticket, .stored(use.cache.read(key, asked.select)), $0) }
+        return nil
+    }
+
+    private func carryOut(_ work: DownloadWork) -> Reply {
+        switch work {
+        case .begin(var download, let http):
+            let request = download.begin(http)
+            return .file(download, request)
+        case .again(var download, let http):
+            let request = download.again(http, shared.withLock { $0.flow.history })
+            return .file(download, request)
+        case .next(var download, let http):
+            let request = download.next(http)
+            return .file(download, request)
+        }
+    }
+
+    private func recall(_ recall: Recall) -> Reply {
+        switch recall {
+        case .certificate(let origin): return .certificate(client.answers[certificateOf: origin])
+        case .distrust(let leaf, let origin):
+            guard client.answers[certificateOf: origin] == leaf else { return .certificate(nil) }
+            client.answers[certificateOf: origin] = nil
+            return .certificate(leaf)
+        case .credential(let challenge, let space, let http, let own, let wrong, let asksOwn, let asksStorage):
+            if asksOwn, let known = own ?? client.answers[space] ?? ownCredential(for: space, http), known != wrong {
+                return .credential(known, isOwn: true)
+            }
+            let stored = asksStorage ? storedCredential(for: space) : nil
+            let isUsable = stored.map { $0 != wrong && challenge.allows($0) } ?? false
+            return .credential(isUsable ? stored : nil, isOwn: false)
+        }
+    }
+
+    /// What the client's configuration says: that goes to its own server alone.
+    private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> Credential? {
+        guard !space.isProxy, let own = http.settings.session?.credential,
+            let base = client.settings.baseURL?.text, Authenticator.origin(of: base) == space.origin
+        else { return nil }
+        return own
+    }
+
+    /// What the client's storage has for a protection space, where nobody has seen anything of the answer that asks.
+    private func storedCredential(for space: ProtectionSpace) -> Credential? {
+        guard let storage = client.credentialStorage, shared.withLock({ $0.quietStatuses.contains(401) }) else {
+            return nil
+        }
+        do throws(APIError) {
+            return try storage.defaultCredential(for: space)
+        } catch {
+            log(.warn, error.message)
+            return nil
+        }
+    }
+
+    // MARK: Effects
+
+    func perform(_ effect: Effect, _ deliveries: DeliveryBatch) {
+        switch effect {
+        case .log(let line): RequestLog.tell(self, line)
+        case .remember(let credential, let space): client.answers[space] = credential
+        case .trust(let certificate, let origin): client.answers[certificateOf: origin] = certificate
+        case .forget(let wrong, let space): if client.answers[space] == wrong { client.answers[space] = nil }
+        case .keep(let credential, let space):
+            do throws(APIError) {
+                try client.credentialStorage?.setDefaultCredential(credential, for: space)
+            } catch {
+                log(.warn, error.message)
+            }
+        case .rejectedForGood(let token):
+            shared.withLock { $0.flow.chain?.credentials?.authenticator }?.rejectedForGood(token)
+        case .holdUpOthers(let seconds): pacing?.limiter?.heard(retryAfter: seconds)
+        case .cache(let effect): perform(effect)
+        case .show(let result): showStored(result, deliveries)
+        case .leaveTransport: leaveTransport()
+        }
+    }
+
+    private func perform(_ effect: CacheEffect) {
+        switch effect {
+        case .store(let response, let storage, let caching): caching.store(response, storage)
+        case .update(let response, let key, let cache): cache.update(response, key)
+        case .remove(let keys, let cache): for key in keys { cache.remove(key) }
+        case .revalidate(let asked, let use, let key): revalidate(asked, use, key)
+        }
+    }
+}
+
+extension Effect {
+    /// Whether it takes no time and reaches no code of the program.
+    var isBrief: Bool {
+        if case .cache(.store) = self { true } else { false }
+    }
+}
