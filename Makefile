@@ -3,7 +3,7 @@
 #   make demo             the same API requests from Swift, C and Python against a bundled server
 #   make demo URL=https:  one GET of that URL from each language instead
 #   make test             every test
-#   make check            formats, lints and types
+#   make check            formats, lints, types and layers
 #   make format           rewrites the formats
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
 #   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, against the library built here
@@ -82,6 +82,7 @@ check: setup
 	$(VENV)/bin/ruff format --check $(PYTHON_CODE)
 	$(VENV)/bin/ruff check $(PYTHON_CODE)
 	$(VENV)/bin/mypy
+	$(VENV_PYTHON) Tests/layers/check_layers.py
 
 format: setup
 	swift format -i -r $(SWIFT_FORMAT)

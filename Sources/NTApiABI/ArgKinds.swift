@@ -257,14 +257,14 @@ public func ntapi_args_mailbox(_ args: OpaquePointer!, _ handlers: CInt, _ mailb
 // MARK: C's values
 
 extension HandlerKinds {
-    /// nil for 0 and for bits that mean nothing.
+    /// nil for 0 and for unknown bits.
     init?(c bits: CInt) {
         guard bits > 0, bits <= CInt(HandlerKinds.all.rawValue) else { return nil }
         self.init(rawValue: Int(bits))
     }
 }
 
-/// A text that may be missing; nil when it is there and not UTF-8.
+/// An optional text; nil when it is present and not UTF-8.
 private func optional(_ text: UnsafePointer<CChar>?) -> (value: String?, Void)? {
     guard let text else { return (nil, ()) }
     return String(c: text).map { ($0, ()) }

@@ -3,9 +3,9 @@ import NTApi
 
 /// What an `ntapi_args` stands for.
 final class ArgsBox: @unchecked Sendable {
-    // Safe to share: touched only under `SharedMutex.args`, by nothing that could come back here.
+    // Safe to share: only accessed under `SharedMutex.args`, by code that never calls back.
     @exclusivity(unchecked) private var list: [APIArg]
-    /// The arg appended last disappeared, because its value was NULL.
+    /// Whether the last arg was suppressed, because its value was NULL.
     @exclusivity(unchecked) private var lastWasSuppressed = false
 
     init(_ args: [APIArg] = []) { list = args }

@@ -7,7 +7,7 @@ final class RetryPolicyBox: Sendable {
 
     var policy: RetryPolicy { state.withLock { $0 } }
 
-    /// Does nothing where it would make no sense any more.
+    /// Changes nothing when the result would be invalid.
     func change(_ change: (inout RetryPolicy) -> Void) -> ntapi_status {
         state.withLock { policy in
             var changed = policy

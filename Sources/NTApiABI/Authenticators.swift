@@ -8,7 +8,7 @@ final class AuthenticatorBox: Sendable {
     init(_ authenticator: Authenticator) { self.authenticator = authenticator }
 }
 
-/// What an `ntapi_refresh` stands for. One that goes without an answer has failed.
+/// What an `ntapi_refresh` stands for. Dropping it without an answer counts as a failure.
 final class RefreshBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let refresh: TokenRefresh
@@ -116,7 +116,7 @@ public func ntapi_refresh_response(_ refresh: OpaquePointer!) -> OpaquePointer! 
 public func ntapi_refresh_succeed(
     _ refresh: OpaquePointer!, _ token: UnsafePointer<CChar>!, _ lifetime: Double
 ) -> ntapi_status {
-    // Dropped without an answer, it has failed.
+    // Dropping it without an answer counts as a failure.
     guard let box = Handles.free(refresh, RefreshBox.self), let text = String(c: token) else {
         return NTAPI_STATUS_INVALID_ARGUMENT
     }

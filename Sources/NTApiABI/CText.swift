@@ -17,16 +17,16 @@ extension SharedMutex {
     }
 }
 
-/// What a handle stands for when C may borrow texts from it: they are kept until the handle's last owner has gone.
+/// The object behind a handle that lends texts to C. It keeps them until its last owner is gone.
 class TextLender: @unchecked Sendable {
-    // Safe to share: touched only under `SharedMutex.texts`, by nothing that could come back here.
+    // Safe to share: only accessed under `SharedMutex.texts`, by code that never calls back.
     @exclusivity(unchecked) private var texts: [LentText: UnsafeMutablePointer<CChar>] = [:]
 
     deinit {
         for text in texts.values { text.deallocate() }
     }
 
-    /// The text as it was when it was asked for first; nil is NULL.
+    /// The text as of the first call; nil is NULL.
     final func text(_ name: LentText, _ make: () -> String?) -> UnsafePointer<CChar>? {
         if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
         guard let made = make().map(Self.copy) else { return nil }
@@ -39,7 +39,7 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
-    /// The same, of bytes that need not be UTF-8.
+    /// The same for bytes that need not be UTF-8.
     final func text(_ name: LentText, bytes make: () -> [UInt8]?) -> UnsafePointer<CChar>? {
         if let known = SharedMutex.texts.withLock({ texts[name] }) { return UnsafePointer(known) }
         guard let bytes = make() else { return nil }
@@ -54,8 +54,7 @@ class TextLender: @unchecked Sendable {
         return UnsafePointer(first)
     }
 
-    /// The text as it is now, lent like the others: one that was lent before stays where it is. For few texts, as each is
-    /// kept.
+    /// The current text. Texts lent earlier stay valid. Only for few texts, because each one is kept.
     final func text(now text: String?) -> UnsafePointer<CChar>? {
         text.flatMap { content in self.text(.content(content)) { content } }
     }
@@ -65,17 +64,17 @@ class TextLender: @unchecked Sendable {
 
 /// A text that the caller frees with `ntapi_text_free`.
 ///
-/// For texts that change. They cannot be lent: while one thread reads such a text, another one may change it, or ask for it
-/// and so end what was lent before. A binding that gives its own lock up between calls always has such threads.
+/// For texts that change. They cannot be lent: while one thread reads the text, another may change it, or request it
+/// and so end the earlier loan. A binding that releases its own lock between calls always has such threads.
 func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
-    // A text's own NUL bytes are copied with the rest.
+    // NUL bytes inside of the text are copied, too.
     let count = text.utf8.count + 1
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: count)
     text.withCString { copy.initialize(from: $0, count: count) }
     return copy
 }
 
-/// Which of its texts an object has lent.
+/// The texts that an object can lend.
 enum LentText: Hashable {
     case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
     case prefixText, file
@@ -85,14 +84,14 @@ enum LentText: Hashable {
     case certificate(Int)
     case headerName(Int)
     case headerValue(Int)
-    /// One whose source may change: what is lent once stays as it is.
+    /// A text whose source may change. Once lent, it stays as it is.
     case content(String)
     case body([UInt8])
 }
 
-/// What a C callback was registered with: its destroy function runs once, when the last call is over.
+/// The user data of a C callback. Its destroy function runs once, after the last call.
 final class UserData: @unchecked Sendable {
-    // Safe to share: constant. What the pointer leads to is the caller's business.
+    // Safe to share: constant. The caller is responsible for the memory behind the pointer.
     let pointer: UnsafeMutableRawPointer?
     private let destroy: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?
 

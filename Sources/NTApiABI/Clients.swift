@@ -63,7 +63,7 @@ public func ntapi_client_cancel_all(_ client: OpaquePointer!) -> ntapi_status { 
 
 @_cdecl("ntapi_client_drain") @implementation
 public func ntapi_client_drain(_ client: OpaquePointer!, _ timeout: Double) -> Int {
-    // 0 would say that all are done. As a `size_t` this is SIZE_MAX.
+    // 0 would mean that all are done. As a `size_t`, -1 is SIZE_MAX.
     Handles.get(client, ClientBox.self)?.client.drain(timeout: seconds(timeout)) ?? -1
 }
 
@@ -87,7 +87,7 @@ public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePoin
     attach(client, hooks, HooksBox.self) { $0.setHooks($1) }
 }
 
-/// Gives a client what a handle stands for; with NULL it has none.
+/// Attaches the object of a handle to a client; NULL removes it.
 func attach<Object: AnyObject>(
     _ client: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, _ set: (CClient, Object?) -> Void
 ) -> ntapi_status {

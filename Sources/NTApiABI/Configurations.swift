@@ -3,15 +3,15 @@ import NTApi
 
 /// What an `ntapi_configuration` stands for.
 final class ConfigurationBox: TextLender, @unchecked Sendable {
-    // Safe to share: constant, but for what is guarded.
+    // Safe to share: constant, except for the guarded fields.
     let kind: SessionConfiguration.Kind
     let settings = Defaults.configuration()
     let defaults: HandleOwner<DefaultsBox>
-    // Touched only under `SharedMutex.args`.
+    // Only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var given: HTTPCache?
     @exclusivity(unchecked) private var credentials: CredentialStorage?
 
-    /// The clients' cache; nil gives each one of its kind.
+    /// The clients' cache; nil gives each client its own.
     var cache: HTTPCache? {
         get { SharedMutex.args.withLock { given } }
         set {
@@ -24,7 +24,7 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
         }
     }
 
-    /// Where the clients find credentials; nil is nowhere.
+    /// The clients' credential storage; nil is none.
     var credentialStorage: CredentialStorage? {
         get { SharedMutex.args.withLock { credentials } }
         set {

@@ -21,7 +21,7 @@ extension Cookie {
             ])
     }
 
-    /// Nil when a member is missing, or of another type than it should be.
+    /// Nil when a member is missing or of the wrong type.
     fileprivate init?(_ json: JSON) {
         guard let name = json["name"]?.string, let value = json["value"]?.string,
             let domain = json["domain"]?.string

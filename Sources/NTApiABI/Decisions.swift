@@ -1,7 +1,7 @@
 public import CNTApi
 import NTApi
 
-/// What an `ntapi_decision` stands for. One that goes without an answer proceeds.
+/// What an `ntapi_decision` stands for. Dropping it without an answer proceeds.
 final class DecisionBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let decision: RequestDecision
@@ -17,7 +17,7 @@ final class DecisionBox: TextLender, @unchecked Sendable {
         }
     }
 
-    // Also what was changed and then left alone.
+    // Proceeds with the changes made so far.
     deinit { _ = proceed() }
 
     var httpRequest: OpaquePointer? { redirected?.handle.handle }
@@ -26,7 +26,7 @@ final class DecisionBox: TextLender, @unchecked Sendable {
 }
 
 extension RequestDecision.Kinds {
-    /// nil for bits that mean nothing.
+    /// nil for unknown bits.
     init?(c bits: CInt) {
         guard (0...CInt(RequestDecision.Kinds.all.rawValue)).contains(bits) else { return nil }
         self.init(rawValue: Int(bits))

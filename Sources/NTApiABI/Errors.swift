@@ -138,7 +138,7 @@ extension NetworkFailure {
     }
 }
 
-/// Does what may go wrong at its time; why, goes into a place that C may have for it.
+/// Runs code that may throw, and stores the error for C if there is a place for it.
 func status(
     _ place: UnsafeMutablePointer<OpaquePointer?>?, _ body: () throws(APIError) -> Void
 ) -> ntapi_status {

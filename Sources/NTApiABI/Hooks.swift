@@ -41,14 +41,14 @@ struct Hooks: Sendable {
 
 /// What an `ntapi_hooks` stands for.
 final class HooksBox: @unchecked Sendable {
-    // Safe to share: touched only under `SharedMutex.args`, until it is frozen; from then on constant.
+    // Safe to share: only accessed under `SharedMutex.args` until it is frozen, then constant.
     @exclusivity(unchecked) private(set) var functions = Hooks()
     @exclusivity(unchecked) private var isFrozen = false
     let userData: UserData
 
     init(_ userData: UserData) { self.userData = userData }
 
-    /// The hooks as a client is to use them; they change no more.
+    /// Makes the hooks immutable, because a client uses them.
     func freeze() { SharedMutex.args.withLock { isFrozen = true } }
 
     /// - Returns: false once a client uses the hooks.
@@ -62,12 +62,12 @@ final class HooksBox: @unchecked Sendable {
 
 /// A client whose hooks are functions of C.
 final class CClient: APIClient, @unchecked Sendable {
-    // Safe to share: touched only under `SharedMutex.args`.
+    // Safe to share: only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var hooks: HooksBox?
 
     func setHooks(_ new: HooksBox?) {
         new?.freeze()
-        // What is replaced may run a C destroy as it goes, so it must outlive the lock.
+        // Releasing the old value may run a C destroy function, so it must outlive the lock.
         let replaced = SharedMutex.args.withLock {
             let old = hooks
             hooks = new
@@ -78,7 +78,7 @@ final class CClient: APIClient, @unchecked Sendable {
         withExtendedLifetime(replaced) {}
     }
 
-    // As a rule there is none, which is known without the lock.
+    // Usually there are none, which is known without the lock.
     private var current: HooksBox? {
         hookKinds.isEmpty && decisionKinds.isEmpty ? nil : SharedMutex.args.withLock { hooks }
     }

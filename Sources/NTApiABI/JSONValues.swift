@@ -62,7 +62,7 @@ public func ntapi_json_get_type(_ json: OpaquePointer!, _ path: UnsafePointer<CC
     }
 }
 
-// The pointers lead into the document itself, which stays as it is as long as any handle of it is held.
+// The pointers lead into the document, which does not change while any of its handles exists.
 @_cdecl("ntapi_json_string") @implementation
 public func ntapi_json_string(_ json: OpaquePointer!, _ path: UnsafePointer<CChar>!) -> UnsafePointer<CChar>! {
     value(json, path)?.cString?.pointer

@@ -2,7 +2,7 @@ import CNTApi
 public import CNTApiJansson
 import NTApi
 
-/// A tree of jansson that is lent.
+/// A lent jansson tree.
 final class JanssonTree: @unchecked Sendable {
     // Safe to share: nobody changes it, and jansson counts references atomically.
     let root: UnsafeMutablePointer<json_t>

@@ -12,5 +12,5 @@ public func ntapi_drain(_ timeout: Double) -> Int { APIClient.drainAll(timeout: 
 @_cdecl("ntapi_text_free") @implementation
 public func ntapi_text_free(_ text: UnsafeMutablePointer<CChar>!) { text?.deallocate() }
 
-/// The header's way to say a time: negative is for ever.
+/// A time in the header's form: negative is for ever.
 func seconds(_ timeout: Double) -> Double? { timeout < 0 ? nil : timeout.isNaN ? 0 : timeout }

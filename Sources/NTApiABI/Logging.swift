@@ -13,7 +13,7 @@ extension LogLevel {
 }
 
 extension LogLevel {
-    /// Nil for what is no level.
+    /// Nil for an unknown level.
     init?(_ level: ntapi_log) { self.init(rawValue: Int(level.rawValue)) }
 }
 

@@ -8,7 +8,7 @@ final class MailboxBox: Sendable {
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }
 }
 
-/// What a request set to deliver events puts into a mailbox.
+/// The event that a request in pull style puts into a mailbox.
 final class EventBox: Sendable {
     private let token: UInt
     private let event: APIRequest.Event
@@ -127,6 +127,6 @@ public func ntapi_executor_create(
 @_cdecl("ntapi_executor_free") @implementation
 public func ntapi_executor_free(_ executor: OpaquePointer!) { Handles.free(executor, ExecutorBox.self) }
 
-// The handle ends before the job runs, so that a second call finds nothing.
+// Frees the handle before the job runs, so that a second call finds nothing.
 @_cdecl("ntapi_job_run") @implementation
 public func ntapi_job_run(_ job: OpaquePointer!) { Handles.free(job, JobBox.self)?.run() }

@@ -5,7 +5,7 @@ import NTApi
 final class RequestBox: TextLender, @unchecked Sendable {
     // Safe to share: constant.
     let request: APIRequest
-    /// What `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
+    /// The object that `ntapi_request_wait_watching` waits for; nil when it cannot wait for this request.
     let answer: Answer?
 
     init(_ request: APIRequest, answer: Answer? = nil) {
@@ -16,12 +16,12 @@ final class RequestBox: TextLender, @unchecked Sendable {
     var curlCommand: UnsafePointer<CChar>? { text(.curlCommand) { request.curlCommand } }
 }
 
-/// A request of C's command and args, and after those of `more`; nil for a wrong handle or text.
+/// Makes a request of C's command and args, followed by `more`; nil for a wrong handle or text.
 func makeRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
 ) -> APIRequest? { try? checkedRequest(client, command, args, more) }
 
-/// The same, which says what is wrong.
+/// The same with an error.
 private func checkedRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = [],
     isPerformed: Bool = false
@@ -36,7 +36,7 @@ private func checkedRequest(
     return isPerformed ? box.client.requestToPerform(text, args: all) : box.client.request(text, args: all)
 }
 
-/// The client of requests that no client was named for.
+/// The client for requests without a valid client handle.
 private let nobody = APIClient()
 
 @_cdecl("ntapi_client_begin") @implementation
@@ -47,7 +47,7 @@ public func ntapi_client_begin(
     let userData = UserData(user_data, destroy)
     guard let request = makeRequest(client, command, args) else { return nil }
     request.setHandler(responseHandler(handler, userData))
-    // The handle is made first: a handler on another thread may be called before this returns.
+    // Make the handle first: a handler on another thread may be called before this returns.
     let handle = Handles.make(RequestBox(request))
     request.resume()
     return handle
@@ -66,7 +66,7 @@ public func ntapi_client_perform(
     do throws(APIError) {
         request = try checkedRequest(client, command, args, isPerformed: true)
     } catch {
-        // NULL would have no error, and so be read as a success.
+        // NULL would have no error, and so look like a success.
         request = (Handles.get(client, ClientBox.self)?.client ?? nobody).request(failing: error)
     }
     return ResponseBox(request.perform()).handle
@@ -81,7 +81,7 @@ public func ntapi_client_begin_event(
         let request = makeRequest(client, command, args, [.handlers(.all, on: .mailbox(destination))])
     else { return nil }
     let userData = UserData(user_data, nil)
-    // The request lets go of what makes its events once the response is taken, and so the handle ends.
+    // Once the response is taken, the request releases its source of events, and so the handle ends.
     let lent = HandleOwner(RequestBox(request))
     let problem = request.setEvents(.response) { event in
         withExtendedLifetime(lent) { EventBox(userData.pointer, event) }
@@ -181,13 +181,13 @@ public func ntapi_request_response(_ request: OpaquePointer!) -> OpaquePointer! 
     Handles.get(request, RequestBox.self)?.request.response.flatMap { ResponseBox($0).handle }
 }
 
-/// Does something that may come too late.
+/// Calls a method that may come too late.
 func with(_ request: OpaquePointer?, _ body: (APIRequest) -> Bool) -> ntapi_status {
     guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return body(box.request) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
 }
 
-/// Gives a request a function of C. Its user data is freed when the request needs it no more, or will not have it.
+/// Sets a C function of a request. Its user data is freed when the request no longer needs it, or refuses it.
 func with(
     _ request: OpaquePointer?, _ user_data: UnsafeMutableRawPointer?, _ destroy: ntapi_destroy_fn?,
     _ set: (APIRequest, UserData) -> Bool
@@ -196,7 +196,7 @@ func with(
     return with(request) { set($0, userData) }
 }
 
-// Without a function the user data is kept until the request is done all the same: so the header says.
+// As the header says, the user data is kept until the request is done, even without a function.
 func responseHandler(_ handler: ntapi_response_fn?, _ userData: UserData) -> APIRequest.ResponseHandler? {
     guard let handler else { return nil }
     return { response in
@@ -223,4 +223,149 @@ private func dataHandler(_ handler: ntapi_data_fn?, _ userData: UserData) -> API
 private func decisionHandler(_ handler: ntapi_decide_fn?, _ userData: UserData) -> APIRequest.DecisionHandler? {
     guard let handler else { return nil }
     return { handler(userData.pointer, Handles.make(DecisionBox($0))) }
+}
+
+@_cdecl("ntapi_request_exit_timeout") @implementation
+public func ntapi_request_exit_timeout(_ request: OpaquePointer!) -> Double { get(request)?.exitTimeout ?? 0 }
+
+@_cdecl("ntapi_request_get_state") @implementation
+public func ntapi_request_get_state(_ request: OpaquePointer!) -> ntapi_request_state {
+    switch get(request)?.state {
+    case nil: NTAPI_REQUEST_STATE_NONE
+    case .suspended?: NTAPI_REQUEST_STATE_SUSPENDED
+    case .running?: NTAPI_REQUEST_STATE_RUNNING
+    case .completed?: NTAPI_REQUEST_STATE_COMPLETED
+    case .cancelled?: NTAPI_REQUEST_STATE_CANCELLED
+    }
+}
+
+@_cdecl("ntapi_request_is_running") @implementation
+public func ntapi_request_is_running(_ request: OpaquePointer!) -> Bool { get(request)?.isRunning ?? false }
+
+@_cdecl("ntapi_request_identifier") @implementation
+public func ntapi_request_identifier(_ request: OpaquePointer!) -> UInt64 { get(request)?.identifier ?? 0 }
+
+@_cdecl("ntapi_request_description") @implementation
+public func ntapi_request_description(_ request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (get(request)?.taskDescription).map(newText)
+}
+
+@_cdecl("ntapi_request_set_description") @implementation
+public func ntapi_request_set_description(
+    _ request: OpaquePointer!, _ description: UnsafePointer<CChar>!
+) -> ntapi_status {
+    let text = String(c: description)
+    guard let request = get(request), description == nil || text != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    request.taskDescription = text
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_request_log") @implementation
+public func ntapi_request_log(
+    _ request: OpaquePointer!, _ level: ntapi_log, _ message: UnsafePointer<CChar>!
+) -> ntapi_status {
+    guard let request = get(request), let level = LogLevel(level), let message = String(c: message) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    request.logOwn(level, message)
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_request_set_keeps_body") @implementation
+public func ntapi_request_set_keeps_body(_ request: OpaquePointer!, _ keeps_body: Bool) -> ntapi_status {
+    with(request) { $0.setKeepsBody(keeps_body) }
+}
+
+@_cdecl("ntapi_request_set_logs_error") @implementation
+public func ntapi_request_set_logs_error(_ request: OpaquePointer!, _ logs_error: Bool) -> ntapi_status {
+    with(request) { $0.setLogsError(logs_error) }
+}
+
+@_cdecl("ntapi_request_priority") @implementation
+public func ntapi_request_priority(_ request: OpaquePointer!) -> Double { get(request)?.priority ?? 0 }
+
+@_cdecl("ntapi_request_set_priority") @implementation
+public func ntapi_request_set_priority(_ request: OpaquePointer!, _ priority: Double) -> ntapi_status {
+    guard let request = get(request), (0...1).contains(priority) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    request.priority = priority
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_request_bytes_sent") @implementation
+public func ntapi_request_bytes_sent(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesSent.bytes ?? 0 }
+
+@_cdecl("ntapi_request_bytes_expected_to_send") @implementation
+public func ntapi_request_bytes_expected_to_send(_ request: OpaquePointer!) -> Int64 {
+    get(request)?.bytesSent.total ?? -1
+}
+
+@_cdecl("ntapi_request_bytes_received") @implementation
+public func ntapi_request_bytes_received(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesReceived.bytes ?? 0 }
+
+@_cdecl("ntapi_request_bytes_expected_to_receive") @implementation
+public func ntapi_request_bytes_expected_to_receive(_ request: OpaquePointer!) -> Int64 {
+    get(request)?.bytesReceived.total ?? -1
+}
+
+@_cdecl("ntapi_request_bytes_decoded") @implementation
+public func ntapi_request_bytes_decoded(_ request: OpaquePointer!) -> Int64 { get(request)?.bytesDecoded ?? 0 }
+
+@_cdecl("ntapi_request_received_status") @implementation
+public func ntapi_request_received_status(_ request: OpaquePointer!) -> CInt {
+    CInt(clamping: get(request)?.receivedStatus ?? 0)
+}
+
+@_cdecl("ntapi_request_received_header") @implementation
+public func ntapi_request_received_header(
+    _ request: OpaquePointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafePointer<CChar>! {
+    guard let box = box(request), let name = String(c: name) else { return nil }
+    return box.lend(box.request.receivedHeaders[name], box.request.receivedHeaders.bytes(name))
+}
+
+@_cdecl("ntapi_request_received_header_count") @implementation
+public func ntapi_request_received_header_count(_ request: OpaquePointer!) -> Int {
+    get(request)?.receivedHeaders.count ?? 0
+}
+
+@_cdecl("ntapi_request_received_header_name") @implementation
+public func ntapi_request_received_header_name(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(request).flatMap { box in
+        let field = box.receivedField(index)
+        return box.lend(field?.name, field.map { Array($0.name.utf8) })
+    }
+}
+
+@_cdecl("ntapi_request_received_header_value") @implementation
+public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    box(request).flatMap { box in
+        let field = box.receivedField(index)
+        return box.lend(field?.value, field?.bytes)
+    }
+}
+
+@_cdecl("ntapi_request_resume_data") @implementation
+public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
+    (get(request)?.resumeData?.text).map(newText)
+}
+
+@_cdecl("ntapi_request_curl_command") @implementation
+public func ntapi_request_curl_command(_ request: OpaquePointer!) -> UnsafePointer<CChar>! {
+    box(request)?.curlCommand
+}
+
+private func box(_ request: OpaquePointer?) -> RequestBox? { Handles.get(request, RequestBox.self) }
+
+private func get(_ request: OpaquePointer?) -> APIRequest? { box(request)?.request }
+
+extension RequestBox {
+    /// Lends a text until the request is freed.
+    fileprivate func lend(_ content: String?, _ bytes: [UInt8]?) -> UnsafePointer<CChar>? {
+        content.flatMap { content in text(.content(content), bytes: { bytes }) }
+    }
+
+    fileprivate func receivedField(_ index: Int) -> HTTPHeaders.Field? {
+        let headers = request.receivedHeaders
+        return headers.indices.contains(index) ? headers[index] : nil
+    }
 }

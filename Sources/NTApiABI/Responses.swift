@@ -3,11 +3,11 @@ import NTApi
 
 /// What an `ntapi_response` stands for; several handles may stand for one.
 final class ResponseBox: TextLender, @unchecked Sendable {
-    // Safe to share: constant, but for what is touched only under `SharedMutex.texts`.
+    // Safe to share: constant, except for fields that are only accessed under `SharedMutex.texts`.
     let response: APIResponse
     @exclusivity(unchecked) private var lent = Lent()
 
-    /// Handles that are lent until the response is freed, made when they are asked for.
+    /// Handles that are lent until the response is freed, made on demand.
     private struct Lent {
         var error: HandleOwner<ErrorBox>?
         var json: HandleOwner<JSONBox>?
@@ -15,7 +15,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         var tree: JanssonTree?
     }
 
-    /// Whether a background transfer is kept until whoever took this response as an event has dealt with it.
+    /// Whether a background transfer is kept until the receiver of this event has handled it.
     let isOwed: Bool
 
     init(_ response: APIResponse, isOwed: Bool = false) {
@@ -42,7 +42,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
 
     var request: OpaquePointer? { lend(\.request) { RequestBox(response.request) } }
 
-    /// The bytes belong to the response, and stay where they are as long as it does.
+    /// The bytes belong to the response, and stay in place as long as it exists.
     var data: UnsafePointer<CChar>? {
         let bytes = response.data.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
         return bytes ?? text(.noBytes) { "" }
@@ -65,8 +65,7 @@ final class ResponseBox: TextLender, @unchecked Sendable {
         _ place: WritableKeyPath<Lent, HandleOwner<Box>?>, _ make: () -> Box
     ) -> OpaquePointer? { keep(place) { HandleOwner(make()) }?.handle }
 
-    /// Makes what is asked for the first time, without the lock: it may take a while. A thread that comes second throws its
-    /// own away.
+    /// Makes an object on first use, without the lock, because it may take long. A second thread discards its result.
     private func keep<Kept: AnyObject>(_ place: WritableKeyPath<Lent, Kept?>, _ make: () -> Kept?) -> Kept? {
         if let known = SharedMutex.texts.withLock({ lent[keyPath: place] }) { return known }
         guard let made = make() else { return nil }
@@ -90,7 +89,7 @@ public func ntapi_response_error(_ response: OpaquePointer!) -> OpaquePointer! {
     return box.error
 }
 
-/// The error of what is no response: NULL would say that all is well.
+/// The error for an invalid response. NULL would mean success.
 private let wrongResponse = HandleOwner(ErrorBox(.invalidArgument("response is NULL, freed, or no response")))
 
 @_cdecl("ntapi_response_data") @implementation

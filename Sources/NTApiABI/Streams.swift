@@ -3,7 +3,7 @@ import NTApi
 
 /// What an `ntapi_data` stands for.
 final class DataBox: Sendable {
-    /// What was lent of the piece last: it stays until the next is asked for.
+    /// The last lent element of the piece. It stays until the next one is requested.
     private struct Lent {
         var json: OpaquePointer?
         var event: LentEvent?
@@ -45,7 +45,7 @@ final class DataBox: Sendable {
 
 /// The texts of an event for C.
 final class LentEvent: @unchecked Sendable {
-    // Safe to share: constant, and so is what it points to.
+    // Safe to share: constant, like the memory it points to.
     let event: ntapi_server_event
 
     init(_ source: ServerSentEvent) {

@@ -8,12 +8,13 @@ import NTApi
     import Darwin
 #endif
 
-// Requests whose caller waits, and looks up when a signal or a descriptor wants its thread.
+// Requests whose caller waits, but returns for a signal or a readable descriptor.
 
-/// The answer to such a request. The caller makes the exchange itself where it can, and else waits for a network thread.
+/// The answer to such a request. The caller makes the exchange itself if it can. Otherwise it waits for a network
+/// thread.
 final class Answer: Sendable {
     private let request: APIRequest
-    /// Readable once the response stands; made when the exchange is made elsewhere.
+    /// Readable once the response is there. Only made when another thread makes the exchange.
     private let wakeup = Lock<Wakeup?>(nil)
 
     init(_ request: APIRequest) { self.request = request }
@@ -35,13 +36,13 @@ final class Answer: Sendable {
         return NTAPI_STATUS_OK
     }
 
-    /// - Returns: whether the response stands.
+    /// - Returns: whether the response is there.
     private func waitForAnother(_ watch: UnsafeMutablePointer<ntapi_watch>) -> Bool {
         let known = wakeup.withLock { $0 }
         let wakeup = known ?? Wakeup()
         if known == nil {
             self.wakeup.withLock { $0 = wakeup }
-            // Not once it was cancelled: then the response stands, or comes without this.
+            // Not after a cancel: then the response is there, or comes by itself.
             if request.setHandler({ _ in wakeup.signal() }) { request.resume() }
             guard request.isOfThisProcess else { return false }
         }
@@ -52,12 +53,12 @@ final class Answer: Sendable {
             pollfd(fd: watch.pointee.descriptor, events: Int16(POLLIN), revents: 0),
         ]
         _ = poll(&watched, 2, timeout.map { CInt(min($0 * 1_000, 1e9).rounded(.up)) } ?? -1)
-        // A response that is there wins over everything else.
+        // A response takes precedence over everything else.
         return watched[0].revents != 0 && request.wait() == .completed
     }
 }
 
-/// A descriptor that is readable from one signal on.
+/// A descriptor that becomes readable with a signal, and stays so.
 private final class Wakeup: Sendable {
     let descriptor = ntapi_system_make_wakeup()
 
@@ -87,14 +88,14 @@ public func ntapi_request_wait_watching(
     guard let watch else { return NTAPI_STATUS_INVALID_ARGUMENT }
     watch.pointee.clear()
     guard let box = Handles.get(request, RequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    // One that the parent of this process began is neither suspended nor running here, and has no response.
+    // A request that this process's parent began is neither suspended nor running here, and has no response.
     guard let answer = box.answer, box.request.isRunning || box.request.response != nil else {
         return NTAPI_STATUS_INVALID_STATE
     }
     return answer.wait(watch)
 }
 
-// The handler, which there is only when the exchange is made elsewhere, must not wait for a thread that waits here.
+// The handler only exists when another thread makes the exchange. It must not wait for the thread that waits here.
 private let whereverItEnds: [APIArg] = [.responseThread(.background)]
 
 extension ntapi_watch {

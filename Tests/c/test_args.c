@@ -1,4 +1,4 @@
-/* Section 1 of the header: the args but for bodies (test_body.c), seen by a server that echoes requests. */
+/* The args but for bodies (test_body.c), seen by a server that echoes requests. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Section "background transfers" of the header: what one client leaves, another one with the same identifier finds. */
+/* Background transfers: what one client leaves, another one with the same identifier finds. */
 #include "child.h"
 #include "files.h"
 #include "support.h"

@@ -1,4 +1,4 @@
-/* Section 1 of the header: the args that make a body, seen by a server that echoes requests. */
+/* The args that make a body, seen by a server that echoes requests. */
 #include "support.h"
 
 #include <unistd.h>

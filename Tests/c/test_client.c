@@ -1,4 +1,4 @@
-/* Section 3 of the header: clients, their args, closing and draining, and every hook. */
+/* Clients, their args, closing and draining, and every hook. */
 #include "support.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-/* Section 2 of the header: defaults, their order of look-up, providers, and the names that have a meaning. */
+/* Defaults, their order of look-up, providers, and the names that have a meaning. */
 #include "support.h"
 
 #include <math.h>

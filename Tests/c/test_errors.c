@@ -1,4 +1,4 @@
-/* Section 13 of the header: codes, errors made by hand, and the error of each thing that goes wrong. */
+/* Codes, errors made by hand, and the error of each thing that goes wrong. */
 #include "support.h"
 
 static void codes_are_interned(void **state) {

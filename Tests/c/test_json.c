@@ -1,4 +1,4 @@
-/* Section 11 of the header: JSON documents, their paths, and the way to and from jansson. */
+/* JSON documents, their paths, and the way to and from jansson. */
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Section 0 of the header: version and drain. */
+/* Version and drain. */
 #include "support.h"
 
 #include <time.h>

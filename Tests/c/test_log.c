@@ -1,4 +1,4 @@
-/* Section 15 of the header: log flags, the process's sink, what is logged at which level, and what never is. */
+/* Log flags, the process's sink, what is logged at which level, and what never is. */
 #include "support.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Section 4 of the header: where handlers run, mailboxes in callback and pull style, executors. */
+/* Where handlers run, mailboxes in callback and pull style, executors. */
 #include "support.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* Section 11 of the header: JSON in values of an interpreter, here one that writes down what it is asked for. */
+/* JSON in values of an interpreter, here one that writes down what it is asked for. */
 #include "support.h"
 
 #include <poll.h>

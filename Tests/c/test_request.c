@@ -1,4 +1,4 @@
-/* Section 5 of the header: begin, suspended creation, perform, wait, cancel, progress, and what a request tells. */
+/* Begin, suspended creation, perform, wait, cancel, progress, and what a request tells. */
 #include "support.h"
 
 static ntapi_client *client;

@@ -1,4 +1,4 @@
-/* Section 11 of the header: what a response carries. */
+/* What a response carries. */
 #include "support.h"
 
 static ntapi_client *client;

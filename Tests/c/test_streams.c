@@ -1,4 +1,4 @@
-/* Section 6 of the header: bodies that are read as JSON lines or server-sent events, by handlers and piece by piece. */
+/* Bodies that are read as JSON lines or server-sent events, by handlers and piece by piece. */
 #include "support.h"
 
 #include <poll.h>

@@ -1,4 +1,4 @@
-/* Section 6 of the header: bodies that go to a handler or into a file, and requests suspended on the way. */
+/* Bodies that go to a handler or into a file, and requests suspended on the way. */
 #include "files.h"
 #include "support.h"
 

@@ -12,7 +12,7 @@ import pytest
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
 OPTIONAL = {"base", "not_in", "map_error"}
-KEYS = {"name", "spec", "server", "command", "args", "expect"} | OPTIONAL
+KEYS = {"name", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
     "url_default": {2, 3},

@@ -123,6 +123,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         *chosen,
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
+        pytest("layers", "Tests/layers"),
         pytest("benchmark kit", "Benchmarks/tests"),
         documentation(),
         transfer_in_swift(),

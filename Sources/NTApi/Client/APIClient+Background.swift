@@ -1,20 +1,21 @@
-// What a client does that was made with a background configuration (SPEC 8).
+// Background sessions of a client.
 extension APIClient {
-    /// Why the background session cannot be used; nil when it can, and of other clients.
+    /// Why the background session cannot be used; nil when it can, and for other clients.
     ///
-    /// Another process has it open, which is named; the folder cannot be written to. Every request fails with this error.
+    /// For example another process, which the message names, has it open, or its folder is not writable. Every request
+    /// fails with this error.
     public var backgroundError: APIError? { background?.problem }
 
-    /// The transfers of the background session that a process before this one left, and that were not resumed yet.
+    /// The transfers of the background session that an earlier process left and that are not resumed yet.
     ///
-    /// Those of higher priority first, and of the same the older ones. Each is suspended: set its handlers, then resume it. It has
-    /// the identifier, the description and the command that it was made with. A download goes on where it was. An upload is
-    /// sent again from the beginning when its method is idempotent; otherwise it ends with a network error that says
-    /// that its result is ambiguous. One that ended, but whose handler had not returned, is not sent: its handler is called
-    /// with what was recorded, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen that before.
+    /// Higher priorities come first, then older transfers. Each is suspended: set its handlers, then resume it. It
+    /// keeps its identifier, description and command. A download continues where it stopped. An upload is sent again
+    /// from the beginning when its method is idempotent; otherwise it ends with a network error that says that its
+    /// result is ambiguous. A transfer that ended, but whose handler had not returned, is not sent: its handler gets
+    /// the recorded outcome, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen it before.
     ///
-    /// - Parameter args: say, after the client's own, on which threads the handlers run; others have no effect.
-    /// - Returns: none, when this is no background session, it cannot be used or it is closed.
+    /// - Parameter args: set the threads of the handlers, after the client's own args. Other args have no effect.
+    /// - Returns: none when this is not a background session, or it is unusable or closed.
     public func restoredRequests(args: [APIArg] = []) -> [APIRequest] {
         guard let background else { return [] }
         let settings = settings
@@ -33,11 +34,11 @@ extension APIClient {
         }
     }
 
-    /// Resumes the transfers that a process before this one left, in order, with one handler for all.
+    /// Resumes the transfers that an earlier process left, in order, with one handler for all.
     ///
     /// - Parameters:
-    ///   - args: say on which thread the handler runs.
-    ///   - handler: receives each response, whose ``APIResponse/request`` says which it is.
+    ///   - args: set the thread of the handler.
+    ///   - handler: receives each response; ``APIResponse/request`` identifies the transfer.
     /// - Returns: how many there are.
     @discardableResult public func resumeRestoredRequests(
         args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil

@@ -1,12 +1,12 @@
 import Synchronization
 
-// A client's end: what runs is finished or cancelled, and then its session is invalid.
+// The end of a client: requests finish or are cancelled, and then its session is invalid.
 extension APIClient {
     enum Life: UInt8, AtomicRepresentable {
         case open
-        /// Begins nothing new; what there is goes on.
+        /// No new requests; existing ones continue.
         case finishing
-        /// What there is has been cancelled.
+        /// Existing requests are cancelled.
         case closed
         /// Every handler has returned.
         case invalid
@@ -15,7 +15,7 @@ extension APIClient {
     /// Whether `close`, `finishAndInvalidate` or `invalidateAndCancel` was called.
     public var isClosed: Bool { life.load(ordering: .acquiring) != .open }
 
-    /// Whether a request may be made now. Those that are finished may still need a token.
+    /// Whether a request may be made now. While existing requests finish, a token refresh may still be needed.
     var mayBegin: Bool {
         switch life.load(ordering: .acquiring) {
         case .open: return true
@@ -24,13 +24,13 @@ extension APIClient {
         }
     }
 
-    /// Whether what was made before is cancelled, too.
+    /// Whether existing requests are cancelled, too.
     var hasCancelled: Bool { life.load(ordering: .acquiring).rawValue >= Life.closed.rawValue }
 
     /// Cancels every request of the client; new ones may be begun.
     public func cancelAll() { Runtime.current.requests.cancelAll { $0.client === self } }
 
-    /// Refuses new requests, and lets those that were made go on; then the session is invalid: ``sessionInvalidated()``.
+    /// Refuses new requests and lets existing ones finish. Then the session is invalid: ``sessionInvalidated()``.
     ///
     /// Does not wait: see `drain`. A request that was made before and is suspended may be resumed until then.
     public func finishAndInvalidate() {
@@ -38,10 +38,10 @@ extension APIClient {
         endIfIdle()
     }
 
-    /// Cancels what runs and refuses new requests; then the session is invalid: ``sessionInvalidated()``. Does not wait: see
-    /// `drain`.
+    /// Cancels all requests and refuses new ones. Then the session is invalid: ``sessionInvalidated()``. Does not wait:
+    /// see `drain`.
     ///
-    /// Of a background session all transfers are given up, those that were restored and not resumed yet, too.
+    /// In a background session it gives up all transfers, including restored ones that are not resumed yet.
     public func invalidateAndCancel() {
         let restored = restoredRequests()
         advance(to: .closed)
@@ -49,10 +49,11 @@ extension APIClient {
         end()
     }
 
-    /// The same as `invalidateAndCancel`, save for background sessions. Does not wait: see `drain`.
+    /// The same as `invalidateAndCancel`, except for background sessions. Does not wait: see `drain`.
     ///
-    /// What a background session has not finished is kept, for whoever opens it next: the handlers get the error `detached`.
-    /// The session can be opened again when those have returned. To give up a transfer, cancel it before.
+    /// A background session keeps its unfinished transfers for the next process or client that opens it. Their handlers
+    /// get the error `detached`; after these have returned, the session can be opened again. To give up a transfer,
+    /// cancel it first.
     public func close() {
         advance(to: .closed)
         background?.detach()
@@ -66,7 +67,7 @@ extension APIClient {
         endIfIdle()
     }
 
-    /// - Returns: false when its end has come as far before.
+    /// - Returns: false when the client is already this far.
     @discardableResult private func advance(to next: Life) -> Bool {
         while true {
             let now = life.load(ordering: .acquiring)
@@ -85,16 +86,16 @@ extension APIClient {
 
     /// Under the registry's lock.
     ///
-    /// - Returns: false when it was before.
+    /// - Returns: false when it already was.
     func becomesInvalid() -> Bool { advance(to: .invalid) }
 
-    /// It has become invalid: no handler of it runs.
+    /// The client is now invalid, and none of its handlers runs.
     func lastRequestIsOver() {
         let runtime = Runtime.current
         background?.detach()
         authenticator?.clientIsClosed()
         let connections = ownConnections
-        // With nothing to write or close and nobody to tell there is no reason to start a thread.
+        // Without cookies, connections and a hook there is no reason to start a thread.
         guard cookies != nil || connections != nil || hookKinds.contains(.sessionInvalidated) else {
             return runtime.requests.forgetEnd(of: self)
         }
@@ -107,8 +108,8 @@ extension APIClient {
         }
     }
 
-    /// Waits until every begun request of the client has called its handler, and the hook has been told of the session's
-    /// end, if it has ended; runs the calling thread's mailbox meanwhile.
+    /// Waits until every begun request of the client has called its handler and, if the session has ended, its hook has
+    /// returned. Runs the calling thread's mailbox meanwhile.
     ///
     /// - Parameter timeout: seconds; nil is for ever.
     /// - Returns: how many are left.

@@ -9,13 +9,13 @@ extension APIClient {
     }
 
     /// - Parameters:
-    ///   - caller: what it does meanwhile; see `HandlerThreads`.
+    ///   - caller: what the caller does meanwhile; see `HandlerThreads`.
     ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
         _ command: String, args: [APIArg], for caller: HandlerThreads.Caller,
         configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
-        // Most often one of the two is empty, and nothing need be copied.
+        // Usually one of the two is empty, and nothing is copied.
         var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
         buildArgs(command, &all)
         var identifier = countRequest()
@@ -39,7 +39,7 @@ extension APIClient {
             built: built, background: transfer)
     }
 
-    /// A request that ends with an error, whatever it would have been: what it was to be made of makes no sense.
+    /// A request that fails with this error, because its arguments are invalid.
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
             client: self, identifier: countRequest(), command: "", threads: HandlerThreads([]),
@@ -81,7 +81,7 @@ extension APIClient {
         return request.perform()
     }
 
-    /// - Parameter isHeard: whether handlers are set; where nobody hears anything, no mailbox is needed.
+    /// - Parameter isHeard: whether handlers are set. Without handlers no mailbox is needed.
     package func requestToPerform(_ command: String, args: [APIArg], isHeard: Bool = false) -> APIRequest {
         request(command, args: args, for: performer(isHeard))
     }
@@ -103,11 +103,11 @@ extension APIClient {
         return await response(of: request)
     }
 
-    /// Starts a request that nobody has started, and awaits its response.
+    /// Starts a request, and awaits its response.
     func response(of request: APIRequest) async -> APIResponse {
         let response = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                // A task that is cancelled already has ended the request before it had a handler to call.
+                // The task was already cancelled, which ended the request before it had a handler.
                 guard request.setHandler({ continuation.resume(returning: $0) }) else {
                     return request.onWorker { _ in
                         request.wait(until: .distantFuture, running: Mailbox(owner: .anyone))
@@ -119,7 +119,7 @@ extension APIClient {
         } onCancel: {
             request.cancel()
         }
-        // The runtime orders what came before the resumption, but ThreadSanitizer does not see how: a lock it does see.
+        // The runtime orders the code before the resumption, but ThreadSanitizer only sees locks.
         request.shared.withLock { _ in }
         return response
     }
@@ -152,7 +152,7 @@ extension APIClient {
             try builder.check(&http, since: before)
             secrets.isForm = secrets.isForm || RequestBuilder.isForm(http.headers)
         }
-        // Of a hook's, or of the configuration's headers.
+        // The header comes from a hook or from the configuration.
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
@@ -187,5 +187,85 @@ extension HTTPRequest {
         } catch {
             return false
         }
+    }
+}
+
+extension APIClient {
+    /// Sends a request and awaits its JSON as a type of the program. Cancelling the task cancels the request.
+    ///
+    /// ```swift
+    /// struct City: Decodable { let name: String }
+    /// let city = try await client.send("cities/5", as: City.self)
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - path: where the value is in the JSON; the whole JSON by default.
+    ///   - options: how the JSON writes keys, dates and numbers.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON is not as the type expects.
+    public func send<Value: Decodable & Sendable>(
+        _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
+        options: DecodingOptions = DecodingOptions()
+    ) async throws(APIError) -> Value {
+        try await response(command, args: args).decode(type, at: path, options: options)
+    }
+}
+
+extension APIClient {
+    /// Sends a request and awaits the head of its response; the body follows piece by piece.
+    ///
+    /// ```swift
+    /// let stream = try await client.stream("export", args: [.timeout(30)])
+    /// print(stream.status, stream.headers["Content-Type"] ?? "")
+    /// for try await chunk in stream { total += chunk.count }
+    /// ```
+    ///
+    /// While the program asks for no piece, the network waits, so that memory stays bounded. The request is cancelled
+    /// when the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not
+    /// streamed, unless the option `ignoreHTTPErrors` is set.
+    ///
+    /// - Throws: the response's error, if it occurs before the body.
+    public func stream(_ command: String = "", args: [APIArg] = []) async throws(APIError) -> ResponseStream {
+        let source = StreamSequenceSource(client: self, command: command, args: args, format: .bytes)
+        let reading = source.begin()
+        let response = await withTaskCancellationHandler {
+            await reading.reader.head()
+        } onCancel: {
+            reading.request.cancel()
+        }
+        // Without a body the iteration is over at once.
+        try response?.get()
+        return ResponseStream(reading)
+    }
+
+    /// The values of a response with one JSON value per line (JSON Lines, NDJSON, RFC 7464), as they arrive.
+    ///
+    /// ```swift
+    /// for try await value in client.lines("changes") { print(value["id"]?.int ?? 0) }
+    /// ```
+    ///
+    /// Each iteration is a separate request. While the program asks for no value, the network waits. The request is
+    /// cancelled when the loop is left or the task is cancelled. A line that is not JSON ends the iteration with
+    /// `invalid JSON`, a line longer than `maximumResponseSize` (or 16 MiB) with `response too large`.
+    public func lines(_ command: String = "", args: [APIArg] = []) -> JSONLines {
+        JSONLines(source: StreamSequenceSource(client: self, command: command, args: args, format: .jsonLines))
+    }
+
+    /// The events of a stream of server-sent events (WHATWG HTML, 9.2). It reconnects as needed.
+    ///
+    /// ```swift
+    /// for try await event in client.events("updates") { print(event.type, event.data) }
+    /// ```
+    ///
+    /// When a connection ends, the next one is made with Last-Event-ID, after the time that the server asks for, with
+    /// growing pauses after failures. The iteration ends when the server answers with 204. It fails on an HTTP error
+    /// other than 5xx, on an answer that is not a stream of events, and after `maximumFailures` failures in a row. A
+    /// POST does not reconnect unless the option `reconnect` says so. To continue from an earlier event, send the
+    /// header Last-Event-ID.
+    ///
+    /// Each iteration is a separate request. While the program asks for no event, the network waits. The request is
+    /// cancelled when the loop is left or the task is cancelled.
+    public func events(_ command: String = "", args: [APIArg] = []) -> ServerSentEvents {
+        ServerSentEvents(
+            source: StreamSequenceSource(client: self, command: command, args: args, format: .serverEvents))
     }
 }

@@ -209,7 +209,8 @@ open class APIClient: @unchecked Sendable {
         set { ownRecorder.set(newValue) }
     }
 
-    /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. For requests made from now on.
+    /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. Applies to requests
+    /// made from now on.
     public var rateLimiter: RateLimiter? {
         get { ownRateLimiter.value }
         set { ownRateLimiter.set(newValue) }

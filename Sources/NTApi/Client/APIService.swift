@@ -12,10 +12,10 @@
 ///
 ///     let cities = try await client.call(FindCities(name: "London"))
 ///
-/// What the services of one API have in common goes into a protocol of their own that refines this one.
+/// Put what the services of one API share into a protocol that refines this one.
 public protocol APIService<Response>: Sendable {
-    /// What a call returns. A `Decodable` type is made of the JSON, ``NoContent`` of any answer without an error, any other
-    /// type by ``makeResponse(_:)``.
+    /// What a call returns. A `Decodable` type is decoded from the JSON, ``NoContent`` accepts any answer without an
+    /// error, any other type needs ``makeResponse(_:)``.
     associatedtype Response: Sendable
 
     /// The path below the client's base URL; may contain `{name}` for path args.
@@ -24,15 +24,15 @@ public protocol APIService<Response>: Sendable {
     /// The method; nil, the default, leaves it to the args.
     var method: String? { get }
 
-    /// The args that all services of one API have, before those of the call; none unless given.
+    /// The args that all services of one API share, before those of the call; none by default.
     ///
     /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] { [.url("key", key)] } }`.
     var baseParameters: [APIArg] { get }
 
-    /// The args of the call; none unless given. A nil value suppresses its arg.
+    /// The args of the call; none by default. A nil value suppresses its arg.
     var parameters: [APIArg] { get }
 
-    /// Where in the JSON the response is, such as `list` or `result.items[0]`; the whole JSON unless given.
+    /// Where the response is in the JSON, such as `list` or `result.items[0]`; the whole JSON by default.
     var responsePath: String { get }
 
     /// How the service writes keys, dates and numbers.
@@ -44,18 +44,19 @@ public protocol APIService<Response>: Sendable {
     /// Turns the service's own error fields into an error. On a background worker, in `performCall` on its thread, for every
     /// response that has JSON, after the client's hook of this name.
     ///
-    /// - Returns: nil when the service reports no error; the response's own, that of the client's hook too, stays then.
+    /// - Returns: nil when the service reports no error. The response keeps its error, including one of the client's
+    ///   hook.
     func mapServiceError(_ response: APIResponse) -> APIError?
 
-    /// Sees every error that the call ends with, and may replace it, after the client's hook of this name and where it is called.
+    /// Sees and may replace every error of the call. Runs after the client's hook of this name, on the same thread.
     ///
     /// - Parameters:
-    ///   - error: what the call ends with: the network's, a cancel, the service's own, what `makeResponse` has thrown.
+    ///   - error: the error: of the network, a cancel, the service's own, or thrown by `makeResponse`.
     ///   - response: what there is of it.
-    /// - Returns: the error itself, as it does unless given, or another one.
+    /// - Returns: the error itself, as by default, or another one.
     func mapError(_ error: APIError, _ response: APIResponse) -> APIError
 
-    /// Makes the response object. Where `mapServiceError` is called, and only for responses without an error.
+    /// Makes the response object. Runs on the thread of `mapServiceError`, only for responses without an error.
     ///
     /// - Throws: an `APIError`, which becomes the call's, or any error, which becomes `generic`.
     func makeResponse(_ response: APIResponse) throws -> Response
@@ -79,9 +80,107 @@ extension APIService where Response: Decodable {
     }
 }
 
-/// The response of a service that answers nothing of interest: whatever comes without an error, JSON or not.
+/// The response of a service whose content does not matter: any answer without an error, JSON or not.
 public struct NoContent: Decodable, Sendable {
     public init() {}
 
     public init(from decoder: any Decoder) {}
+}
+
+extension APIClient {
+    /// Receives the result of a call of a service.
+    public typealias CallHandler<Value: Sendable> = @Sendable (Result<Value, APIError>) -> Void
+
+    /// Calls a service and awaits its response. Cancelling the task cancels the request.
+    ///
+    /// Progress handlers run on a background worker unless an arg says otherwise.
+    ///
+    /// - Parameters:
+    ///   - args: applied after the service's own, such as a timeout for this call.
+    /// - Throws: the error of the network, HTTP, JSON or the service; see its domain.
+    public func call<Service: APIService>(
+        _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
+    ) async throws(APIError) -> Service.Response {
+        let (request, call) = request(for: service, args: args, by: .whoAwaits)
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        return try call.result(of: await response(of: request)).get()
+    }
+
+    /// Begins a call of a service.
+    ///
+    /// - Parameters:
+    ///   - args: applied after the service's own, such as `.responseThread(.background)`.
+    ///   - handler: receives the response or the error, exactly once, never inside this call, on the main thread unless
+    ///     `.responseThread` says otherwise; may be nil.
+    ///   - uploadProgress: runs on the main thread unless an arg says otherwise, and so does `downloadProgress`.
+    /// - Returns: the request, which can be cancelled.
+    @discardableResult public func beginCall<Service: APIService>(
+        _ service: Service, args: [APIArg] = [], handler: CallHandler<Service.Response>? = nil,
+        uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
+    ) -> APIRequest {
+        let (request, call) = request(for: service, args: args, by: .whoGoesOn)
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        if let handler { request.setHandler { handler(call.result(of: $0)) } }
+        request.resume()
+        return request
+    }
+
+    /// Performs a call of a service and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async`
+    /// code.
+    ///
+    /// Progress handlers run on the calling thread unless an arg says otherwise.
+    ///
+    /// - Throws: the error of the network, HTTP, JSON or the service; see its domain.
+    public func performCall<Service: APIService>(
+        _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
+        downloadProgress: APIRequest.ProgressHandler? = nil
+    ) throws(APIError) -> Service.Response {
+        let isHeard = uploadProgress != nil || downloadProgress != nil
+        let (request, call) = request(for: service, args: args, by: performer(isHeard))
+        request.setUploadProgress(uploadProgress)
+        request.setDownloadProgress(downloadProgress)
+        return try call.result(of: request.perform()).get()
+    }
+
+    private func request<Service: APIService>(
+        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller
+    ) -> (APIRequest, ServiceCall<Service>) {
+        let call = ServiceCall(service)
+        let own = [.method(service.method)] + service.baseParameters + service.parameters
+        let request = request(service.command, args: own + args, for: caller, configure: service.configure)
+        request.setInterpreter(call)
+        return (request, call)
+    }
+}
+
+/// A service's result for a response. Made when the response is classified, taken when it is delivered.
+private final class ServiceCall<Service: APIService>: ResponseInterpreter {
+    private let service: Service
+    private let value = Lock<Service.Response?>(nil)
+
+    init(_ service: Service) { self.service = service }
+
+    func interpret(_ response: APIResponse) -> APIError? {
+        if response.json != nil, let error = service.mapServiceError(response) { return error }
+        if let error = response.error { return error }
+        do {
+            let made = try service.makeResponse(response)
+            value.withLock { $0 = made }
+            return nil
+        } catch {
+            return error as? APIError
+                ?? APIError(code: .generic, message: "\(Service.self) can make nothing of the response: \(error)")
+        }
+    }
+
+    func mapError(_ error: APIError, _ response: APIResponse) -> APIError { service.mapError(error, response) }
+
+    func result(of response: APIResponse) -> Result<Service.Response, APIError> {
+        if let error = response.error { return .failure(error) }
+        guard let value = value.withLock({ $0 }) else { return .failure(APIError(code: .generic)) }
+        return .success(value)
+    }
 }

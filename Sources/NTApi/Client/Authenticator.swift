@@ -1,19 +1,19 @@
-/// Credentials that expire: gives requests their token, and asks for another one once for all that wait for it.
+/// Manages credentials that expire: gives requests their token, and refreshes it once for all waiting requests.
 ///
 ///     client.authenticator = Authenticator(token: .init(saved)) { refresh in
 ///         let json = try await refresh.client.send("token", args: [.form("refresh_token", secret)]).json
 ///         return Authenticator.Token(json?["access_token"]?.string ?? "", lifetime: json?["expires_in"]?.double)
 ///     }
 ///
-/// A request that is rejected because its token has expired waits for the refresh, and is then sent once more; what it
-/// gets then is delivered. A failed refresh fails all that wait, with one error, and answers for a second for those that
-/// come next. The token goes to the origin of the client's base URL, and to those named here; a request with an
-/// Authorization header, or with digest auth, of its own goes without. May serve several clients. Safe to use from any thread.
+/// A request that is rejected because its token has expired waits for the refresh and is sent once more; that answer is
+/// delivered. A failed refresh fails all waiting requests with the same error, and new ones for a second. The token
+/// goes to the origin of the client's base URL and to the origins named here. A request with its own Authorization
+/// header or digest auth goes without it. Several clients may share it. Safe to use from any thread.
 public final class Authenticator: Sendable {
-    /// What a server is shown to be let in.
+    /// A token for the server.
     public struct Token: Sendable, Equatable, CustomStringConvertible {
         public var text: String
-        /// For how many seconds it is good from now on; nil is unknown. It is refreshed ahead of its end.
+        /// How many seconds it is valid from now; nil is unknown. It is refreshed before it expires.
         public var lifetime: Double?
 
         public init(_ text: String, lifetime: Double? = nil) {
@@ -72,7 +72,7 @@ public final class Authenticator: Sendable {
         var gate = Gate()
         var settings: Settings
         var origins = OriginCache()
-        /// The client's base URL that was seen last, and where it leads.
+        /// The last seen base URL of a client, and its origin.
         var home: (url: String, origin: Origin?) = ("", nil)
         var generation = Fork.generation
         var clock: ManualClock?
@@ -85,19 +85,19 @@ public final class Authenticator: Sendable {
         var timer: ScheduledJob?
     }
 
-    /// The authenticator whose refresh the calling task or thread is inside of: what is begun there goes without it.
+    /// The authenticator whose refresh runs in this task or thread. Requests begun there go without it.
     @TaskLocal static var refreshing: Authenticator?
 
     private let state: Lock<State>
     private let refresher: Refresher
 
     /// - Parameters:
-    ///   - token: the one to begin with; without one the first request asks for it.
+    ///   - token: the initial token; without one the first request starts a refresh.
     ///   - header: the header that carries the token.
-    ///   - scheme: what stands before the token; "" is nothing.
-    ///   - statuses: those by which a server says that the token has expired. A challenge that gives another reason (RFC 6750,
-    ///     3.1: `insufficient_scope`, `invalid_request`) is believed.
-    ///   - origins: URLs of other servers that may see the token, too; their paths do not matter.
+    ///   - scheme: the word before the token; "" is none.
+    ///   - statuses: statuses that mean that the token has expired, unless the challenge gives another reason (RFC
+    ///     6750, 3.1: `insufficient_scope`, `invalid_request`).
+    ///   - origins: URLs of other servers that may get the token. Their paths do not matter.
     ///   - timeout: how many seconds a refresh may take.
     ///   - refresh: makes another token; nil when the response does not mean that the token has expired.
     public convenience init(
@@ -115,7 +115,7 @@ public final class Authenticator: Sendable {
         if let token { setToken(token) }
     }
 
-    /// As the other one, for code without `async`: the refresh is answered with a method of its own, at once or later.
+    /// The same for code without `async`: the refresh is answered through its methods, at once or later.
     ///
     /// - Parameters:
     ///   - thread: where `answering` is called.
@@ -147,10 +147,10 @@ public final class Authenticator: Sendable {
         (try? URLParts(url)).map { Origin(scheme: $0.scheme, host: $0.host, port: $0.port) }
     }
 
-    /// The token that requests carry now, good or not; nil when there is none.
+    /// The current token, valid or not; nil when there is none.
     public var token: String? { state.withLock { $0.gate.current } }
 
-    /// Uses another token from now on, also for the requests that wait; nil makes the next request ask for one.
+    /// Uses another token from now on, also for waiting requests; nil makes the next request start a refresh.
     public func setToken(_ token: Token?) {
         act { $0.set(token?.text, lifetime: token?.lifetime, $1) }
     }
@@ -159,7 +159,7 @@ public final class Authenticator: Sendable {
         get { settings.options }
         set {
             let settings = Settings(newValue)
-            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            // Releasing the old value may run user code, so it must outlive the lock.
             let replaced = state.withLock { exchange(&$0.settings, with: settings) }
             withExtendedLifetime(replaced) {}
         }
@@ -167,7 +167,7 @@ public final class Authenticator: Sendable {
 
     var settings: Settings { state.withLock { $0.settings } }
 
-    /// A test's clock, by which lifetimes and timeouts are measured: that of the client it was given to last.
+    /// A test's clock for lifetimes and timeouts: that of the last client that got this authenticator.
     var clock: ManualClock? {
         get { state.withLock { $0.clock } }
         set {
@@ -214,7 +214,7 @@ public final class Authenticator: Sendable {
 
     func leave(_ wait: LineWait) { state.withLock { $0.gate.leave(wait) } }
 
-    /// A client is closed: when nobody else waits, the refresh is of no use any more.
+    /// A client is closed. When nobody else waits, the refresh is no longer needed.
     func clientIsClosed() {
         let running = ofThisProcess { state in
             state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
@@ -304,7 +304,7 @@ public final class Authenticator: Sendable {
         return failure
     }
 
-    /// Moves the gate, and tells whoever waits.
+    /// Changes the gate, and resumes the waiting requests.
     private func act(cancels: Bool = false, _ move: (inout Gate, MonotonicTime) -> Gate.Release) {
         let now = clock?.now ?? .now()
         let (release, running) = ofThisProcess { state in
@@ -332,7 +332,7 @@ public final class Authenticator: Sendable {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // The parent's: not even released here.
+                // It belongs to the parent, so it is not even released here.
                 for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
                 _ = Unmanaged.passRetained(Inherited(exchange(&state.running, with: Running())))
             }

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Users and passwords by the protection space that they are for: in memory, or in a file of the user's.
+/// Users and passwords by protection space, in memory or in a file of the user.
 ///
-/// A session that is asked for a credential looks for one here before its program is asked. Nothing is sent unless the
-/// server, or the proxy, has asked for it.
+/// When a server or proxy asks for a credential, a session looks here before it asks the program. Nothing is sent
+/// without such a challenge.
 ///
-/// Safe to use from many threads. A storage in a file reads it again when another process has changed it.
+/// Safe to use from many threads. A storage in a file reads the file again when another process has changed it.
 public final class CredentialStorage: Sendable {
     private struct State {
         var list = CredentialList()
-        /// What the file was when it was last read; nil before that, and while there is none.
+        /// The state of the file when it was last read; nil before that, and while there is no file.
         var stamp: FileStamp?
     }
 
-    /// Nil for one in memory.
+    /// Nil for a storage in memory.
     private let file: CredentialFile?
-    /// Whether it is the one of the program, whose name a session's settings may change.
+    /// Whether it is the program's storage, whose name a session's settings can change.
     let isOfProgram: Bool
-    // Held while the file is read and written: `fork` waits for it. Never on a network thread.
+    // Held while the file is read and written, so `fork` waits for it. Never taken on a network thread.
     private let state = Lock(State(), sharing: .credentialFiles)
     private let isFilled = Atomic<Bool>(false)
 
@@ -27,7 +27,8 @@ public final class CredentialStorage: Sendable {
         isOfProgram = false
     }
 
-    /// In a file, which is made for nobody but the user to read (0600) when something is set. The passwords are in it as they are.
+    /// Makes a storage in a file. The file is made when something is set, readable by the user only (0600). It contains
+    /// the passwords as plain text.
     ///
     /// - Throws: `invalid request` when it is not the absolute path of a file.
     public init(file path: String) throws(APIError) {
@@ -45,13 +46,14 @@ public final class CredentialStorage: Sendable {
 
     // MARK: The program's
 
-    // They live as long as the process, so that clients may come and go.
+    // They live as long as the process, so that clients can come and go.
     private static let known = Lock<[String: CredentialStorage]>([:], survivesFork: true)
 
-    /// The one of the program, which its default and background sessions use: `credentials.txt` beside the cookies.
+    /// The program's storage, which default and background sessions use: `credentials.txt` in the folder of the
+    /// cookies.
     public static var shared: CredentialStorage { ofProgram(Defaults.global.ownValue("applicationName")?.string) }
 
-    /// - Parameter name: the program's; nil is that of its file.
+    /// - Parameter name: the program's name; nil is the name of its file.
     static func ofProgram(_ name: String?) -> CredentialStorage {
         let folder = DataFolder.path(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         if let storage = known.withLock({ $0[folder ?? ""] }) { return storage }
@@ -70,7 +72,7 @@ public final class CredentialStorage: Sendable {
 
     /// The credential that requests use for a protection space.
     ///
-    /// - Throws: `generic` when the file cannot be read, or is damaged: the message says which, and why.
+    /// - Throws: `generic` when the file cannot be read or is damaged; the message says why.
     public func defaultCredential(for space: ProtectionSpace) throws(APIError) -> Credential? {
         try read().credentials(for: space).first
     }
@@ -82,7 +84,7 @@ public final class CredentialStorage: Sendable {
         try read().credentials(for: space)
     }
 
-    /// Every credential with its protection space; of one space the default first.
+    /// Every credential with its protection space. Within a space the default comes first.
     ///
     /// - Throws: as `defaultCredential`.
     public func all() throws(APIError) -> [(space: ProtectionSpace, credential: Credential)] {
@@ -91,7 +93,7 @@ public final class CredentialStorage: Sendable {
 
     // MARK: Changing. All of it waits for the disk, where there is a file.
 
-    /// Sets a credential, in the place of one with the same user. The first one of a space is its default.
+    /// Sets a credential, and replaces one with the same user. The first credential of a space is its default.
     ///
     /// - Throws: `invalid request` for what cannot be sent; `generic` when the file cannot be read or written.
     public func set(_ credential: Credential, for space: ProtectionSpace) throws(APIError) {
@@ -107,7 +109,7 @@ public final class CredentialStorage: Sendable {
         try change { $0.set(credential, for: space, isDefault: true) }
     }
 
-    /// Removes credentials; that there are none is no error.
+    /// Removes credentials. It is no error if there are none.
     ///
     /// - Parameter user: nil is all.
     /// - Throws: `generic` when the file cannot be read or written.
@@ -120,7 +122,7 @@ public final class CredentialStorage: Sendable {
     /// - Throws: `generic` when the file cannot be read or written.
     public func removeAll() throws(APIError) { try change { $0.removeAll() } }
 
-    /// Whether a request may find one here. Does not wait.
+    /// Whether a request may find a credential here. Does not wait.
     var mayHaveCredentials: Bool { file != nil || isFilled.load(ordering: .relaxed) }
 
     private func check(_ credential: Credential, _ space: ProtectionSpace) throws(APIError) {
@@ -158,7 +160,7 @@ public final class CredentialStorage: Sendable {
             }
         }
         var problem: CredentialFile.Problem?
-        // The disk may take its time, and responses wait for workers.
+        // The disk may be slow, and responses need the workers.
         whileBlocked {
             problem = state.withLock { state in
                 do throws(CredentialFile.Problem) {
@@ -173,12 +175,161 @@ public final class CredentialStorage: Sendable {
     }
 
     private func whileBlocked(_ body: () -> Void) {
-        // To look after credentials is no first use of the library.
+        // Managing credentials should not start the runtime.
         guard let runtime = Runtime.ifAny else { return body() }
         runtime.workers.whileBlocked(body)
     }
 
     private static func error(_ what: String, _ problem: CredentialFile.Problem) -> APIError {
         APIError(domain: .request, code: .generic, message: "the stored credentials \(what): \(problem)")
+    }
+}
+
+/// The credentials of a storage, in order. The first one of a protection space is its default.
+struct CredentialList: Sendable, Equatable {
+    struct Entry: Sendable, Equatable {
+        let space: ProtectionSpace
+        var credential: Credential
+    }
+
+    private(set) var entries: [Entry] = []
+
+    func credentials(for space: ProtectionSpace) -> [Credential] {
+        entries.compactMap { $0.space == space ? $0.credential : nil }
+    }
+
+    /// Sets a credential, and replaces one with the same user.
+    ///
+    /// - Parameter isDefault: whether it comes before the others for the space.
+    mutating func set(_ credential: Credential, for space: ProtectionSpace, isDefault: Bool) {
+        let entry = Entry(space: space, credential: credential)
+        let known = entries.firstIndex { $0.space == space && $0.credential.user == credential.user }
+        if let known, !isDefault {
+            entries[known] = entry
+            return
+        }
+        if let known { entries.remove(at: known) }
+        let first = isDefault ? entries.firstIndex { $0.space == space } : nil
+        entries.insert(entry, at: first ?? entries.endIndex)
+    }
+
+    /// - Parameter user: nil is all.
+    mutating func remove(user: String?, for space: ProtectionSpace) {
+        entries.removeAll { $0.space == space && (user == nil || $0.credential.user == user) }
+    }
+
+    mutating func removeAll() { entries = [] }
+}
+
+// The text form: a line for each credential, with percent-encoded fields separated by tabs. Takes no lock.
+extension CredentialList {
+    private static let title = "# ntapi credentials 1"
+
+    /// What is wrong with a text.
+    struct Damage: Error, Equatable {
+        let reason: String
+    }
+
+    var text: String {
+        let comment =
+            "# Written by ntapi; it is replaced as a whole. Everybody who can read this file can read the passwords."
+        return ([Self.title, comment] + entries.map(Self.line)).joined(separator: "\n") + "\n"
+    }
+
+    /// - Throws: what is wrong. An empty text is wrong, too: it was cut off.
+    init(text: String) throws(Damage) {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.popLast()?.isEmpty == true, lines.first.map(String.init) == Self.title else {
+            throw Damage(reason: "its first line is not \(quoted(Self.title)), or its last one is cut off")
+        }
+        for (index, line) in lines.enumerated() where line.utf8.first != UInt8(ascii: "#") {
+            guard let entry = Self.entry(line) else { throw Damage(reason: "line \(index + 1) is no credential") }
+            entries.append(entry)
+        }
+    }
+
+    private static func line(_ entry: Entry) -> String {
+        let space = entry.space
+        return [
+            space.scheme, space.host, String(space.port), space.isProxy ? "proxy" : "server",
+            space.authenticationScheme.rawValue, space.realm.map { "=\(PercentEncoding.component($0))" } ?? "",
+            PercentEncoding.component(entry.credential.user), PercentEncoding.component(entry.credential.password),
+        ].joined(separator: "\t")
+    }
+
+    private static func entry(_ line: Substring) -> Entry? {
+        let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        guard fields.count == 8, let port = Int(fields[2]), ["server", "proxy"].contains(fields[3]),
+            let scheme = ProtectionSpace.AuthenticationScheme(rawValue: fields[4])
+        else { return nil }
+        let realm = fields[5].utf8.first.map { _ in PercentEncoding.decode(fields[5].dropFirst()) }
+        let space = ProtectionSpace(
+            scheme: fields[0], host: fields[1], port: port, realm: realm, authenticationScheme: scheme,
+            isProxy: fields[3] == "proxy")
+        let credential = Credential(
+            user: PercentEncoding.decode(fields[6]), password: PercentEncoding.decode(fields[7]))
+        return space.mistake == nil && credential.fits(scheme) ? Entry(space: space, credential: credential) : nil
+    }
+}
+
+/// Credentials on disk, in a file that only the user can read and that is only replaced as a whole.
+///
+/// Writers (processes and storages) exclude each other with a lock on a second file.
+struct CredentialFile: Sendable {
+    /// Why the file cannot be used.
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ error: SystemError) { description = "\(error)" }
+
+        init(_ path: String, _ damage: CredentialList.Damage) {
+            description = "the file \(path) is damaged: \(damage.reason); repair or remove it"
+        }
+    }
+
+    let path: String
+
+    /// Nil when there is no file.
+    var stamp: FileStamp? { FileStamp(path) }
+
+    /// Reads the file. A missing file is an empty list.
+    func read() throws(Problem) -> CredentialList {
+        let bytes: [UInt8]?
+        do throws(SystemError) { bytes = try SystemFile.read(path) } catch { throw Problem(error) }
+        guard let bytes else { return CredentialList() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Problem(path, CredentialList.Damage(reason: "it is not UTF-8"))
+        }
+        do throws(CredentialList.Damage) {
+            return try CredentialList(text: text)
+        } catch {
+            throw Problem(path, error)
+        }
+    }
+
+    /// Changes the current content. A damaged file is not touched.
+    func change(_ body: (inout CredentialList) -> Void) throws(Problem) -> (list: CredentialList, stamp: FileStamp?) {
+        var result: Result<CredentialList, Problem> = .success(CredentialList())
+        var stamp: FileStamp?
+        do throws(SystemError) {
+            try SystemFile.makeFolder(folder)
+            try SystemFile.withLock("\(path).lock", patience: 2) { () throws(SystemError) in
+                result = Result { () throws(Problem) in try read() }
+                guard case .success(let before) = result else { return }
+                var list = before
+                body(&list)
+                if list != before { try SystemFile.replace(path, with: Array(list.text.utf8)) }
+                result = .success(list)
+                stamp = self.stamp
+            }
+        } catch {
+            throw Problem(error)
+        }
+        return (try result.get(), stamp)
+    }
+
+    private var folder: String {
+        let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        return folder.isEmpty ? "/" : folder
     }
 }

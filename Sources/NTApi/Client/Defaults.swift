@@ -1,11 +1,11 @@
 import Synchronization
 
-/// Named values for a place: the process, a client class, or one client.
+/// Named values for one level: the process, a client class, or a client.
 ///
-/// Look-up goes client, class, superclasses, global. All of it may be used from many threads at once. Built-in names may
-/// be spelled as C and Python do: `request_timeout` is `requestTimeout`.
+/// The order of look-up is client, class, superclasses, global. Safe to use from many threads. Built-in names may be
+/// spelled as in C and Python: `request_timeout` is `requestTimeout`.
 public final class Defaults: Sendable {
-    /// A dynamic default: asked at each look-up, on the thread that looks up. Nil goes on to the place inherited from.
+    /// A dynamic default. Called at each look-up, on the thread that looks up. Nil continues with the next level.
     public typealias Provider = @Sendable (_ key: String) -> JSON?
 
     private enum Entry {
@@ -19,16 +19,17 @@ public final class Defaults: Sendable {
 
     private struct Store {
         var entries: [ObjectIdentifier: [String: Entry]] = [:]
-        /// Names that were set, and the built-in ones that were probably meant.
+        /// Names that were set, with the built-in names that were probably meant.
         var misspellings: [ObjectIdentifier: [String: String]] = [:]
         var version = 0
         var providers = 0
     }
 
-    // One lock for every place, so that a forked child finds them all whole, and a look-up through a chain sees one state.
+    // One lock for all levels, so that a forked child finds them all consistent, and a look-up through the chain sees
+    // one state.
     private static let store = Lock(Store(), survivesFork: true)
 
-    /// Where look-up ends.
+    /// The last level of every look-up.
     public static let global = Defaults()
 
     package let name: String
@@ -44,10 +45,10 @@ public final class Defaults: Sendable {
         parent = nil
     }
 
-    /// A place that inherits nothing: the settings of a configuration.
+    /// A level that inherits nothing: the settings of a configuration.
     package static func configuration() -> Defaults { Defaults(rootNamed: "configuration") }
 
-    /// A place with what was set in another one, as it is now.
+    /// A level with a copy of another one's current values.
     package convenience init(copying other: Defaults, parent: Defaults) {
         self.init(name: other.name, parent: parent)
         Self.store.withLock { store in
@@ -71,13 +72,13 @@ public final class Defaults: Sendable {
         withExtendedLifetime(entries) {}
     }
 
-    /// The value of a default, looked up here and in what this place inherits from. Setting nil removes it here.
+    /// The value of a default, looked up here and in the levels after this one. Setting nil removes it here.
     public subscript(key: String) -> JSON? {
         get { lookUp(DefaultName.canonical(key)) }
         set { set(newValue.map(Entry.value), for: DefaultName.canonical(key)) }
     }
 
-    /// The value that was set in this very place. No provider is asked, so this may be called where user code must not run.
+    /// The value that was set at this level. Calls no provider, so it may be used where user code must not run.
     func ownValue(_ key: String) -> JSON? {
         Self.store.withLock { store in
             if case .value(let value) = store.entries[ObjectIdentifier(self)]?[key] { value } else { nil }
@@ -89,8 +90,8 @@ public final class Defaults: Sendable {
         set(provider.map(Entry.provider), for: DefaultName.canonical(key))
     }
 
-    /// What is wrong with a name that was set, here or in what this place inherits from: it is nearly a built-in one, and
-    /// nobody would look it up.
+    /// An error for a misspelled name that was set at this or a later level: it is nearly a built-in name, and would
+    /// never be looked up.
     var misspelling: APIError? {
         let found = Self.store.withLock { store -> (key: String, value: String)? in
             var place: Defaults? = self
@@ -103,15 +104,15 @@ public final class Defaults: Sendable {
         return found.map { .invalidRequest("there is no default \(quoted($0.key)): did you mean \(quoted($0.value))?") }
     }
 
-    /// Grows with each change anywhere: what was read under one number need not be read again while it stays. Nil while
-    /// there is a provider, whose answers may change at any time.
+    /// Grows with each change at any level. While it stays the same, values need not be read again. Nil while there is
+    /// a provider, whose answers may change at any time.
     static var version: Int? {
         let version = lastVersion.load(ordering: .acquiring)
         return version == unknownVersion ? nil : version
     }
 
-    // Each request asks for the version, so it is told beside the store: written under the store's lock, after the change
-    // that it counts. Who has read it and takes the lock sees that change.
+    // Each request reads the version, so it is stored outside of the lock. It is written under the store's lock after
+    // the change that it counts: whoever reads it and then takes the lock sees that change.
     private static let lastVersion = Atomic<Int>(0)
     private static let unknownVersion = -1
 
@@ -121,7 +122,7 @@ public final class Defaults: Sendable {
 
     private func set(_ entry: Entry?, for key: String) {
         let meant = entry == nil ? nil : DefaultName.nearest(to: key)
-        // What is replaced may run the user's code as it goes, so it must outlive the lock.
+        // Releasing the old value may run user code, so it must outlive the lock.
         let replaced = Self.store.withLock { store in
             store.version &+= 1
             let old = store.entries[ObjectIdentifier(self)]?[key]
@@ -156,5 +157,83 @@ public final class Defaults: Sendable {
             }
         }
         return nil
+    }
+}
+
+/// The names of the defaults that have a meaning.
+enum DefaultName {
+    static let builtIn = [
+        "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl", "caFile",
+        "cacheDiskCapacity",
+        "cacheFolder", "cacheMemoryCapacity", "cachePolicy", "clientCertificate", "clientKey", "clientKeyPassword",
+        "connectTimeout", "cookieAcceptPolicy", "decompression", "exitTimeout", "httpVersion", "logFlags",
+        "maximumConnections", "maximumConnectionsPerHost", "maximumRedirects", "maximumResponseSize",
+        "networkInterface", "networkThreads", "password", "pinnedPublicKeys", "proxy", "proxyExceptions",
+        "proxyPassword", "proxyUser", "queueTimeout", "rateLimit", "requestTimeout", "resourceTimeout", "retry",
+        "sendsCookies", "tlsMinimumVersion", "user", "userAgent", "usesCache",
+    ]
+
+    private static let spellings: [String: String] = {
+        var spellings = ["baseURL": "baseUrl"]
+        for name in builtIn {
+            spellings[name] = name
+            spellings[snakeCase(name)] = name
+        }
+        return spellings
+    }()
+
+    /// The name that the library looks up: `request_timeout` becomes `requestTimeout`. Other names are not changed.
+    static func canonical(_ name: String) -> String { spellings[name] ?? name }
+
+    /// The built-in name that is probably meant: `requestTimeout` for `requestTimout`.
+    static func nearest(to name: String) -> String? {
+        guard spellings[name] == nil else { return nil }
+        let letters = letters(of: name)
+        return builtIn.first { candidate in
+            let wanted = Self.letters(of: candidate)
+            // A program's own short name easily resembles a built-in one.
+            let limit = wanted.count < 7 ? 0 : wanted.count < 11 ? 1 : 2
+            return abs(wanted.count - letters.count) <= limit && distance(wanted, letters) <= limit
+        }
+    }
+
+    private static func snakeCase(_ name: String) -> String {
+        name.reduce(into: "") { $0 += $1.isUppercase ? "_" + $1.lowercased() : String($1) }
+    }
+
+    private static func letters(of name: String) -> [UInt8] {
+        name.lowercasedASCII().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }
+    }
+
+    /// The number of letters to add, remove or change to get from one to the other (Levenshtein).
+    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+        var row = Array(0...other.count)
+        for (i, letter) in one.enumerated() {
+            var diagonal = i
+            row[0] = i + 1
+            for j in other.indices {
+                let changed = diagonal + (letter == other[j] ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(changed, row[j] + 1, row[j + 1] + 1)
+            }
+        }
+        return row[other.count]
+    }
+}
+
+/// The defaults of client classes, one level for each.
+enum ClassDefaults {
+    private static let places = Lock<[ObjectIdentifier: Defaults]>([:], survivesFork: true)
+
+    /// The defaults of a class, which inherit from those of its superclass, up to `APIClient`'s and the global ones.
+    static func of(_ type: APIClient.Type) -> Defaults {
+        if let known = places.withLock({ $0[ObjectIdentifier(type)] }) { return known }
+        let parent = (_getSuperclass(type) as? APIClient.Type).map(of)
+        let made = Defaults(name: String(describing: type), parent: parent)
+        return places.withLock { places in
+            if let known = places[ObjectIdentifier(type)] { return known }
+            places[ObjectIdentifier(type)] = made
+            return made
+        }
     }
 }

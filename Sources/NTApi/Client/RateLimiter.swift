@@ -1,28 +1,28 @@
-/// At most so many requests in so many seconds: those that are too many wait for their turn.
+/// Limits the number of requests per time. Excess requests wait.
 ///
 ///     client.rateLimiter = RateLimiter(requests: 30, seconds: 1)
 ///
-/// May serve several clients, which then share the limit. Each exchange with a server counts: a redirect, a replay with
-/// other credentials and another attempt, too. Those that wait go by priority, and in order among the same. A request that
-/// would have to wait beyond its resource or queue timeout fails at once with the code `timeout`; one that waits can be
-/// suspended, and others pass it meanwhile, and cancelled. Safe to use from any thread.
+/// Several clients may share a limiter. Each exchange with a server counts, including redirects, replays with other
+/// credentials and retries. Waiting requests go by priority, then in order. A request that would have to wait beyond
+/// its resource or queue timeout fails at once with the code `timeout`. A waiting request can be cancelled or
+/// suspended; others pass it meanwhile. Safe to use from any thread.
 public final class RateLimiter: Sendable, CustomStringConvertible {
     private struct State {
         var gate: RateGate<LineWait>
         var timer: ScheduledJob?
-        /// When the timer looks again.
+        /// The moment of the timer.
         var moment: MonotonicTime?
         var limit: RateLimit
-        /// That of the client that came last; clients that share a limit have the same.
+        /// The clock of the last client. Clients that share a limit use the same clock.
         var clock: (any WaitingClock)?
         var generation = Fork.generation
     }
 
-    /// Why it cannot be used: every request of its clients fails with it.
+    /// Why the limit is invalid. Every request of its clients fails with this error.
     package let problem: APIError?
     private let state: Lock<State>
 
-    /// A limit that makes no sense fails each request of its clients with an `invalid request` error that says why.
+    /// With an invalid limit, each request of its clients fails with an `invalid request` error that says why.
     public init(_ limit: RateLimit) {
         problem = limit.problem.map { .invalidRequest("the rate limit: \($0)") }
         let gate = RateGate<LineWait>(interval: limit.interval ?? .max, burst: limit.burst)
@@ -31,8 +31,8 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - requests: how many, above 0.
-    ///   - seconds: in how many seconds, above 0. They go evenly.
-    ///   - burst: how many may go at once after a while in which none did.
+    ///   - seconds: the seconds, above 0. The requests are spread evenly.
+    ///   - burst: how many may start at once after a pause.
     public convenience init(requests: Double, seconds: Double = 1, burst: Int = 1) {
         self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
     }
@@ -41,24 +41,24 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     public var description: String { "\(limit)" }
 
-    /// Says for how many seconds at most a 429 or 503 with Retry-After holds up all.
+    /// Sets the longest pause for all requests after a 429 or 503 with Retry-After, in seconds.
     package func setMaximumPause(_ seconds: Double) { ofThisProcess { $0.limit.maximumPause = seconds } }
 
-    /// How many requests wait for their turn now.
+    /// How many requests wait now.
     public var waitingCount: Int { ofThisProcess { $0.gate.waiterCount } }
 
-    /// Lets none go for so many seconds from now on; a longer pause that runs is not cut short.
+    /// Starts no request for so many seconds. Does not shorten a longer pause.
     public func pause(seconds: Double) { act { gate, now in gate.pause(until: now.advanced(bySeconds: seconds)) } }
 
     // MARK: Requests
 
-    /// The short way, for those that need not wait. From now on the limiter goes by the clock of this request's client.
+    /// The fast path for requests that need not wait. From now on the limiter uses the clock of this request's client.
     func takes(_ clock: any WaitingClock, isSuspended: Bool) -> Bool {
         let now = clock.now
         let (isTaken, replaced) = ofThisProcess {
             (!isSuspended && $0.gate.takes(now), exchange(&$0.clock, with: clock))
         }
-        // A test's clock may run the user's code as it goes, so it must outlive the lock.
+        // Releasing a test's clock may run user code, so it must outlive the lock.
         withExtendedLifetime(replaced) {}
         return isTaken
     }
@@ -73,7 +73,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     func release(_ wait: LineWait) { act { gate, _ in gate.release(wait) } }
 
-    /// A server asks to wait.
+    /// A server has sent Retry-After.
     func heard(retryAfter seconds: Double) {
         let maximumPause = limit.maximumPause
         if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
@@ -81,7 +81,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     // MARK: The line
 
-    /// Moves the gate, and tells those whose turn it is.
+    /// Changes the gate, and starts the requests that may go now.
     @discardableResult private func act<Result>(
         _ move: (inout RateGate<LineWait>, MonotonicTime) -> Result
     ) -> Result {
@@ -126,7 +126,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // The parent's: not even released here.
+                // It belongs to the parent, so it is not even released here.
                 for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
                 _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
                 state.moment = nil

@@ -1,28 +1,28 @@
-/// The defaults with a meaning, read and checked: once for all requests that are made until one of them changes.
+/// The built-in defaults, read and checked once for all requests until one of them changes.
 final class ResolvedSettings: Sendable {
     let baseURL: BaseURL?
-    /// What the default says; nil without one.
+    /// The value of the default; nil without one.
     let logFlags: LogFlags?
     /// Seconds that a request may go on when the process exits.
     let exitTimeout: Double
     let transfer: TransferSettings
-    /// What every request sends unless its args say otherwise.
+    /// The headers of every request whose args do not set them.
     let headers: HTTPHeaders
     /// The same for a request that wants JSON.
     let headersForJSON: HTTPHeaders
-    /// Whether and how requests are sent again that do not say so themselves.
+    /// The retry policy for requests without their own.
     let retry: RetryPolicy?
-    /// Of this client alone.
+    /// The limit of this client alone.
     let rateLimiter: RateLimiter?
-    /// A default that cannot be used; it fails each request that would need it.
+    /// An invalid default, which fails each request that needs it.
     let problem: APIError?
 
     /// - Parameters:
     ///   - environment: the proxies that the environment named when the client was made.
     ///   - isSession: whether the client was made with a configuration.
-    ///   - cookies: where the client's cookies are; nil when it has none.
-    ///   - cache: the client's; nil when it has none.
-    ///   - previous: what they were before, so that what is still the same is not looked at again.
+    ///   - cookies: the client's cookies; nil when it has none.
+    ///   - cache: the client's cache; nil when it has none.
+    ///   - previous: the previous settings, so that unchanged parts are reused.
     init(
         _ defaults: Defaults, environment: ProxySettings, isSession: Bool = false, cookies: CookieStorage? = nil,
         cache: HTTPCache? = nil, previous: ResolvedSettings?
@@ -89,7 +89,7 @@ extension SettingsReader {
         return text
     }
 
-    /// What every request sends unless its args say otherwise.
+    /// The headers of every request whose args do not set them.
     fileprivate func additionalHeaders() throws(APIError) -> HTTPHeaders {
         var headers = HTTPHeaders()
         guard let value = defaults["additionalHeaders"] else { return headers }
@@ -125,5 +125,61 @@ extension SettingsReader {
         if let path = try text("caFile", "the path of a PEM file") { transfer.caFile = path }
         if let isOn = try isOn("decompression") { transfer.decompresses = isOn }
         if let policy = try choice("cachePolicy", CachePolicy.self) { transfer.cachePolicy = policy }
+    }
+}
+
+// The cache that a session makes from its settings. Invalid settings fail the requests.
+extension HTTPCache {
+    private struct Known: Hashable {
+        let folder: String
+        let memoryCapacity: Int
+        let diskCapacity: Int
+        /// A forked child has its own.
+        let generation: Int
+    }
+
+    // They live as long as the process, so that clients can come and go, and share the memory cache.
+    private static let known = Lock<[Known: HTTPCache]>([:], survivesFork: true)
+
+    static func memoryCapacity(_ defaults: Defaults) -> Int {
+        defaults["cacheMemoryCapacity"]?.int ?? standardMemoryCapacity
+    }
+
+    /// The cache of a default session: that of the program.
+    static func onDisk(_ defaults: Defaults) -> HTTPCache {
+        let memoryCapacity = max(0, memoryCapacity(defaults))
+        let diskCapacity = max(0, defaults["cacheDiskCapacity"]?.int ?? standardDiskCapacity)
+        guard diskCapacity > 0 else { return HTTPCache(memoryCapacity: memoryCapacity) }
+        guard let folder = defaults["cacheFolder"]?.string ?? folder(defaults["applicationName"]?.string) else {
+            APILog.warn("the user has no home directory: the cache is kept in memory only")
+            return HTTPCache(memoryCapacity: memoryCapacity)
+        }
+        let name = Known(
+            folder: folder, memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, generation: Fork.generation)
+        if let cache = known.withLock({ $0[name] }) { return cache }
+        guard let made = try? HTTPCache(memoryCapacity: memoryCapacity, diskCapacity: diskCapacity, folder: folder)
+        else { return HTTPCache(memoryCapacity: memoryCapacity) }
+        let first = known.withLock { known in
+            let first = known[name]
+            if first == nil { known[name] = made }
+            return first
+        }
+        return first ?? made
+    }
+
+    private static func folder(_ name: String?) -> String? {
+        DataFolder.path(of: name.flatMap { DataFolder.isName($0) ? $0 : nil }, .cache).map { "\($0)/responses" }
+    }
+}
+
+extension SettingsReader {
+    /// The cache that requests use; nil when they use none.
+    func cache(_ cache: HTTPCache?) throws(APIError) -> HTTPCache? {
+        _ = try count("cacheMemoryCapacity", from: 0)
+        _ = try count("cacheDiskCapacity", from: 0)
+        if let folder = try text("cacheFolder"), folder.utf8.first != UInt8(ascii: "/") {
+            throw problem("cacheFolder", JSON(folder), "the absolute path of a folder")
+        }
+        return try isOn("usesCache") ?? true ? cache : nil
     }
 }

@@ -5,7 +5,7 @@
 ///     configuration.additionalHeaders = ["X-Api-Key": key]
 ///     let client = APIClient(baseURL: "https://api.example.com", configuration: configuration)
 ///
-/// A value: the client has a copy, and changing this one later changes nothing. A setting that is nil is looked up in the
+/// It is a value: the client has a copy, and later changes to this one do not matter. A nil setting is looked up in the
 /// defaults of the client's class, then globally.
 public struct SessionConfiguration: Sendable, CustomStringConvertible {
     /// What a session keeps, and how long.
@@ -21,13 +21,14 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
-    /// The session's cache, which others may use, too; nil, as at first, makes one of the session's kind.
+    /// The session's cache, which several sessions may share; nil, the default, makes one for the session's kind.
     ///
     /// Not used by background sessions.
     public var cache: HTTPCache?
-    /// Where the session finds credentials before its program is asked for them; nil is nowhere.
+    /// Where the session looks for credentials before it asks the program; nil is nowhere.
     ///
-    /// At first ``CredentialStorage/shared``; of an ephemeral configuration one in memory, for the clients that are made with it.
+    /// By default ``CredentialStorage/shared``; for an ephemeral configuration a storage in memory, shared by its
+    /// clients.
     public var credentialStorage: CredentialStorage?
 
     private init(_ kind: Kind) {
@@ -35,7 +36,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         credentialStorage = Self.credentialStorage(of: kind)
     }
 
-    /// What a configuration of a kind has at first.
+    /// The default for a kind of configuration.
     package static func credentialStorage(of kind: Kind) -> CredentialStorage {
         kind == .ephemeral ? CredentialStorage() : .shared
     }
@@ -44,7 +45,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
 
     public static var ephemeral: SessionConfiguration { SessionConfiguration(.ephemeral) }
 
-    /// - Parameter identifier: unique in the program: by it the transfers are found again.
+    /// - Parameter identifier: unique in the program. It identifies the transfers later.
     public static func background(_ identifier: String) -> SessionConfiguration {
         SessionConfiguration(.background(identifier: identifier))
     }
@@ -54,13 +55,13 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         if case .background(let identifier) = kind { identifier } else { nil }
     }
 
-    /// A setting, or a default of your own, by name.
+    /// A setting or your own default, by name.
     public subscript(name: String) -> JSON? {
         get { values[DefaultName.canonical(name)] }
         set { values[DefaultName.canonical(name)] = newValue }
     }
 
-    /// A place for defaults with these settings.
+    /// A level of defaults with these settings.
     var settings: Defaults {
         let place = Defaults.configuration()
         for (name, value) in values { place[name] = value }
@@ -79,5 +80,267 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
             "\(name): \(Secrets.redact(setting: name, value))"
         }
         return ([kind] + settings).joined(separator: ", ")
+    }
+}
+
+// The settings with their types. Each is a default of the same name; nil is not set.
+extension SessionConfiguration {
+    // MARK: Requests
+
+    /// Headers of every request that does not set them itself. Those named like a secret never go to another origin.
+    public var additionalHeaders: [String: String]? {
+        get {
+            self["additionalHeaders"]?.object.map { members in
+                Dictionary(members.map { ($0.key, $0.value.string ?? "") }, uniquingKeysWith: { $1 })
+            }
+        }
+        set {
+            self["additionalHeaders"] = newValue.map { headers in
+                JSON(headers.sorted { $0.key < $1.key }.map { ($0.key, JSON($0.value)) })
+            }
+        }
+    }
+
+    public var userAgent: String? {
+        get { text("userAgent") }
+        set { self["userAgent"] = newValue.map { JSON($0) } }
+    }
+
+    /// Whether compressed bodies are asked for, and decompressed.
+    public var decompression: Bool? {
+        get { self["decompression"]?.bool }
+        set { self["decompression"] = newValue.map { JSON($0) } }
+    }
+
+    /// The largest decompressed body, in bytes.
+    public var maximumResponseSize: Int? {
+        get { self["maximumResponseSize"]?.int }
+        set { self["maximumResponseSize"] = newValue.map { JSON($0) } }
+    }
+
+    /// How many redirects are followed; 0 follows none.
+    public var maximumRedirects: Int? {
+        get { self["maximumRedirects"]?.int }
+        set { self["maximumRedirects"] = newValue.map { JSON($0) } }
+    }
+
+    /// How a cache may be used, unless a request says so itself.
+    public var cachePolicy: CachePolicy? {
+        get { text("cachePolicy").flatMap(CachePolicy.init) }
+        set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    // MARK: Attempts
+
+    /// The retry policy for requests without their own; nil, the default, sends each once.
+    public var retry: RetryPolicy? {
+        get { self["retry"].flatMap { try? RetryPolicy($0) } }
+        set { self["retry"] = newValue?.json }
+    }
+
+    /// How many requests of the session may start in how much time; see ``RateLimiter``, which clients can share.
+    public var rateLimit: RateLimit? {
+        get { self["rateLimit"].flatMap { try? RateLimit($0) } }
+        set { self["rateLimit"] = newValue?.json }
+    }
+
+    // MARK: Cache
+
+    /// Whether there is a cache at all; true unless set.
+    public var usesCache: Bool? {
+        get { self["usesCache"]?.bool }
+        set { self["usesCache"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of memory for the session's own cache; 16 MiB by default.
+    public var cacheMemoryCapacity: Int? {
+        get { self["cacheMemoryCapacity"]?.int }
+        set { self["cacheMemoryCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// Bytes of disk for the cache of a default session; 128 MiB by default, 0 for memory only.
+    public var cacheDiskCapacity: Int? {
+        get { self["cacheDiskCapacity"]?.int }
+        set { self["cacheDiskCapacity"] = newValue.map { JSON($0) } }
+    }
+
+    /// The absolute path of the folder for the cache of a default session; that of the program below the XDG cache directory
+    /// unless set.
+    public var cacheFolder: String? {
+        get { text("cacheFolder") }
+        set { self["cacheFolder"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Cookies
+
+    /// Which cookies are accepted; by default those from the site of the request's URL.
+    public var cookieAcceptPolicy: CookieAcceptPolicy? {
+        get { text("cookieAcceptPolicy").flatMap(CookieAcceptPolicy.init) }
+        set { self["cookieAcceptPolicy"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// Whether stored cookies are sent; true unless set.
+    public var sendsCookies: Bool? {
+        get { self["sendsCookies"]?.bool }
+        set { self["sendsCookies"] = newValue.map { JSON($0) } }
+    }
+
+    /// The folder below the XDG data directory in which cookies are kept; the name of the program's file unless set.
+    public var applicationName: String? {
+        get { text("applicationName") }
+        set { self["applicationName"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Times, in seconds
+
+    /// Without a byte: the idle clock.
+    public var requestTimeout: Double? {
+        get { self["requestTimeout"]?.double }
+        set { self["requestTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For the whole request: the total clock.
+    public var resourceTimeout: Double? {
+        get { self["resourceTimeout"]?.double }
+        set { self["resourceTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// How long a running request may continue when the process exits; 0 cancels it at once.
+    public var exitTimeout: Double? {
+        get { self["exitTimeout"]?.double }
+        set { self["exitTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For name look-up, connection and TLS.
+    public var connectTimeout: Double? {
+        get { self["connectTimeout"]?.double }
+        set { self["connectTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// Waiting for a connection to the host.
+    public var queueTimeout: Double? {
+        get { self["queueTimeout"]?.double }
+        set { self["queueTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    /// For one exchange; a redirect starts another.
+    public var attemptTimeout: Double? {
+        get { self["attemptTimeout"]?.double }
+        set { self["attemptTimeout"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Connections
+
+    /// Connections at once to one host.
+    public var maximumConnectionsPerHost: Int? {
+        get { self["maximumConnectionsPerHost"]?.int }
+        set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
+    }
+
+    /// Connections at once to all hosts, including idle ones.
+    public var maximumConnections: Int? {
+        get { self["maximumConnections"]?.int }
+        set { self["maximumConnections"] = newValue.map { JSON($0) } }
+    }
+
+    public var httpVersion: HTTPVersion? {
+        get { text("httpVersion").flatMap(HTTPVersion.init) }
+        set { self["httpVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// The interface or local address for connections: `eth0`, `127.0.0.2`, `if!eth0`, `host!127.0.0.2`.
+    public var networkInterface: String? {
+        get { text("networkInterface") }
+        set { self["networkInterface"] = newValue.map { JSON($0) } }
+    }
+
+    /// Whether connections may use a mobile interface; true by default. If not, requests without another route fail
+    /// with `no internet`, and nothing is sent.
+    ///
+    /// A mobile interface is one with `DEVTYPE=wwan` on Linux. This also applies to connections to a proxy.
+    public var allowsCellularAccess: Bool? {
+        get { self["allowsCellularAccess"]?.bool }
+        set { self["allowsCellularAccess"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: Proxy
+
+    /// A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. Nil is the environment's.
+    public var proxy: String? {
+        get { text("proxy") }
+        set { self["proxy"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyUser: String? {
+        get { text("proxyUser") }
+        set { self["proxyUser"] = newValue.map { JSON($0) } }
+    }
+
+    public var proxyPassword: String? {
+        get { text("proxyPassword") }
+        set { self["proxyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// Hosts that are reached without the proxy: names (with their subdomains), addresses, networks such as
+    /// `10.0.0.0/8`.
+    public var proxyExceptions: [String]? {
+        get { texts("proxyExceptions") }
+        set { self["proxyExceptions"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    // MARK: Credentials
+
+    /// The user for servers that ask for credentials.
+    public var user: String? {
+        get { text("user") }
+        set { self["user"] = newValue.map { JSON($0) } }
+    }
+
+    public var password: String? {
+        get { text("password") }
+        set { self["password"] = newValue.map { JSON($0) } }
+    }
+
+    // MARK: TLS
+
+    /// The lowest version of TLS; 1.2 by default.
+    public var tlsMinimumVersion: TLSVersion? {
+        get { text("tlsMinimumVersion").flatMap(TLSVersion.init) }
+        set { self["tlsMinimumVersion"] = newValue.map { JSON($0.rawValue) } }
+    }
+
+    /// A PEM file of trusted certificates, in place of the system's store.
+    public var caFile: String? {
+        get { text("caFile") }
+        set { self["caFile"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the client's certificate and its chain.
+    public var clientCertificate: String? {
+        get { text("clientCertificate") }
+        set { self["clientCertificate"] = newValue.map { JSON($0) } }
+    }
+
+    /// A PEM file with the private key; nil when it is in the certificate's file.
+    public var clientKey: String? {
+        get { text("clientKey") }
+        set { self["clientKey"] = newValue.map { JSON($0) } }
+    }
+
+    public var clientKeyPassword: String? {
+        get { text("clientKeyPassword") }
+        set { self["clientKeyPassword"] = newValue.map { JSON($0) } }
+    }
+
+    /// The server's public key must be one of these: `sha256//` and the base64 of its SHA-256 sum.
+    public var pinnedPublicKeys: [String]? {
+        get { texts("pinnedPublicKeys") }
+        set { self["pinnedPublicKeys"] = newValue.map { JSON($0.map { JSON($0) }) } }
+    }
+
+    private func text(_ name: String) -> String? { self[name]?.string }
+
+    private func texts(_ name: String) -> [String]? {
+        self[name]?.array?.compactMap(\.string) ?? text(name).map { [$0] }
     }
 }

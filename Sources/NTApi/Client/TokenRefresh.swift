@@ -1,15 +1,15 @@
-/// A wish for a new token: answered once, at once or later, from any thread.
+/// Asks for a new token. Answer it once, at once or later, on any thread.
 ///
-/// One that is dropped without an answer has failed.
+/// Dropping it without an answer counts as a failure.
 public final class TokenRefresh: Sendable {
     /// The token that has expired, or will soon; nil when there was none.
     public let expiredToken: String?
-    /// The server's answer that says so; nil when nobody was asked yet: there is no token, or its time is over.
+    /// The server's answer that says so; nil when there was none: there is no token, or its lifetime is over.
     public let response: APIResponse?
     /// The client whose request needs the token.
     ///
-    /// What the refresh asks it for while it runs goes without the authenticator; of what it asks for later, from other
-    /// threads or tasks, the option `bypass_authentication` says so.
+    /// Requests that the refresh makes while it runs go without the authenticator. Requests made later, on other
+    /// threads or tasks, need the option `bypass_authentication`.
     public let client: APIClient
     private let answer: Lock<(@Sendable (Answer) -> Void)?>
     private let generation = Fork.generation
@@ -40,23 +40,23 @@ public final class TokenRefresh: Sendable {
 
     // MARK: Answers. Each returns false, and does nothing, when there was one before.
 
-    /// Every request that waits is sent, or sent again, with this token.
+    /// Every waiting request is sent, or sent again, with this token.
     ///
-    /// A token that cannot stand in a header fails the refresh.
+    /// A token that is invalid in a header fails the refresh.
     @discardableResult public func succeed(_ token: Authenticator.Token) -> Bool { give(.token(token)) }
 
-    /// Every request that waits ends with an error that tells of this one.
+    /// Every waiting request ends with an error that mentions this one.
     @discardableResult public func fail(_ error: any Error) -> Bool {
         give(
             .failed((error as? APIError) ?? APIError(domain: .request, code: .generic, message: "\(error)")))
     }
 
-    /// The response does not mean that the token has expired: it is delivered as it is. Without a response: there is no
-    /// token to be had, and the requests that wait for one fail.
+    /// The response does not mean that the token has expired, and is delivered. Without a response: no token is
+    /// available, and the waiting requests fail.
     @discardableResult public func decline() -> Bool { give(.none) }
 
     @discardableResult private func give(_ given: Answer) -> Bool {
-        // A forked child has a copy of it: the wish is the parent's.
+        // In a forked child this is a copy that belongs to the parent.
         guard generation == Fork.generation else { return false }
         guard let answer = answer.withLock({ $0.take() }) else { return false }
         answer(given)

@@ -4,13 +4,13 @@
     import Darwin
 #endif
 
-/// Which requests' callbacks the calling thread is inside of, innermost last.
+/// The requests whose callbacks run on the calling thread, innermost last.
 ///
 /// A handler that waits for its own request, or for all requests, would otherwise wait for itself.
 enum Delivery {
     private final class Stack {
         @exclusivity(unchecked) var requests: [ObjectIdentifier] = []
-        /// How many calls of the program's code the thread is inside of.
+        /// How many calls of user code are on the thread's stack.
         @exclusivity(unchecked) var depth = 0
     }
 
@@ -26,19 +26,19 @@ enum Delivery {
     }()
 
     /// Runs a callback of a request.
-    static func run(_ request: APIRequest, _ callback: () -> Void) {
+    static func run(_ request: AnyObject, _ callback: () -> Void) {
         let stack = ofThisThread
         stack.requests.append(ObjectIdentifier(request))
         call(on: stack, callback)
         stack.requests.removeLast()
     }
 
-    /// Runs code of the program's that is no callback of a request.
+    /// Runs user code that is not a callback of a request.
     ///
-    /// The code may fork. The child then comes back here with a copy of this thread and without the others. A thread of the
-    /// library has nothing to go on with: it ends, and with it the child, whose only thread it is. On a thread of the program,
-    /// the caller asks whether the process is still the same. If it is not, the caller returns and touches nothing: a lock may
-    /// be held for ever, and what comes over the sockets is the parent's.
+    /// The code may fork. The child then returns here with a copy of this thread only. A library thread has nothing to
+    /// do in the child: it exits, and the child ends with it. On a thread of the program, the caller checks whether the
+    /// process is still the same. If it is not, the caller returns without touching anything: locks may be held for
+    /// ever, and the sockets' data belongs to the parent.
     static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
         try call(on: ofThisThread, code)
     }
@@ -55,7 +55,7 @@ enum Delivery {
         return try code()
     }
 
-    static func isRunning(_ request: APIRequest) -> Bool { running.contains(ObjectIdentifier(request)) }
+    static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }
 
     static var running: [ObjectIdentifier] { ofThisThread.requests }
 
@@ -64,5 +64,51 @@ enum Delivery {
         let stack = Stack()
         pthread_setspecific(key, Unmanaged.passRetained(stack).toOpaque())
         return stack
+    }
+}
+
+/// What the process has once to run callbacks: the workers, the main thread's mailbox, and a list of all mailboxes.
+///
+/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in it.
+final class DeliveryRuntime: Sendable {
+    let workers = WorkerPool()
+    let mainMailbox = Mailbox(owner: .mainThread)
+    private let mailboxes = Lock<[MailboxReference]>([])
+    private let generation = Fork.generation
+
+    private static let slot = Lock<DeliveryRuntime?>(nil, survivesFork: true)
+
+    static var current: DeliveryRuntime {
+        let generation = Fork.generation
+        return slot.withLock { slot in
+            if let runtime = slot, runtime.generation == generation { return runtime }
+            // The child leaks the parent's runtime on purpose: to free it would be to touch it.
+            if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
+            let runtime = DeliveryRuntime()
+            slot = runtime
+            return runtime
+        }
+    }
+
+    /// Remembers a mailbox, so that what waits in it can run when the process exits.
+    func register(_ mailbox: Mailbox) {
+        mailboxes.withLock { mailboxes in
+            if mailboxes.count >= 64, mailboxes.count.nonzeroBitCount == 1 { mailboxes.removeAll { $0.mailbox == nil } }
+            mailboxes.append(mailbox.reference)
+        }
+    }
+
+    /// All mailboxes that somebody can still drain.
+    var allMailboxes: [Mailbox] { mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox] }
+
+    /// Runs jobs on a worker whose thread has ended, or whose mailbox nobody can drain any more.
+    static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
+        let count = callbacks.count + events.count
+        guard count > 0 else { return }
+        current.workers.run {
+            APILog.warn("\(count) callback(s) asked for a thread that has ended: run on a background worker")
+            for callback in callbacks { callback.run() }
+            for event in events { _ = event.take() }
+        }
     }
 }

@@ -6,7 +6,7 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// Callbacks that wait for a thread to run them: what a thread has instead of a run loop.
+/// Callbacks that wait for a thread to run them. It takes the place of a run loop.
 ///
 /// Drain it whenever `fileDescriptor` is readable in an event loop of your own, or `run` it.
 public final class Mailbox: Sendable {
@@ -14,7 +14,8 @@ public final class Mailbox: Sendable {
     public enum RunResult: Sendable {
         case stopped
         case timedOut
-        /// The mailbox belongs to another thread, and nothing ran; or to the process that a callback has forked this one from.
+        /// The mailbox belongs to another thread, and nothing ran; or a callback has forked, and the mailbox belongs to
+        /// the parent process.
         case wrongThread
     }
 
@@ -29,7 +30,7 @@ public final class Mailbox: Sendable {
         /// How many have been taken out.
         var runs = 0
         var isWatched = false
-        /// Wakes the thread where it waits for more than this mailbox.
+        /// Wakes the thread while it waits for sockets, too.
         var waker: Waker?
     }
 
@@ -47,13 +48,13 @@ public final class Mailbox: Sendable {
     private let state = Lock(State())
     /// Where the thread waits.
     private let parker = Parker()
-    /// How others refer to it: weakly.
+    /// The weak reference that others use.
     let reference = MailboxReference()
 
     /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
     public convenience init() {
         self.init(owner: .anyone)
-        Runtime.current.register(self)
+        DeliveryRuntime.current.register(self)
     }
 
     init(owner: Owner, watch: MailboxWatch = .shared) {
@@ -62,17 +63,17 @@ public final class Mailbox: Sendable {
         reference.set(self)
     }
 
-    // Requests refer to a mailbox weakly, so this runs when nobody is left who could drain it.
+    // Requests refer to a mailbox weakly, so this runs when nobody can drain it any more.
     deinit {
         guard isOfThisProcess else {
-            // The parent's callbacks are the parent's to run, and to end: not even released here.
+            // The callbacks belong to the parent, so they are not even released here.
             return state.leak()
         }
         close()
         ntapi_system_close_wakeup(state.withLock { $0.descriptor })
     }
 
-    /// False in a forked child for what was made before: its lock may be held by a thread that does not exist here.
+    /// False in a forked child for a mailbox of the parent: its lock may be held by a thread that does not exist here.
     private var isOfThisProcess: Bool { generation == Fork.generation }
 
     /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
@@ -109,10 +110,11 @@ public final class Mailbox: Sendable {
     /// - Returns: how many ran; 0 on a thread that is not the mailbox's.
     @discardableResult public func drain() -> Int {
         guard isMine else { return 0 }
-        // As many as wait now: callbacks that begin new requests must not keep an event loop in here for ever.
+        // Only the callbacks that wait now: callbacks that begin new requests must not keep an event loop in here for
+        // ever.
         let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
-        // A child that a callback forks leaves the rest to its parent.
+        // If a callback forks, the child leaves the rest to its parent.
         while ran < waiting, isOfThisProcess, let callback = state.withLock({ pop(&$0) }) {
             callback.run()
             ran += 1
@@ -122,7 +124,7 @@ public final class Mailbox: Sendable {
 
     /// Runs callbacks as they arrive.
     ///
-    /// - Parameter timeout: seconds; nil is until `stop`, 0 what waits now.
+    /// - Parameter timeout: seconds; nil runs until `stop`, 0 only runs the waiting callbacks.
     @discardableResult public func run(timeout: Double? = nil) -> RunResult {
         guard isMine else { return .wrongThread }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
@@ -147,9 +149,9 @@ public final class Mailbox: Sendable {
 
     /// Runs callbacks until a condition holds, `stop` is called (true) or the deadline has passed (false).
     ///
-    /// In a child that a callback forks it returns at once (false), and the condition is not asked.
+    /// In a child that a callback has forked it returns false at once, without checking the condition.
     ///
-    /// - Parameter ignoresStop: for waits that are not the user's `run`.
+    /// - Parameter ignoresStop: true for waits other than the user's `run`.
     func runUntil(_ deadline: MonotonicTime, ignoresStop: Bool = false, _ isDone: () -> Bool) -> Bool {
         while true {
             if isDone() { return true }
@@ -161,7 +163,7 @@ public final class Mailbox: Sendable {
             if let callback = next.callback {
                 callback.run()
                 guard isOfThisProcess else { return false }
-                // Callbacks that keep coming must not keep the caller beyond its time.
+                // New callbacks must not keep the caller beyond its deadline.
                 guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
                 return isDone()
             }
@@ -170,16 +172,16 @@ public final class Mailbox: Sendable {
         }
     }
 
-    /// Makes a `runUntil` look at its condition again.
+    /// Makes a running `runUntil` check its condition again.
     func wake() {
         guard isOfThisProcess else { return }
         wakeThread(
             state.withLock { Wake($0) })
     }
 
-    /// Lends a waker to the calling thread's mailbox while the thread waits elsewhere, too.
+    /// Sets the waker to use while the mailbox's thread also waits for sockets.
     ///
-    /// - Returns: the one that was lent before, to be put back.
+    /// - Returns: the previous waker, to be restored afterwards.
     func lend(_ waker: Waker?) -> Waker? {
         guard isOfThisProcess else { return nil }
         return state.withLock { state in
@@ -188,7 +190,7 @@ public final class Mailbox: Sendable {
         }
     }
 
-    /// - Returns: false when the mailbox's thread has ended; the caller then finds another place.
+    /// - Returns: false when the mailbox's thread has ended. The caller then needs another destination.
     func post(_ callbacks: [Job], _ events: [DeliveryBatch.Event] = []) -> Bool {
         guard isOfThisProcess else { return false }
         let wake = state.withLock { state -> Wake? in
@@ -213,9 +215,9 @@ public final class Mailbox: Sendable {
         if let runs { watch.begin(reference, runs: runs) }
     }
 
-    /// The end of a watch: what waits here now is watched anew, unless nobody has run anything since.
+    /// Ends a watch. If something has run since, and callbacks wait now, a new watch begins.
     ///
-    /// - Returns: true when that is so.
+    /// - Returns: true when callbacks wait and nothing has run since the watch began.
     func isUnattended(since runs: Int) -> Bool {
         guard isOfThisProcess else { return false }
         let (isUnattended, isWaiting) = state.withLock { state in
@@ -243,7 +245,7 @@ public final class Mailbox: Sendable {
         return nil
     }
 
-    /// Ends the mailbox with its thread; what still waits in it runs on a worker.
+    /// Closes the mailbox when its thread ends. Waiting callbacks run on a worker.
     func close() {
         guard isOfThisProcess else { return }
         let left = state.withLock { state in
@@ -251,10 +253,10 @@ public final class Mailbox: Sendable {
             defer { unsignalIfEmpty(&state) }
             return (callbacks: state.callbacks.removeAll(), events: state.events.removeAll())
         }
-        Runtime.adopt(left.callbacks, left.events)
+        DeliveryRuntime.adopt(left.callbacks, left.events)
     }
 
-    /// How the thread is to be woken, after the lock is released: it would only run into it.
+    /// How to wake the thread after the lock is released. Woken earlier, it would have to wait for the lock.
     private struct Wake {
         let isWaiting: Bool
         let waker: Waker?
@@ -284,7 +286,7 @@ public final class Mailbox: Sendable {
         return true
     }
 
-    // One write for all that arrives until the next drain.
+    // One write for all callbacks that arrive until the next drain.
     private func signalIfNeeded(_ state: inout State) {
         guard state.descriptor >= 0, !state.isSignalled, !(state.callbacks.isEmpty && state.events.isEmpty) else {
             return
@@ -300,15 +302,62 @@ public final class Mailbox: Sendable {
     }
 
     private func wait(until deadline: MonotonicTime, ignoresStop: Bool, _ isDone: () -> Bool) {
-        // From here on whoever posts, wakes; the ticket remembers one that comes before the thread sleeps.
+        // From here on, posting wakes this thread. The ticket covers a post that comes before the thread sleeps.
         let ticket = state.withLock { state -> UInt32? in
             guard state.callbacks.isEmpty, ignoresStop || state.stops == 0 else { return nil }
             state.waiting += 1
             return parker.ticket
         }
         guard let ticket else { return }
-        // The condition takes locks of its own, so it is asked outside.
+        // The condition takes other locks, so it is checked outside of this one.
         if !isDone() { parker.park(ticket, until: deadline) }
         state.withLock { $0.waiting -= 1 }
+    }
+}
+
+extension Mailbox {
+    /// The mailbox of the process's main thread.
+    public static var main: Mailbox { Thread.isMain ? current : DeliveryRuntime.current.mainMailbox }
+
+    /// The mailbox of the calling thread.
+    public static var current: Mailbox { ThreadMailbox.ofThisThread }
+}
+
+/// Gives each thread its mailbox, and closes it when the thread ends.
+private enum ThreadMailbox {
+    private final class Slot {
+        // The main thread can end before the process, with pthread_exit. Its mailbox is closed like any other.
+        let mailbox = Thread.isMain ? DeliveryRuntime.current.mainMailbox : Mailbox(owner: .thread(pthread_self()))
+        let generation = Fork.generation
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key) { pointer in
+            #if canImport(Glibc)
+                guard let pointer else { return }
+            #endif
+            ThreadMailbox.threadEnds(Unmanaged<Slot>.fromOpaque(pointer).takeRetainedValue())
+        }
+        return key
+    }()
+
+    static var ofThisThread: Mailbox {
+        if let pointer = pthread_getspecific(key) {
+            let slot = Unmanaged<Slot>.fromOpaque(pointer).takeUnretainedValue()
+            // In a forked child the key still has the parent's mailbox, which must not be touched.
+            if slot.generation == Fork.generation { return slot.mailbox }
+        }
+        let slot = Slot()
+        pthread_setspecific(key, Unmanaged.passRetained(slot).toOpaque())
+        DeliveryRuntime.current.register(slot.mailbox)
+        return slot.mailbox
+    }
+
+    // The waiting callbacks can no longer run on their thread. That every handler is called is more important than
+    // where.
+    private static func threadEnds(_ slot: Slot) {
+        guard slot.generation == Fork.generation else { return }
+        slot.mailbox.close()
     }
 }

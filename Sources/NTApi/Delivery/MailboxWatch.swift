@@ -1,39 +1,55 @@
 import Synchronization
 
-/// Tells the program, once, that a handler waits in a mailbox that nobody runs: an easy mistake, of which nothing is seen.
+/// Warns once when a handler waits in a mailbox that nobody runs: an easy mistake, and nothing else shows it.
 final class MailboxWatch: Sendable {
+    /// What the watch asks of the layers above.
+    struct Source: Sendable {
+        let clock: @Sendable () -> any WaitingClock
+        /// Whether there is a request whose handler has not returned.
+        let hasRequests: @Sendable () -> Bool
+    }
+
+    /// On as soon as the runtime connects it.
     static let shared = MailboxWatch()
 
     private static let patience = 5.0
 
-    private let clock: (any WaitingClock)?
     private let log: @Sendable (String) -> Void
-    private let hasRequests: @Sendable () -> Bool
-    private let hasTold = Atomic(false)
+    private let source = Lock<Source?>(nil, survivesFork: true)
+    private let isListening = Atomic(false)
 
-    /// - Parameters:
-    ///   - clock: nil is the system's.
-    ///   - hasRequests: whether there is a request whose handler has not returned.
+    private init() { log = { APILog.warn($0) } }
+
+    /// A watch of its own, for tests.
     init(
-        clock: (any WaitingClock)? = nil, log: @escaping @Sendable (String) -> Void = { APILog.warn($0) },
-        hasRequests: @escaping @Sendable () -> Bool = { !Runtime.current.requests.isEmpty }
+        clock: any WaitingClock, log: @escaping @Sendable (String) -> Void,
+        hasRequests: @escaping @Sendable () -> Bool
     ) {
-        self.clock = clock
         self.log = log
-        self.hasRequests = hasRequests
+        connect(Source(clock: { clock }, hasRequests: hasRequests))
     }
 
-    /// Whether there is still something to tell.
-    var isOn: Bool { !hasTold.load(ordering: .relaxed) }
+    /// Switches the watch on. Only the first call counts, so that a forked child does not warn again.
+    func connect(_ source: Source) {
+        let isFirst = self.source.withLock { current in
+            defer { current = current ?? source }
+            return current == nil
+        }
+        if isFirst { isListening.store(true, ordering: .relaxed) }
+    }
+
+    /// Whether it may still have to warn.
+    var isOn: Bool { isListening.load(ordering: .relaxed) }
 
     /// Looks at a mailbox after some seconds.
     func begin(_ mailbox: MailboxReference, runs: Int) {
-        let clock = clock ?? Runtime.current.clock
+        guard let source = source.withLock({ $0 }) else { return }
+        let clock = source.clock()
         let moment = clock.now.advanced(bySeconds: Self.patience)
         clock.schedule(.limit, at: moment) { [self] in
-            // Before its moment the job is run when the process exits. What waits without a request waits for nobody.
-            guard clock.now >= moment, mailbox.mailbox?.isUnattended(since: runs) == true, hasRequests(),
-                !hasTold.exchange(true, ordering: .relaxed)
+            // When the process exits the job runs early. A job that no request waits for is no mistake either.
+            guard clock.now >= moment, mailbox.mailbox?.isUnattended(since: runs) == true, source.hasRequests(),
+                isListening.exchange(false, ordering: .relaxed)
             else { return }
             log(
                 "a handler has waited \(Int(Self.patience)) seconds for a thread that does not run its mailbox: run it "

@@ -42,7 +42,7 @@ final class WorkerPool: Sendable {
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
-        // What the parent has to do is not done by a child.
+        // A child does not do its parent's work.
         guard generation == Fork.generation else { return }
         let (wakes, newThreads, watches) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
@@ -69,7 +69,7 @@ final class WorkerPool: Sendable {
         return body()
     }
 
-    /// Lets the threads end when their jobs are done. For process exit.
+    /// Lets the threads end when their jobs are done. Used at process exit.
     func stop() {
         state.withLock { $0.isStopped = true }
         state.broadcast()
@@ -153,4 +153,39 @@ final class WorkerPool: Sendable {
 
     /// Whether the calling thread is a worker of a pool.
     static var isWorkerThread: Bool { workerMark.get() }
+}
+
+/// Runs jobs one after the other on workers, like a thread that is rarely needed.
+final class SerialJobs: Sendable {
+    private struct State {
+        var jobs = Queue<@Sendable () -> Void>()
+        var isRunning = false
+    }
+
+    private let workers: WorkerPool
+    private let state = Lock(State())
+
+    init(on workers: WorkerPool) { self.workers = workers }
+
+    /// Runs a job after those before it. Does not wait.
+    func run(_ job: @escaping @Sendable () -> Void) {
+        let starts = state.withLock { state in
+            state.jobs.append(job)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { workers.run { self.drain() } }
+    }
+
+    private func drain() {
+        while let job = next() { job() }
+    }
+
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            let job = state.jobs.popFirst()
+            state.isRunning = job != nil
+            return job
+        }
+    }
 }

@@ -145,7 +145,7 @@ struct DeliveryGate: Sendable {
     /// Whether the end of an exchange waits until its body has been read.
     private var awaitsData = false
     /// Nil until there is progress to tell.
-    @Apart private var lanes: Lanes?
+    @Boxed private var lanes: Lanes?
     private var isHeld = false
     /// How many handlers of decisions run.
     private var deciding = 0

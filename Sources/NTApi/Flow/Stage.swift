@@ -131,7 +131,7 @@ struct Answer: Sendable {
     /// Why there is no other attempt, where one might have helped.
     var note: String?
     /// What the result comes to, where a stage had to know.
-    @Apart var content: ResponseContent?
+    @Boxed var content: ResponseContent?
     /// Whether the program has got a part of the body.
     var isDelivered = false
 

@@ -1,11 +1,35 @@
-/// Reads server-sent events off a stream (WHATWG HTML, 9.2.6). A pure value: chunks in, events out.
+/// One event of a stream of server-sent events (WHATWG HTML, 9.2), as a browser's `EventSource` would dispatch it.
+public struct ServerSentEvent: Sendable, Hashable, CustomStringConvertible {
+    /// The kind of event; "message" if the server did not say.
+    public var type: String
+    /// The lines of data, joined by line feeds.
+    public var data: String
+    /// The identifier of the last event that had one, this one or an earlier one, or "". A new connection continues
+    /// after it.
+    public var lastEventID: String
+
+    public init(type: String = "message", data: String, lastEventID: String = "") {
+        self.type = type
+        self.data = data
+        self.lastEventID = lastEventID
+    }
+
+    /// The data as JSON; nil when it is not JSON.
+    public var json: JSON? { try? JSON(parsing: data) }
+
+    public var description: String {
+        "\(type)\(lastEventID.isEmpty ? "" : " \(quoted(lastEventID))"): \(quoted(data))"
+    }
+}
+
+/// Reads server-sent events from a stream (WHATWG HTML, 9.2.6): chunks in, events out. A pure value.
 ///
-/// The same events come of the same bytes however they are cut into chunks. An event that the end of the stream cuts off
-/// is not one.
+/// The result does not depend on how the bytes are cut into chunks. An event that the end of the stream cuts off is
+/// dropped.
 struct EventStreamParser {
     /// The identifier of the last event that had one, for the header Last-Event-ID of a new connection.
     private(set) var lastEventID: String
-    /// How long the server wants clients to wait before they connect again, in milliseconds, as far as it said.
+    /// The milliseconds that the server wants clients to wait before they reconnect; nil if it did not say.
     private(set) var retry: Int?
 
     private let maximumSize: Int
@@ -13,13 +37,13 @@ struct EventStreamParser {
     private var isFirstLine = true
     private var failure: APIError?
 
-    // What has come of the next event: the buffers of the standard, of the same names.
+    // The received part of the next event: the standard's buffers, with the same names.
     private var data: [UInt8] = []
     private var eventType = ""
     private var lastEventIDBuffer: String
 
     /// - Parameters:
-    ///   - lastEventID: what an earlier connection came to; an event without an identifier of its own keeps it.
+    ///   - lastEventID: the last one of an earlier connection. An event without an identifier keeps it.
     ///   - maximumSize: the largest event, and the longest line, in bytes.
     init(lastEventID: String = "", maximumSize: Int = LineSplitter.standardMaximumLength) {
         self.lastEventID = lastEventID
@@ -28,11 +52,11 @@ struct EventStreamParser {
         lines = LineSplitter(endingAt: .carriageReturnOrLineFeed, maximumLength: maximumSize)
     }
 
-    /// Reads on to the end of the next event.
+    /// Reads to the end of the next event.
     ///
-    /// - Parameter chunk: what has arrived and was not read.
+    /// - Parameter chunk: bytes that have arrived and are not read yet.
     /// - Returns: nil when the chunk is used up.
-    /// - Throws: `response too large` when a line or an event is larger than allowed; the same again from then on.
+    /// - Throws: `response too large` when a line or an event is larger than allowed. Later calls throw the same error.
     mutating func next(_ chunk: inout UnsafeRawBufferPointer) throws(APIError) -> ServerSentEvent? {
         if let failure { throw failure }
         do throws(APIError) {
@@ -64,7 +88,7 @@ struct EventStreamParser {
         return nil
     }
 
-    /// A field of another name, or of none (a comment), is passed over.
+    /// Ignores fields with other names, and comments, which have none.
     private mutating func process(_ field: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(APIError) {
         if field.isEqual(to: "data") {
             guard data.count + value.count <= maximumSize else {
@@ -83,7 +107,7 @@ struct EventStreamParser {
         }
     }
 
-    /// An empty line: the event is whole, if it has data.
+    /// An empty line completes the event, if it has data.
     private mutating func dispatch() -> ServerSentEvent? {
         lastEventID = lastEventIDBuffer
         defer {
@@ -96,7 +120,7 @@ struct EventStreamParser {
             lastEventID: lastEventID)
     }
 
-    /// Digits and nothing else; a number that nobody could wait for becomes the largest there is.
+    /// Accepts digits only. A number that does not fit becomes the largest integer.
     private static func number(_ text: UnsafeRawBufferPointer) -> Int? {
         guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else { return nil }
         return text.reduce(0) { number, digit in

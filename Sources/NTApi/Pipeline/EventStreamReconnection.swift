@@ -1,32 +1,32 @@
-/// How a stream of server-sent events is kept up over many connections (WHATWG HTML, 9.2.3): pure decisions.
+/// Decides how a stream of server-sent events continues over several connections (WHATWG HTML, 9.2.3). Pure.
 ///
-/// The server may close the connection whenever it likes; the next one says with Last-Event-ID where to go on. A server that
-/// is down is asked again ever more seldom, each client at its own moments, so that all of them do not come back at once.
+/// The server may close the connection at any time; the next one says with Last-Event-ID where to continue. If a server
+/// is down, the waits between attempts grow, with random jitter so that clients do not return all at once.
 struct EventStreamReconnection: Sendable {
-    /// What comes after the end of a connection, or after an answer that is no stream.
+    /// What to do after the end of a connection, or after an answer that is not a stream.
     enum Decision: Equatable {
         case connectAgain(afterSeconds: Double)
-        /// The server says that there is nothing more to come.
+        /// The server says that the stream is over.
         case finish
         case fail(APIError)
     }
 
-    /// Seconds between connections where the server says nothing else.
+    /// The default wait between connections, in seconds.
     static let standardDelay = 3.0
-    /// Seconds. Longer ones only where the server itself asks for them; at most a day.
+    /// The longest wait, in seconds. Only a server's own wish can be longer, up to a day.
     static let maximumBackoff = 30.0
     static let maximumDelay = 86_400.0
 
-    /// The method, and the reader's wish: a POST is not sent again by itself.
+    /// Whether to reconnect. It depends on the method and the caller's wish: a POST is not repeated automatically.
     let reconnects: Bool
-    /// After how many connections in a row that brought nothing the stream fails; nil is never.
+    /// The stream fails after so many connections in a row without an event; nil is never.
     let maximumFailures: Int?
     private(set) var lastEventID = ""
     private var delay = standardDelay
-    /// Connections in a row that brought nothing.
+    /// Connections in a row without an event.
     private(set) var failures = 0
     private var hasBroughtSomething = false
-    /// Whether any connection has.
+    /// Whether any connection brought an event.
     private var hasRun = false
 
     init(reconnects: Bool = true, maximumFailures: Int? = nil, lastEventID: String = "") {
@@ -35,10 +35,11 @@ struct EventStreamReconnection: Sendable {
         self.lastEventID = lastEventID
     }
 
-    /// What goes into the head of the next request, in the place of headers of the same name.
+    /// Headers for the next request, which replace headers of the same name.
     var headers: [(name: String, value: String)] {
         var headers = [(name: "Accept", value: Self.contentType), (name: "Cache-Control", value: "no-store")]
-        // The standard allows what a header cannot carry: UTF-8 is sent as it is, a control character not at all.
+        // The standard allows identifiers that a header cannot carry: UTF-8 is sent unchanged, an identifier with
+        // control characters is not sent.
         if !lastEventID.isEmpty, (try? HeaderSyntax.check(name: "Last-Event-ID", value: lastEventID)) != nil {
             headers.append((name: "Last-Event-ID", value: lastEventID))
         }
@@ -48,9 +49,9 @@ struct EventStreamReconnection: Sendable {
     /// An answer has come.
     ///
     /// - Parameters:
-    ///   - retryAfter: the seconds that its Retry-After asks for.
-    ///   - jitter: by lot, from 0 to 1.
-    /// - Returns: nil when it is a stream to be read.
+    ///   - retryAfter: the seconds of its Retry-After.
+    ///   - jitter: a random number from 0 to 1.
+    /// - Returns: nil when the answer is a stream.
     mutating func answered(_ head: ResponseHead, retryAfter: Double? = nil, jitter: Double) -> Decision? {
         switch head.status {
         case 204, 205: return .finish
@@ -67,7 +68,7 @@ struct EventStreamReconnection: Sendable {
         }
     }
 
-    /// An event has come, or anything else that shows the server at work.
+    /// An event, or any other sign of life, has arrived.
     mutating func received(lastEventID: String, retry: Int?) {
         self.lastEventID = lastEventID
         hasBroughtSomething = true
@@ -77,7 +78,7 @@ struct EventStreamReconnection: Sendable {
 
     /// A connection has ended after its answer, or without one.
     ///
-    /// - Parameter error: nil when the server closed a whole stream.
+    /// - Parameter error: nil when the server closed the stream properly.
     mutating func ended(_ error: APIError?, jitter: Double) -> Decision {
         guard let error else {
             guard reconnects else { return .finish }
@@ -89,7 +90,8 @@ struct EventStreamReconnection: Sendable {
         }
     }
 
-    /// The credentials of the next connection could not be refreshed. That may pass, as any trouble of a server does.
+    /// The credentials for the next connection could not be refreshed. Like other server failures, that may be
+    /// temporary.
     mutating func hasNoToken(_ error: APIError, jitter: Double) -> Decision {
         hasRun && error.isRetryable ? failed(error, atLeast: 0, jitter: jitter) : .fail(error)
     }
@@ -104,7 +106,7 @@ struct EventStreamReconnection: Sendable {
         return .connectAgain(afterSeconds: min(max(wait, atLeast), Self.maximumDelay))
     }
 
-    /// Twice as long each time, though never shorter than the server asked for, nor nothing at all.
+    /// Doubles each time, but is never zero and never shorter than the server asked for.
     private var backoff: Double {
         let factor = Double(1 << min(failures - 1, 16))
         return max(delay, min(max(delay, 1) * factor, Self.maximumBackoff))
@@ -125,7 +127,7 @@ struct EventStreamReconnection: Sendable {
 
     private static let contentType = "text/event-stream"
 
-    /// Parameters do not matter: the text is UTF-8 whatever they say.
+    /// Ignores parameters: the text is always UTF-8.
     private static func isEventStream(_ type: String) -> Bool {
         let essence = type.prefix { $0 != ";" }
         return String(essence.filter { $0 != " " && $0 != "\t" }).equalsIgnoringASCIICase(contentType)

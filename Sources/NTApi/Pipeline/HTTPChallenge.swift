@@ -1,15 +1,15 @@
-/// What a server or proxy asks for with `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110, 11.6.1).
+/// A challenge that a server or proxy sends in `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110, 11.6.1).
 public struct HTTPChallenge: Sendable, Equatable {
-    /// A name and value beside the scheme; quotes and backslashes are taken off.
+    /// A name and a value, without quotes and backslashes.
     public struct Parameter: Sendable, Equatable {
         public var name: String
         public var value: String
     }
 
-    /// "Basic", "Bearer", "Digest": as the server wrote it; letter case has no meaning.
+    /// "Basic", "Bearer", "Digest", as the server wrote it. Case does not matter.
     public var scheme: String
     public var parameters: [Parameter] = []
-    /// What some schemes send in the place of parameters; nil when there is none.
+    /// The data that some schemes send instead of parameters; nil when there is none.
     public var token68: String?
 
     /// The part of the server that the credentials are for.
@@ -22,7 +22,7 @@ public struct HTTPChallenge: Sendable, Equatable {
 
     public func isScheme(_ name: String) -> Bool { scheme.equalsIgnoringASCIICase(name) }
 
-    /// All challenges of the lines of a header, in order. What cannot be read is passed over.
+    /// All challenges in the lines of a header, in order. Skips malformed ones.
     static func parse(_ lines: [String]) -> [HTTPChallenge] {
         lines.flatMap { line in
             var reader = ChallengeReader(line)
@@ -31,13 +31,13 @@ public struct HTTPChallenge: Sendable, Equatable {
     }
 }
 
-/// Reads one line. A comma stands between challenges as well as between the parameters of one: a name that is followed by
-/// `=` is a parameter, any other a scheme.
+/// Reads one line. Commas separate challenges and also the parameters of a challenge: a name followed by `=` is a
+/// parameter, any other name a scheme.
 private struct ChallengeReader {
     private let bytes: [UInt8]
     private var index = 0
 
-    /// Nobody asks for more; a line of commas and letters must not become a list of thousands.
+    /// No server sends more. A malicious line must not become a list of thousands.
     private static let maximumChallenges = 64
 
     init(_ line: String) { bytes = Array(line.utf8) }
@@ -53,7 +53,7 @@ private struct ChallengeReader {
                 continue
             }
             if let value = takeValue() {
-                // A parameter that no scheme came before belongs to nothing.
+                // A parameter without a scheme before it is dropped.
                 if let last = challenges.indices.last {
                     challenges[last].parameters.append(.init(name: name, value: value))
                 }
@@ -64,7 +64,7 @@ private struct ChallengeReader {
         return challenges
     }
 
-    /// What follows `=`; nil, and nothing is read, when there is none.
+    /// Takes the value after `=`; nil, without reading anything, when there is no `=`.
     private mutating func takeValue() -> String? {
         let start = index
         skip(Self.isSpace)
@@ -76,7 +76,7 @@ private struct ChallengeReader {
         skip(Self.isSpace)
         guard peek == UInt8(ascii: "\"") else {
             let value = takeToken()
-            // Servers send what is no token, such as realm=my realm; up to the comma it is meant to be one.
+            // Some servers send invalid tokens, such as realm=my realm. Skip to the comma.
             skipElement()
             return value
         }
@@ -99,7 +99,7 @@ private struct ChallengeReader {
         return String(decoding: value, as: UTF8.self)
     }
 
-    /// After a scheme: letters up to the comma or the end, if they are no parameter.
+    /// Takes the token68 after a scheme, up to the comma or the end, if it is not a parameter.
     private mutating func takeToken68() -> String? {
         let start = index
         skip(Self.isSpace)

@@ -1,17 +1,17 @@
-/// What to do about a response that points elsewhere (RFC 9110, 15.4): a pure decision.
+/// Decides what to do about a redirect (RFC 9110, 15.4). Pure.
 ///
-/// Not libcurl's own redirects: those send custom secret headers on to other hosts.
+/// libcurl's own redirects are not used: they send custom secret headers to other hosts.
 enum RedirectPolicy {
     enum Decision {
         case none
         case follow(HTTPRequest)
-        /// The redirect is not followed; the response stays as it is, with this error.
+        /// The redirect is not followed. The response is delivered with this error.
         case refuse(APIError)
     }
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
         guard request.settings.maximumRedirects > 0, let location = head.redirectLocation else { return .none }
-        // By RFC 3986 it would be the same URL once more.
+        // By RFC 3986 an empty reference is the same URL again.
         guard !location.isEmpty else {
             return .refuse(error(head, .httpError, "redirect not followed: the header Location is empty"))
         }
@@ -64,7 +64,7 @@ enum RedirectPolicy {
             if next.settings.allowsInvalidCertificate { next.settings.allowsInvalidCertificate = false }
             if next.settings.trust != .verified { next.settings.trust = .verified }
             next.headers.remove("Host")
-            // A name of the request for this server, which would mean nothing to the other one.
+            // The key identifies the request for this server only.
             next.headers.remove(IdempotencyKey.header)
         }
         if case .stream(let stream) = next.body, stream.rewind == nil {
@@ -74,7 +74,7 @@ enum RedirectPolicy {
         return .follow(next)
     }
 
-    // 303 asks for a GET; 301 and 302 turn a POST into one, as every browser does (RFC 9110, 15.4.2 and 15.4.3).
+    // 303 asks for a GET. 301 and 302 turn a POST into a GET, as in every browser (RFC 9110, 15.4.2 and 15.4.3).
     private static func changesToGET(_ method: String, _ status: Int) -> Bool {
         switch status {
         case 303: method != "HEAD" && method != "GET"

@@ -1,14 +1,15 @@
-/// Credentials that expire, and the requests that wait for new ones: a pure value that decides who sends what, who waits,
-/// and when one refresh is asked for.
+/// Decides, for credentials that expire, which token a request sends, which requests wait, and when to refresh. A pure
+/// value.
 ///
-/// The shell (`Authenticator`) calls it under its lock and acts after releasing it. Promises kept here: at most one refresh
-/// at a time; whoever waits is told once; after a failed one nobody asks again for a moment, however many would.
+/// The shell (`Authenticator`) calls it under its lock and acts after releasing it. Its guarantees: at most one refresh
+/// runs at a time; each waiter gets one result; after a failure there is a short pause before the next refresh.
 struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
-    /// A token, and which one it is: a server's no to an older one says nothing about it.
+    /// A token with its generation: a rejection of an older token says nothing about this one.
     struct Grant: Sendable, Equatable {
         var token: String
         var generation: UInt64
-        /// Whose it is: the first of the tokens that refreshes have replaced. The program says when it is another's.
+        /// The owner, identified by the first token before all refreshes. The program sets a token when the user
+        /// changes.
         var owner = ""
 
         static func == (left: Grant, right: Grant) -> Bool {
@@ -16,20 +17,20 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// A refresh to be asked for. Its answer names it.
+    /// A refresh to start. Its answer carries the identifier.
     struct Start: Sendable, Equatable {
         var identifier: UInt64
-        /// The token that is no good any more, or not for long; nil when there is none.
+        /// The token that has expired or soon expires; nil when there is none.
         var token: String?
-        /// The request that made it necessary.
+        /// The request that caused the refresh.
         var asker: Waiter
-        /// Whether the server's answer to that one is what is asked about; else there is no token, or not for long.
+        /// Whether a server's rejection is the reason; otherwise there is no token, or it soon expires.
         var isAboutAnswer: Bool
     }
 
-    /// What a request has been through.
+    /// What has already been tried for a request.
     struct History: Sendable, Equatable {
-        /// Whether it was sent again with a token that came while it was under way.
+        /// Whether it was sent again with a token that arrived meanwhile.
         var wasReplayed = false
         /// Whether its rejection was followed by a refresh.
         var wasRefreshed = false
@@ -42,22 +43,22 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     }
 
     enum Verdict: Sendable, Equatable {
-        /// There is another token by now.
+        /// There is a newer token.
         case replay(Grant)
         case wait(start: Start?)
-        /// It has had its second chance: the answer stands as it is.
+        /// It was already repeated, so the answer is delivered.
         case deliver
         case fail(APIError)
     }
 
     enum Outcome: Sendable, Equatable {
         case send(Grant)
-        /// The server's answer does not mean that the credentials have expired.
+        /// The server's answer does not mean that the credentials have expired, so it is delivered.
         case deliver
         case fail(APIError)
     }
 
-    /// What follows from the end of a refresh.
+    /// What to do after the end of a refresh.
     struct Release: Sendable {
         var outcomes: [(waiter: Waiter, outcome: Outcome)] = []
         var start: Start?
@@ -65,15 +66,16 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     private struct Refresh {
         var identifier: UInt64
-        /// The request whose answer it is about.
+        /// The request whose answer caused it.
         var asker: Waiter?
-        /// The token that was there when it was asked for: a late answer must not replace a newer one.
+        /// The generation of the token at the start. A late answer must not replace a newer token.
         var generation: UInt64
     }
 
-    /// How long a failed refresh answers for the next one, in seconds.
+    /// For how many seconds a failed refresh also fails new requests.
     static var failureMemory: Double { 1 }
-    /// A token is refreshed ahead of its end, in the background: by this part of its life, and at most so many seconds.
+    /// A token is refreshed in the background before it expires: by this part of its lifetime, and at most so many
+    /// seconds.
     private static var margin: (part: Double, seconds: Double) { (0.1, 60) }
 
     private var token: String?
@@ -84,14 +86,14 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     /// Whether a server has refused the token.
     private var isRejected = false
     private var refresh: Refresh?
-    /// Those whose time was over: an answer may still come, and be of use.
+    /// Refreshes that timed out. Their answers may still arrive and be useful.
     private var late: [Refresh] = []
     private var lastIdentifier: UInt64 = 0
     private var failure: (error: APIError, until: MonotonicTime)?
-    /// Those that wait, in order; true for those that a server has rejected.
+    /// The waiting requests in order; true for those that a server has rejected.
     private var waiters: [(waiter: Waiter, wasRejected: Bool)] = []
 
-    /// The token, whether it is good or not.
+    /// The token, valid or not.
     var current: String? { token }
 
     var isRefreshing: Bool { refresh != nil }
@@ -102,7 +104,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     // MARK: Requests
 
-    /// The short way, for nearly all: a token that is good for longer.
+    /// The fast path: a token that is valid for a while.
     func grant(_ now: MonotonicTime) -> Grant? { now < refreshesAt ? usable(now) : nil }
 
     /// A request wants to be sent.
@@ -130,12 +132,12 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return .wait(start: refresh == nil ? start(for: waiter, isAboutAnswer: true) : nil)
     }
 
-    /// A server has rejected a request that cannot be sent again: the next one need not try the same.
+    /// A server has rejected a request that cannot be sent again. The next request should not try the same token.
     mutating func rejectedForGood(_ sent: UInt64) {
         if sent == generation { isRejected = true }
     }
 
-    /// The request was cancelled, or its time is over. The refresh goes on, for the others.
+    /// The request was cancelled, or its time is over. The refresh continues for the others.
     mutating func leave(_ waiter: Waiter) { waiters.removeAll { $0.waiter == waiter } }
 
     // MARK: The refresh
@@ -144,7 +146,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     mutating func succeeded(
         _ identifier: UInt64, _ token: String, lifetime: Double?, _ now: MonotonicTime
     ) -> Release {
-        // Late is better than never, unless there is something newer.
+        // A late token is used, unless there is a newer one.
         let isLate = late.contains { $0.identifier == identifier && $0.generation == generation }
         guard isLate || refresh?.identifier == identifier else { return Release() }
         return replace(token, lifetime: lifetime, now)
@@ -157,29 +159,29 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return release { _ in .fail(error) }
     }
 
-    /// It takes too long: as `failed`, but a token that comes later is taken all the same.
+    /// The refresh takes too long. Like `failed`, but a token that comes later is still used.
     mutating func timedOut(_ identifier: UInt64, _ error: APIError, _ now: MonotonicTime) -> Release {
         guard let ended = refresh, ended.identifier == identifier else { return Release() }
         keepForLater(ended)
         return failed(identifier, error, now)
     }
 
-    /// The answer that it was asked for does not mean that the token has expired: others' may.
+    /// The answer that caused the refresh does not mean that the token has expired. Other requests' answers may.
     ///
-    /// - Parameter error: for those that have no token to go on with.
+    /// - Parameter error: the error for requests without a token.
     mutating func declined(_ identifier: UInt64, _ error: APIError, _ now: MonotonicTime) -> Release {
         guard let ended = refresh, ended.identifier == identifier else { return Release() }
         guard let asker = ended.asker else {
-            // Asked for without an answer of a server: whoever has one is asked about next.
+            // The refresh had no server's answer as its reason. Ask about a request that has one next.
             if usable(now) != nil || (token != nil && isRejected) {
-                // Ahead of its end: not with each request that comes now.
+                // It was refreshed before it expired. Do not ask again with each request.
                 refreshesAt = max(refreshesAt, now.advanced(bySeconds: Self.failureMemory))
                 return askForNext(Release(), now)
             }
             return failed(identifier, error, now)
         }
         var release = Release()
-        // It may have left in the meantime.
+        // It may have left meanwhile.
         if let index = waiters.firstIndex(where: { $0.waiter == asker }) {
             waiters.remove(at: index)
             release.outcomes.append((asker, .deliver))
@@ -187,7 +189,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return askForNext(release, now)
     }
 
-    /// Nobody is there to use it any more.
+    /// Nobody needs the credentials any more.
     ///
     /// - Returns: false when somebody still waits.
     mutating func abandon() -> Bool {
@@ -197,7 +199,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// The program has a token, or wants none to be used any more.
+    /// The program has set a token, or removed it.
     mutating func set(_ token: String?, lifetime: Double?, _ now: MonotonicTime) -> Release {
         owner = nil
         if let token { return replace(token, lifetime: lifetime, now) }
@@ -210,7 +212,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return Release()
     }
 
-    /// In a forked child, whose parent the refresh and the requests belong to.
+    /// In a forked child: the refresh and the requests belong to the parent.
     mutating func forget() -> [Waiter] {
         refresh = nil
         late = []
@@ -230,7 +232,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     }
 
     private mutating func keepForLater(_ ended: Refresh) {
-        // More than a few that never answer are not worth waiting for.
+        // Remember only a few refreshes that never answered.
         if late.count >= 8 { late.removeFirst() }
         late.append(ended)
     }
@@ -266,7 +268,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return Release(outcomes: waiters.map { ($0.waiter, outcome($0.waiter)) })
     }
 
-    /// Asks about the next answer of a server; when there is none left, the token is not to blame.
+    /// Asks about the next server's answer. When none is left, the token is not the cause.
     private mutating func askForNext(_ release: Release, _ now: MonotonicTime) -> Release {
         var release = release
         refresh = nil

@@ -1,25 +1,130 @@
-/// What the answer to a request that goes on with a download means for the bytes that are there: a pure decision.
-///
-/// Not libcurl's own resuming: that fails on a 200, and takes a part from another offset for the right one (PITFALLS 6).
-enum ResumeDecision: Equatable {
-    /// The body goes on where the file ends.
+// Decides which downloads can be resumed. In doubt none: a file made of two versions is worse than a file fetched
+// twice.
+extension ResumeData {
+    /// Why there is no resume data, for the log.
+    struct NotResumable: Error, Equatable {
+        let reason: String
+
+        init(_ reason: String) { self.reason = reason }
+    }
+
+    /// Makes the resume data of a download that ends before it is whole.
     ///
     /// - Parameters:
-    ///   - end: where in the whole file the body ends. Before that it is not whole; behind that it is not believed.
-    ///   - total: the length of the whole file; nil when nobody said. Beyond `end`, another request goes on from there.
+    ///   - request: the request as sent, with its range. The URL may be that of a redirect.
+    ///   - url: the original URL, before redirects.
+    ///   - head: the head of the response whose body was being received.
+    ///   - received: how many bytes of the temporary file are certain.
+    ///   - previous: the resume data that the request continued from, if any.
+    static func make(
+        _ request: HTTPRequest, url: String, head: ResponseHead, destination: String, temporaryFile: String,
+        isTemporary: Bool = false, received: Int64, previous: ResumeData?, startTime: Double?
+    ) throws(NotResumable) -> ResumeData {
+        if head.status == 206, let previous {
+            var total: Int64?
+            if case .part(_, _, let length) = ContentRange(head.headers) { total = length }
+            return try checked { () throws(APIError) in try previous.advanced(to: received, of: total) }
+        }
+        let validator = try resumable(request, head, isContinuation: previous != nil).get()
+        var total: Int64?
+        if case .bytes(let length) = head.announcedLength { total = length }
+        return try checked { () throws(APIError) in
+            try ResumeData(
+                url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary,
+                offset: received,
+                validator: validator, totalLength: total, startTime: startTime)
+        }
+    }
+
+    private static func checked(_ make: () throws(APIError) -> ResumeData) throws(NotResumable) -> ResumeData {
+        do throws(APIError) {
+            return try make()
+        } catch {
+            throw NotResumable(error.message)
+        }
+    }
+
+    /// Whether a download can be resumed if it ends early.
+    ///
+    /// - Parameter isContinuation: whether the range in the request is the library's own.
+    /// - Returns: the validator for the next request.
+    static func resumable(
+        _ request: HTTPRequest, _ head: ResponseHead, isContinuation: Bool = false
+    ) -> Result<Validator, NotResumable> {
+        guard request.method == "GET" else { return .failure(.init("the method is \(request.method), not GET")) }
+        guard head.status == 200 else { return .failure(.init("the status is \(head.status), not 200")) }
+        guard isContinuation || request.headers["Range"] == nil else {
+            return .failure(.init("the request asked for a part itself"))
+        }
+        guard head.hasIdentityEncoding else {
+            return .failure(.init("the body is encoded: \(head.headers["Content-Encoding"] ?? "")"))
+        }
+        let units = head.headers["Accept-Ranges"]
+        if let units, !units.split(separator: ",").contains(where: { trimmed($0).equalsIgnoringASCIICase("bytes") }) {
+            return .failure(.init("the server has no ranges of bytes: Accept-Ranges is \(units)"))
+        }
+        return validator(of: head)
+    }
+
+    private static func validator(of head: ResponseHead) -> Result<Validator, NotResumable> {
+        // A response with an entity tag must not be identified by its date (RFC 9110, 13.1.5).
+        if let etag = head.headers["ETag"] {
+            guard isStrong(etag: etag) else { return .failure(.init("the entity tag \(quoted(etag)) is weak")) }
+            return .success(.etag(etag))
+        }
+        guard let modified = head.headers["Last-Modified"] else {
+            return .failure(.init("the server gives neither ETag nor Last-Modified"))
+        }
+        guard head.hasStrongDate else {
+            return .failure(.init("Last-Modified is no strong validator: not a second before Date"))
+        }
+        return .success(.lastModified(modified))
+    }
+
+    private static func trimmed(_ text: Substring) -> String {
+        String(text.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" })
+    }
+}
+
+extension ResponseHead {
+    /// Whether Last-Modified identifies one version. The file may change twice within the second that the date names,
+    /// so the response must be at least a second later (RFC 9110, 8.8.2.2).
+    var hasStrongDate: Bool {
+        guard let modified = headers["Last-Modified"].flatMap({ HTTPDate.seconds($0) }),
+            let date = headers["Date"].flatMap({ HTTPDate.seconds($0) })
+        else { return false }
+        return date > modified
+    }
+
+    /// Whether the bytes on the wire are those of the file.
+    var hasIdentityEncoding: Bool {
+        headers.all("Content-Encoding").allSatisfy { $0.isEmpty || $0.equalsIgnoringASCIICase("identity") }
+    }
+}
+
+/// Decides what the answer to a resumed download means for the bytes already there. Pure.
+///
+/// libcurl's own resuming is not used: it fails on a 200, and accepts a part from another offset.
+enum ResumeDecision: Equatable {
+    /// The body continues where the file ends.
+    ///
+    /// - Parameters:
+    ///   - end: where the body ends in the whole file. A shorter body is incomplete, and a longer one is an error.
+    ///   - total: the length of the whole file; nil if unknown. If it is beyond `end`, another request continues from
+    ///     there.
     case append(end: Int64, total: Int64?)
-    /// The body is the whole file, of now: it takes the place of what is there.
+    /// The body is the whole current file, which replaces the bytes already there.
     case replace
-    /// The body is of no use, and neither is what is there: the file is asked for once more, without a range.
+    /// Neither the body nor the bytes already there are usable. Ask for the file again without a range.
     case startOver(reason: String)
-    /// Nothing was missing.
+    /// The file is already complete.
     case complete
-    /// An error's body. What is there stays as it is, and so does the resume data.
+    /// The body of an error. The bytes already there and the resume data stay.
     case fail
 
-    /// What to add to the request, in the place of headers of the same name. Nothing where there are no bytes to go on from.
+    /// Headers for the request, which replace headers of the same name. None when there are no bytes to continue from.
     ///
-    /// - Parameter offset: how many bytes there are.
+    /// - Parameter offset: the number of bytes already there.
     static func headers(for data: ResumeData, offset: Int64) -> [(name: String, value: String)] {
         guard offset > 0 else { return [] }
         return [
@@ -28,19 +133,19 @@ enum ResumeDecision: Equatable {
         ]
     }
 
-    /// How many bytes to go on from.
+    /// How many bytes to keep.
     ///
-    /// - Parameter fileSize: of the temporary file; 0 when it is gone. What it has beyond this is cut off.
+    /// - Parameter fileSize: the size of the temporary file; 0 when it is gone. Bytes beyond the result are cut off.
     static func offset(of data: ResumeData, fileSize: Int64) -> Int64 {
         let sure = min(max(fileSize, 0), data.offset ?? .max)
-        // More than there can be: not the bytes that the server has.
+        // More bytes than the server's file has, so they are not its bytes.
         if let total = data.totalLength, sure > total { return 0 }
         return sure
     }
 
     /// Decides on the head of the answer.
     ///
-    /// - Parameter offset: what was asked for, from `offset(of:fileSize:)`.
+    /// - Parameter offset: the requested offset, from `offset(of:fileSize:)`.
     static func decide(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {
         switch head.status {
         case 206: part(data, offset: offset, head)
@@ -61,7 +166,7 @@ enum ResumeDecision: Equatable {
             return .startOver(reason: "the file has \(total) bytes now, not \(known)")
         }
         let whole = total ?? data.totalLength
-        // `last` is less than the largest integer, by which `ContentRange` bounds it.
+        // `ContentRange` guarantees that `last` is less than the largest integer.
         let end = last + 1
         guard end <= whole ?? .max else { return .startOver(reason: "the part ends beyond the file") }
         switch head.announcedLength {
@@ -83,7 +188,8 @@ enum ResumeDecision: Equatable {
         return .complete
     }
 
-    /// A server that answers with a part says by If-Range that it is of the same file; if it says more, that must agree.
+    /// Because of If-Range, a partial answer means that the file is unchanged. Anything else that the server says must
+    /// agree.
     private static func otherVersion(_ data: ResumeData, _ head: ResponseHead) -> String? {
         switch data.validator {
         case .etag(let etag):
@@ -93,5 +199,43 @@ enum ResumeDecision: Equatable {
             guard let now = head.headers["Last-Modified"], now != date else { return nil }
             return "the file was modified since"
         }
+    }
+}
+
+/// Which part of a representation a response has: the header Content-Range (RFC 9110, 14.4), in bytes.
+enum ContentRange: Equatable {
+    /// The bytes from the first to the last, both included. The total is nil when the server does not know it.
+    case part(first: Int64, last: Int64, total: Int64?)
+    /// For a 416: the requested part is not within the total.
+    case unsatisfied(total: Int64)
+
+    /// - Returns: nil when there is none, more than one, or a contradictory one.
+    init?(_ headers: HTTPHeaders) {
+        let values = headers.all("Content-Range")
+        guard let value = values.first, values.count == 1 else { return nil }
+        self.init(value)
+    }
+
+    init?(_ text: String) {
+        let words = text.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard words.count == 2, String(words[0])?.equalsIgnoringASCIICase("bytes") == true else { return nil }
+        let sides = words[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard sides.count == 2 else { return nil }
+        let total = Self.number(sides[1])
+        guard total != nil || sides[1].elementsEqual("*".utf8) else { return nil }
+        if sides[0].elementsEqual("*".utf8) {
+            guard let total else { return nil }
+            self = .unsatisfied(total: total)
+            return
+        }
+        let ends = sides[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+            last < total ?? .max
+        else { return nil }
+        self = .part(first: first, last: last, total: total)
+    }
+
+    private static func number(_ digits: Substring.UTF8View.SubSequence) -> Int64? {
+        digits.allSatisfy(\.isASCIIDigit) ? Int64(String(digits) ?? "") : nil
     }
 }

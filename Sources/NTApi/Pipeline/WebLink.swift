@@ -1,13 +1,13 @@
 /// A link of a `Link` header (RFC 8288, 3): `<https://api.example.com/issues?page=2>; rel="next"`.
 struct WebLink: Equatable {
-    /// As the server wrote it; may be relative to the URL of the response.
+    /// As the server wrote it. It may be relative to the URL of the response.
     var target: String
-    /// What it leads to, in lower case: `next`, `last`.
+    /// The relations, in lower case: `next`, `last`.
     var relations: [String]
-    /// Whether it is a link from something else than the response.
+    /// Whether the link starts from something other than the response.
     var hasAnchor = false
 
-    /// The links of the lines of a header, in order. What cannot be read is passed over, and what comes behind it on its line.
+    /// The links in the lines of a header, in order. Skips malformed text and the rest of its line.
     static func parse(_ lines: [String]) -> [WebLink] {
         lines.flatMap { line in
             var reader = LinkReader(line)
@@ -15,19 +15,19 @@ struct WebLink: Equatable {
         }
     }
 
-    /// The target of the first link of a relation from the response itself; nil when there is none.
+    /// The target of the first link with this relation that starts from the response; nil when there is none.
     static func target(of relation: String, in lines: [String]) -> String? {
         let relation = relation.lowercasedASCII()
         return parse(lines).first { !$0.hasAnchor && $0.relations.contains(relation) }?.target
     }
 }
 
-/// Reads one line. Commas stand between links, and semicolons before the parameters of one; both also in targets and quotes.
+/// Reads one line. Commas separate links, and semicolons precede parameters. Targets and quoted text may contain both.
 private struct LinkReader {
     private let bytes: [UInt8]
     private var index = 0
 
-    /// Nobody sends more; a long line must not become a list of thousands.
+    /// No server sends more. A malicious line must not become a list of thousands.
     private static let maximumLinks = 64
 
     init(_ line: String) { bytes = Array(line.utf8) }
@@ -53,7 +53,7 @@ private struct LinkReader {
             let value = takeAfterSpace(UInt8(ascii: "=")) ? takeValue() : ""
             switch name {
             case "anchor": link.hasAnchor = true
-            // Of several, the first counts (RFC 8288, 3.3).
+            // Only the first one counts (RFC 8288, 3.3).
             case "rel" where !hasRelation:
                 hasRelation = true
                 link.relations = value.lowercasedASCII().split(separator: " ").map(String.init)

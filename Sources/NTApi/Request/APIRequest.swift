@@ -113,9 +113,9 @@ public final class APIRequest: Sendable {
         /// Bytes of a download that were there before the exchange that runs.
         var receivedBefore: Int64 = 0
         /// How the exchange ended whose body is still being read.
-        @Apart var ended: ExchangeResult?
+        @Boxed var ended: ExchangeResult?
         /// What it waits for, beside its exchange.
-        @Apart var wait: FlowWait?
+        @Boxed var wait: FlowWait?
         /// The question to the program that waits for an answer. It keeps the request, not the other way round.
         weak var decision: RequestDecision?
         var decisionTimer: ScheduledJob?
@@ -132,7 +132,7 @@ public final class APIRequest: Sendable {
         var transport: (any Transport)?
         var exchange: Exchange?
         /// What the exchange has shown, and is not told yet.
-        @Apart var notes: ExchangeNotes?
+        @Boxed var notes: ExchangeNotes?
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
     }

@@ -121,28 +121,6 @@ extension APIResponse {
     }
 }
 
-/// The bytes of a body, shared without copying. `Array(data)` copies them.
-public struct ResponseData: Sendable, RandomAccessCollection {
-    package let bytes: Bytes
-
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { bytes.count }
-    public subscript(position: Int) -> UInt8 { bytes.buffer[position] }
-
-    /// Calls the body with the bytes, which are valid during the call.
-    public func withUnsafeBytes<Result, Failure: Error>(
-        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try body(bytes.buffer)
-    }
-
-    public func withContiguousStorageIfAvailable<Result>(
-        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
-    ) rethrows -> Result? {
-        try bytes.buffer.withMemoryRebound(to: UInt8.self, body)
-    }
-}
-
 /// What a body parses to.
 public struct ParsedJSON: Sendable {
     public var json: JSON

@@ -28,7 +28,7 @@ struct AppliedArgs {
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
     /// In the place of an Authorization header.
-    @Apart private(set) var digest: Credential?
+    @Boxed private(set) var digest: Credential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
     /// Nil leaves it to the client.
@@ -36,8 +36,8 @@ struct AppliedArgs {
     private(set) var options = APIOptions()
     /// The file that the body of the response is to become.
     private(set) var download: DownloadPlace?
-    @Apart private(set) var resumeData: ResumeData?
-    @Apart private(set) var retry: RetryPolicy?
+    @Boxed private(set) var resumeData: ResumeData?
+    @Boxed private(set) var retry: RetryPolicy?
     /// In the place of the client's.
     private(set) var rateLimiter: RateLimiter?
     /// Whether the request is to be given a key, if it needs one.
@@ -175,5 +175,20 @@ struct QueryArgs: Sequence, IteratorProtocol {
             if case .url(let name, let value) = args[index].kind { return (name, value) }
         }
         return nil
+    }
+}
+
+extension MarkedSecrets {
+    /// What an arg that is marked as secret hides.
+    mutating func mark(_ kind: APIArg.Kind) {
+        switch kind {
+        case .url(let name, _): mark(name: name)
+        case .baseURL(let url): mark(queryOf: url)
+        case .path(_, let value): mark(pathValue: value)
+        case .form(let name, _): markBody(name: name)
+        case .multipart(let part): markBody(name: part.name)
+        case .data, .json, .file, .stream: markBody()
+        default: break
+        }
     }
 }

@@ -1,10 +1,9 @@
-/// A request as a command line of curl, which sends what the request sends when it is pasted into a shell. Secrets are
-/// redacted.
+/// A request as a command line of curl that sends the same when it is pasted into a shell. Secrets are redacted.
 struct CurlCommand {
     private let http: HTTPRequest
     private let secrets: MarkedSecrets
     private var words = ["curl"]
-    /// What curl reads from its standard input: bytes that no word can hold.
+    /// The bytes for curl's standard input, which no shell word can hold.
     private var input: [UInt8]?
 
     static func text(_ built: BuiltRequest) -> String {
@@ -19,7 +18,7 @@ struct CurlCommand {
 
     private mutating func write() -> String {
         let url = secrets.redact(url: http.url)
-        // curl takes these for patterns of many URLs, and resolves dots by itself.
+        // curl treats these as patterns for many URLs, and resolves dots itself.
         if url.utf8.contains(where: { "[]{}".utf8.contains($0) }) { words.append("--globoff") }
         if url.containsSubstring("/.") { words.append("--path-as-is") }
         addMethod()
@@ -35,7 +34,7 @@ struct CurlCommand {
         let usual =
             switch http.body {
             case .none: http.announcesBody ? "POST" : "GET"
-            // Uploaded, as curl sends nothing else without a length.
+            // As an upload: curl sends nothing else without a length.
             case .stream(let stream) where stream.length == nil: "PUT"
             default: "POST"
             }
@@ -48,13 +47,13 @@ struct CurlCommand {
 
     private mutating func addHeaders() {
         for field in http.headers {
-            // The framing is the transport's.
+            // The transport sets the framing.
             if ["content-length", "transfer-encoding"].contains(where: field.name.equalsIgnoringASCIICase) { continue }
             let value = field.isSecret ? Secrets.redacted : field.value
             let isBlank = value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             add("-H", isBlank ? "\(field.name);" : "\(field.name): \(value)")
         }
-        // What curl would add by itself, and we do not.
+        // Remove a header that only curl would add.
         if http.headers["User-Agent"] == nil { add("-H", "User-Agent:") }
         if http.settings.decompresses, http.headers["Accept-Encoding"] == nil, let encodings = HeaderLines.encodings {
             add("-H", "Accept-Encoding: \(encodings)")
@@ -115,7 +114,7 @@ struct CurlCommand {
 
     private mutating func add(_ option: String, _ value: String) { words += [option, ShellWord.quote(value)] }
 
-    /// - Returns: false where something else is read from there, or it would be too much to look at.
+    /// - Returns: false when standard input is already used, or the bytes are too many to print.
     private mutating func pipe(_ bytes: [UInt8]) -> Bool {
         guard input == nil, bytes.count <= ShellWord.longest else { return false }
         input = bytes
@@ -139,5 +138,79 @@ extension HTTPRequest.Body {
         case .bytes(let bytes): bytes.count > 1000
         case .multipart, .file, .stream: true
         }
+    }
+}
+
+/// A part of a multipart body, as an option `-F` or `--form-string` of curl.
+struct CurlForm {
+    enum Content {
+        case text(String)
+        /// What curl reads from its standard input.
+        case input
+    }
+
+    private(set) var option = "-F"
+    private(set) var text: String
+
+    /// - Parameter content: nil is the part's file.
+    init(_ part: HTTPRequest.Part, content: Content?) {
+        let type = part.contentType ?? EasyOptions.fallbackType(part)
+        let isPlainName = !part.name.isEmpty && !part.name.utf8.contains(UInt8(ascii: "="))
+        if case .text(let content) = content, isPlainName, part.filename == nil, type == nil {
+            // Not -F: it treats a value that begins with @ as the name of a file.
+            option = "--form-string"
+            text = "\(part.name)=\(content)"
+            return
+        }
+        text = (isPlainName ? part.name : "") + "="
+        // @ sends the content as a file, < as text.
+        let mark = part.filename == nil ? "<" : "@"
+        switch (content, part.content) {
+        case (.text(let content)?, _): text += Self.quoted(content)
+        case (nil, .file(let path)): text += mark + Self.quoted(Self.file(path))
+        case (.input?, _), (nil, .bytes): text += "\(mark)-"
+        }
+        if let filename = part.filename { text += ";filename=\(Self.quoted(filename))" }
+        if let type { text += Self.isPlain(type: type) ? ";type=\(type)" : Self.header("Content-Type: \(type)") }
+        if !isPlainName { text += Self.header(Self.disposition(part)) }
+    }
+
+    /// A path that curl does not treat as its standard input.
+    static func file(_ path: String) -> String { path == "-" ? "./-" : path }
+
+    /// curl ends a name at the first equals sign, so a name that has one is written as a header.
+    private static func disposition(_ part: HTTPRequest.Part) -> String {
+        let filename = part.filename.map { "; filename=\"\(escaped($0))\"" } ?? ""
+        return "Content-Disposition: form-data; name=\"\(escaped(part.name))\"\(filename)"
+    }
+
+    private static func header(_ line: String) -> String { ";headers=\(quoted(line))" }
+
+    /// Escapes a name like libcurl (WHATWG HTML, 4.10.21.8).
+    private static func escaped(_ text: String) -> String {
+        String(
+            decoding: text.utf8.flatMap { byte -> [UInt8] in
+                switch byte {
+                case UInt8(ascii: "\""): Array("%22".utf8)
+                case 0x0D: Array("%0D".utf8)
+                case 0x0A: Array("%0A".utf8)
+                default: [byte]
+                }
+            }, as: UTF8.self)
+    }
+
+    /// In double quotes, where semicolons and commas are not special to curl.
+    private static func quoted(_ text: String) -> String {
+        let special = Array("\"\\".utf8)
+        return String(
+            decoding: Array("\"".utf8) + text.utf8.flatMap { special.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
+                + Array("\"".utf8), as: UTF8.self)
+    }
+
+    /// Whether curl accepts it unchanged as `;type=`.
+    private static func isPlain(type: String) -> Bool {
+        let pieces = type.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        return pieces.count == 2 && type.utf8.count < 100
+            && pieces.allSatisfy { !$0.isEmpty && $0.allSatisfy(\.isTokenCharacter) }
     }
 }

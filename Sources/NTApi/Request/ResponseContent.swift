@@ -9,10 +9,10 @@ struct ResponseContent: Sendable {
     var file: String?
     /// The same, of one that is removed with the response.
     var temporaryFile: TemporaryFile?
-    @Apart var resumeData: ResumeData?
+    @Boxed var resumeData: ResumeData?
     /// What the resume data goes on from, of a temporary file: removed with the response, unless the program has taken that.
     var unfinishedFile: TemporaryFile?
-    @Apart var error: APIError?
+    @Boxed var error: APIError?
     /// Whether a handler may have seen it, in a process that ended meanwhile.
     var wasDeliveredBefore = false
     var url = ""

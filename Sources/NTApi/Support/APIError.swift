@@ -1,8 +1,14 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// What went wrong with a request: the one error type of the library.
 public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Where an error comes from.
     public enum Domain: String, Sendable {
-        /// The request could not be built or sent: mend the call.
+        /// The request could not be built or sent: fix the call.
         case request
         /// No answer came, or not a whole one.
         case network
@@ -10,7 +16,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
         case http
         /// The body is not JSON.
         case json
-        /// The service says so in its own fields.
+        /// The service reports an error in its own fields.
         case service
         /// The caller cancelled.
         case cancelled
@@ -30,11 +36,11 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var failure: NetworkFailure?
     /// Whether sending the same request again may help, and is safe.
     public var isRetryable: Bool
-    /// The seconds after which the server asks to come again (Retry-After), counted from its answer; nil when it did not say.
+    /// Seconds from the answer until the server wants the next attempt (Retry-After); nil when it did not say.
     public var retryAfter: Double?
-    /// What else the service said, as a type of the program's own: a list of what is wrong with the fields, say.
+    /// What else the service said, as a type of the program: a list of wrong fields, for example.
     ///
-    /// Put there by the hook `mapServiceError`: `error.details as? [FieldError]`. Errors compare without it.
+    /// The hook `mapServiceError` sets it; read it with `error.details as? [FieldError]`. Comparing errors ignores it.
     public var details: (any Sendable)? {
         get { box.value?.details }
         set { box.value = newValue.map(DetailsBox.Content.init) }
@@ -57,7 +63,22 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String { message == code.name ? code.name : "\(code.name): \(message)" }
 }
 
-/// The details of an error: a pointer, as most errors have none. Values of any type cannot be compared: all count as equal.
+/// Which of the five clocks a timeout is for.
+public enum TimeoutClock: String, Sendable, CaseIterable {
+    /// No byte has moved for so long: the request timeout.
+    case idle
+    /// Name look-up, connection and TLS handshake.
+    case connect
+    /// Waiting for a free connection to the host.
+    case queue
+    /// One exchange with one server; each redirect starts another.
+    case attempt
+    /// The whole request, everything included: the resource timeout.
+    case total
+}
+
+/// The details of an error. A pointer, because most errors have none. Values of any type cannot be compared, so all
+/// count as equal.
 private struct DetailsBox: Sendable, Equatable {
     final class Content: Sendable {
         let details: any Sendable
@@ -77,4 +98,113 @@ extension APIError {
 
     static let cancelled = APIError(
         domain: .cancelled, code: .cancelled, message: "the request was cancelled by the caller")
+}
+
+/// The name of a kind of error. Names are interned: equal names are the same code.
+///
+/// Codes compare as pointers, here and in C. Make your own codes once, as static constants: `static let notFound =
+/// ErrorCode("404")`.
+public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
+    /// One for each name. Never freed, because C callers may keep the pointer for ever.
+    private final class Entry: @unchecked Sendable {
+        // Safe to share: both fields are constant, and the memory behind `cString` is never written again.
+        let name: String
+        let cString: UnsafePointer<CChar>
+
+        init(_ name: String) {
+            self.name = name
+            let utf8 = Array(name.utf8CString)
+            let copy = UnsafeMutablePointer<CChar>.allocate(capacity: utf8.count)
+            copy.initialize(from: utf8, count: utf8.count)
+            cString = UnsafePointer(copy)
+        }
+    }
+
+    private static let entries = Lock<[String: Entry]>([:], survivesFork: true)
+
+    private let entry: Entry
+
+    /// Finds the code of this name, or registers it.
+    public init(_ name: String) {
+        entry = Self.entries.withLock { entries in
+            if let known = entries[name] { return known }
+            let entry = Entry(name)
+            entries[name] = entry
+            return entry
+        }
+    }
+
+    /// The code's text.
+    public var name: String { entry.name }
+
+    public var description: String { name }
+
+    /// The interned text for C, valid for ever.
+    package var cString: UnsafePointer<CChar> { entry.cString }
+
+    public static func == (left: ErrorCode, right: ErrorCode) -> Bool { left.entry === right.entry }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(entry)) }
+}
+
+extension ErrorCode {
+    /// The connection failed, broke, or spoke no HTTP.
+    public static let network = ErrorCode("network")
+    /// The machine has no network but its own loopback.
+    public static let noInternet = ErrorCode("no internet")
+    /// One of the five clocks ran out; the message names it.
+    public static let timeout = ErrorCode("timeout")
+    /// The TLS handshake or the check of the certificate failed; the message says why.
+    public static let tls = ErrorCode("TLS")
+    /// The body is not JSON; the message says where.
+    public static let invalidJSON = ErrorCode("invalid JSON")
+    /// The JSON is not what the program's type expects; the message names the path, what was expected and what was found.
+    public static let unexpectedJSON = ErrorCode("unexpected JSON")
+    /// The status is 300 or above.
+    public static let httpError = ErrorCode("HTTP error")
+    /// Only the cache was allowed to answer, and it has no answer. The status is 504.
+    public static let notCached = ErrorCode("not cached")
+    /// The client's authenticator could not get new credentials; the message says why.
+    public static let authentication = ErrorCode("authentication failed")
+    /// The server redirected more often than allowed.
+    public static let tooManyRedirects = ErrorCode("too many redirects")
+    /// The caller cancelled the request.
+    public static let cancelled = ErrorCode("request cancelled")
+    /// The background session was closed, or the process ends. The transfer continues when the session is opened again.
+    public static let detached = ErrorCode("detached")
+    /// The request could not be built; the message names the arg and the fix.
+    public static let invalidRequest = ErrorCode("invalid request")
+    /// The decoded body is larger than allowed.
+    public static let responseTooLarge = ErrorCode("response too large")
+    /// A test's stub has no answer for the request, or an expected request did not come; the message names the nearest
+    /// match.
+    public static let noStub = ErrorCode("no stub")
+    /// Anything else.
+    public static let generic = ErrorCode("generic")
+}
+
+/// What kind of failure of the network an error is about; see ``APIError/failure``.
+public enum NetworkFailure: String, Sendable, CaseIterable {
+    /// The host's name was not found.
+    case nameLookup = "name_lookup"
+    /// Nobody listens at the address.
+    case refused
+    /// No connection for another reason: no route to the host, or this machine is offline.
+    case unreachable
+    /// The proxy's name was not found, or the proxy refused.
+    case proxy
+    /// The TLS handshake failed, or the certificate was not accepted.
+    case tls
+    /// The connection broke before the answer was whole: by the other side's reset, or while the request was sent.
+    case reset
+    /// The server closed the connection without an answer.
+    case noAnswer = "no_answer"
+    /// The server closed the connection in the middle of the answer.
+    case cutShort = "cut_short"
+    /// The answer is not HTTP, or breaks its rules.
+    case notHTTP = "not_http"
+    /// The body cannot be decompressed, or is not all that was compressed.
+    case decoding
+    /// Anything else.
+    case other
 }

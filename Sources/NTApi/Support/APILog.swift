@@ -42,12 +42,13 @@ public struct LogFlags: OptionSet, Sendable {
 
 /// Where log lines go, unless a client's `writeLog` takes them.
 public enum APILog {
-    /// Receives a line, secrets already redacted. Called from any thread but the network thread; must not block long.
+    /// Receives a line with its secrets redacted. Called on any thread except the network thread; must not block for
+    /// long.
     public typealias Sink = @Sendable (_ level: LogLevel, _ message: String) -> Void
 
-    /// Holds the function for the generic lock. A bare function as a generic's value is stored in another calling
-    /// convention, and each access through an `inout` converts it and back: two more wrappers around it with every line
-    /// that is logged, until a call of it overflows the stack.
+    /// Holds the function for the generic lock. A generic type stores a bare function in another calling convention,
+    /// and each `inout` access converts it to and fro. Every logged line would add two wrappers, until a call overflows
+    /// the stack.
     private struct Holder {
         var sink: Sink?
     }
@@ -58,7 +59,7 @@ public enum APILog {
     public static var sink: Sink? {
         get { current.withLock { $0.sink } }
         set {
-            // What is replaced may run the user's code as it goes, so it must outlive the lock.
+            // Releasing the old value may run user code, so it must outlive the lock.
             let replaced = current.withLock { holder in
                 defer { holder.sink = newValue }
                 return holder.sink
@@ -69,15 +70,16 @@ public enum APILog {
 
     private static let processFlags = Atomic(LogFlags([.warn, .error]).rawValue)
 
-    /// Which levels are logged where neither the client nor the default `logFlags` says; at first warnings and errors.
+    /// The levels that are logged when neither the client nor the default `logFlags` sets them. Initially warnings and
+    /// errors.
     ///
-    /// For requests made from now on.
+    /// Applies to requests made from now on.
     public static var flags: LogFlags {
         get { LogFlags(rawValue: processFlags.load(ordering: .relaxed)) }
         set { processFlags.store(newValue.intersection(.all).rawValue, ordering: .relaxed) }
     }
 
-    /// What a client can log: nothing in a library that was built without its log lines.
+    /// The levels that this build can log: none in a library built without log lines.
     static var builtFlags: LogFlags {
         #if NTAPI_NO_LOGGING
             []
@@ -92,16 +94,16 @@ public enum APILog {
         if let sink { sink(level, message) } else { writeToStandardError(level, message) }
     }
 
-    /// Writes a warning that is no client's, unless the process's flags leave warnings out.
+    /// Writes a warning that belongs to no client, unless the process's flags exclude warnings.
     static func warn(_ message: String) {
         if flags.contains(.warn) { write(.warn, message) }
     }
 
-    /// Sends lines to the system's log, syslog(3), which systemd's journal reads, too. Replaces the sink.
+    /// Sends lines to the system's log, syslog(3), which systemd's journal also reads. Replaces the sink.
     ///
     /// - Parameter name: what the lines begin with; nil is the program's name.
     public static func useSyslog(name: String? = nil) {
-        // openlog keeps the pointer, and there is no telling when another one has taken its place.
+        // openlog keeps the pointer, and nobody can tell when it stops using it.
         openlog(name.flatMap { strdup($0) }, LOG_PID, LOG_USER)
         sink = { level, message in
             let priority =

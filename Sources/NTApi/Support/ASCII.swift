@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-// Names of headers, schemes and options are ASCII: compared byte by byte, in place. None of these allocates, but for
-// `lowercasedASCII()` of a text that has capitals.
+// Names of headers, schemes and options are ASCII, so bytes are compared in place. Only `lowercasedASCII()` allocates,
+// and only for a text with capitals.
 
 extension String {
     /// Calls the body with the text's UTF-8, which is valid during the call.
     @inline(__always) func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
-        // A text of another runtime's own kind (NSString).
+        // A string that another runtime stores (NSString).
         var copy = self
         return copy.withUTF8(body)
     }
@@ -39,7 +39,7 @@ extension UnsafeBufferPointer<UInt8> {
         count == other.count && hasPrefixIgnoringASCIICase(other)
     }
 
-    /// Whether it begins with a word that is written in lower case.
+    /// Whether it begins with a word, which must be given in lower case.
     func hasPrefixIgnoringASCIICase(_ word: StaticString) -> Bool {
         hasPrefixIgnoringASCIICase(UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
@@ -50,8 +50,8 @@ extension UnsafeBufferPointer<UInt8> {
         return memcmp(mine, other, prefix.count) == 0
     }
 
-    /// Whether it has no spaces, controls and bytes beyond ASCII. It never ends early, so that many are looked at in one
-    /// instruction.
+    /// Whether it has no space, no control character and no byte beyond ASCII. It never stops early, so that the
+    /// compiler can check many bytes in one instruction.
     var areVisibleASCII: Bool {
         guard let start = baseAddress else { return true }
         var isOdd: UInt8 = 0
@@ -59,7 +59,7 @@ extension UnsafeBufferPointer<UInt8> {
         return isOdd == 0
     }
 
-    /// Where what follows `://` begins; nil without a scheme.
+    /// The index right after `://`; nil without a scheme.
     var endOfScheme: Int? {
         guard let start = baseAddress, let colon = memchr(start, Int32(UInt8(ascii: ":")), count) else { return nil }
         let end = UnsafeRawPointer(colon) - UnsafeRawPointer(start) + 3

@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// The bytes of a body: filled by one thread, then frozen and shared without copying, with C too.
+/// The bytes of a body. One thread fills it; then it is frozen and shared without copying, also with C.
 ///
-/// A NUL always follows the last byte, so that C may read text from it; it is not counted.
+/// A NUL always follows the last byte, so that C can read it as text. The NUL is not counted.
 package final class Bytes: @unchecked Sendable {
-    // Safe to share: only the filling thread writes, and it hands the object over (through a lock) when it is done.
+    // Safe to share: only one thread writes, and it hands the object over through a lock when it is done.
     @exclusivity(unchecked) private var base: UnsafeMutablePointer<UInt8>?
     @exclusivity(unchecked) private var capacity = 0
     @exclusivity(unchecked) package private(set) var count = 0
@@ -22,7 +22,7 @@ package final class Bytes: @unchecked Sendable {
         LargeBuffers.give(base, size: capacity + 1)
     }
 
-    /// The bytes; valid as long as this object. `baseAddress` is nil as long as nothing was appended.
+    /// The bytes, valid as long as this object. `baseAddress` is nil until something is appended.
     package var buffer: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
     /// - Returns: false when there is no memory for so many bytes; nothing is appended then.
@@ -36,7 +36,7 @@ package final class Bytes: @unchecked Sendable {
         return true
     }
 
-    /// Makes room at once for a length that was announced.
+    /// Makes room for a length that the server announced.
     func reserve(_ needed: Int) -> Bool { needed <= capacity || resize(to: needed) }
 
     private func grow(to needed: Int) -> Bool {
@@ -56,5 +56,67 @@ package final class Bytes: @unchecked Sendable {
         base = moved.assumingMemoryBound(to: UInt8.self)
         capacity = wanted
         return true
+    }
+}
+
+/// The bytes of a body, shared without copying. `Array(data)` copies them.
+public struct ResponseData: Sendable, RandomAccessCollection {
+    package let bytes: Bytes
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { bytes.count }
+    public subscript(position: Int) -> UInt8 { bytes.buffer[position] }
+
+    /// Calls the body with the bytes, which are valid during the call.
+    public func withUnsafeBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(bytes.buffer)
+    }
+
+    public func withContiguousStorageIfAvailable<Result>(
+        _ body: (UnsafeBufferPointer<UInt8>) throws -> Result
+    ) rethrows -> Result? {
+        try bytes.buffer.withMemoryRebound(to: UInt8.self, body)
+    }
+}
+
+/// Keeps the buffers of released bodies for the next ones.
+///
+/// A freed large buffer at the end of the heap goes back to the system, and the next body gets it again page by page.
+/// For 100 KB that costs more than receiving the bytes. At most 2 MB are kept.
+enum LargeBuffers {
+    /// Smaller buffers are not kept.
+    static let leastSize = 32 * 1024
+    private static let mostBytes = 2 << 20
+
+    private struct Shelf: @unchecked Sendable {
+        // Safe to share: nobody else has the pointers, and a pointer leaves the list before somebody gets it.
+        var buffers: [(start: UnsafeMutableRawPointer, size: Int)] = []
+        var bytes = 0
+    }
+
+    private static let shelf = Lock(Shelf(), survivesFork: true)
+
+    /// A buffer of at least this size and at most twice as much. Its content is undefined.
+    static func take(atLeast size: Int) -> (start: UnsafeMutableRawPointer, size: Int)? {
+        shelf.withLock { shelf in
+            let index = shelf.buffers.lastIndex { $0.size >= size && $0.size / 2 <= size }
+            guard let index else { return nil }
+            let buffer = shelf.buffers.remove(at: index)
+            shelf.bytes -= buffer.size
+            return buffer
+        }
+    }
+
+    /// Takes over a buffer. Frees it when enough are kept.
+    static func give(_ start: UnsafeMutableRawPointer, size: Int) {
+        let isKept = shelf.withLock { shelf in
+            guard shelf.bytes + size <= mostBytes else { return false }
+            shelf.buffers.append((start, size))
+            shelf.bytes += size
+            return true
+        }
+        if !isKept { free(start) }
     }
 }

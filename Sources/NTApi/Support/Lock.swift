@@ -1,3 +1,6 @@
+import CNTApiSystem
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
@@ -6,12 +9,12 @@
 
 /// A value behind a mutex, together in one piece of memory.
 ///
-/// A pthread mutex, not `Synchronization.Mutex`: on Linux the latter is owned by thread id and cannot be released in a
-/// forked child, and it costs three times as much. No lock of this library is ever held while user code runs.
+/// It is a pthread mutex. `Synchronization.Mutex` on Linux is owned by thread id, so a forked child cannot release it,
+/// and it costs three times as much. The library never holds a lock while user code runs.
 ///
-/// A state that is itself a function belongs into a struct: a bare one would be wrapped anew at each access.
+/// Put a function into a struct before you make it a state: a bare function would be wrapped again at each access.
 package struct Lock<State>: @unchecked Sendable {
-    // Safe to share: the state is touched only between lock and unlock of `mutex`; neither ever moves.
+    // Safe to share: the state is only touched while `mutex` is locked, and neither ever moves.
     private final class Storage: ManagedBuffer<State, pthread_mutex_t> {
         deinit {
             _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) }
@@ -24,9 +27,9 @@ package struct Lock<State>: @unchecked Sendable {
 
     /// - Parameters:
     ///   - state: made in its place, once.
-    ///   - survivesFork: the lock guards settings that a forked child goes on using. It is then held by the
-    ///     forking thread during `fork`, so that the child finds it free and its state whole. Such a lock is a leaf: no
-    ///     other lock is taken under it, and it lives as long as the process.
+    ///   - survivesFork: true for settings that a forked child continues to use. The forking thread then holds the lock
+    ///     during `fork`, so that the child finds it free and the state whole. Such a lock is a leaf: no other lock is
+    ///     taken under it. It lives as long as the process.
     package init(_ state: @autoclosure () -> State, survivesFork: Bool = false) {
         storage = Storage.create(minimumCapacity: 1) { _ in state() }
         mutex = storage.withUnsafeMutablePointerToElements { $0 }
@@ -34,13 +37,13 @@ package struct Lock<State>: @unchecked Sendable {
         if survivesFork { ForkSafeLocks.register(mutex) }
     }
 
-    /// One mutex for many objects that a forked child goes on using, as they come and go.
+    /// Shares one mutex with other objects that a forked child continues to use.
     package init(_ state: @autoclosure () -> State, sharing shared: SharedMutex) {
         storage = ManagedBuffer<State, pthread_mutex_t>.create(minimumCapacity: 0) { _ in state() }
         mutex = shared.mutex
     }
 
-    /// Keeps the state for ever: in a forked child, where it may be held, and what is in it is the parent's.
+    /// Keeps the state for ever. For a forked child, where the lock may be held and the content is the parent's.
     func leak() { _ = Unmanaged.passRetained(storage) }
 
     @inline(__always)
@@ -54,8 +57,8 @@ package struct Lock<State>: @unchecked Sendable {
     }
 }
 
-/// A mutex for the life of the process that `fork` finds free. A leaf: no other lock is taken under it, but for one that was
-/// made after it.
+/// A mutex for the life of the process, which is free after a `fork`. Under it, only a shared mutex that was made later
+/// may be taken.
 package struct SharedMutex: @unchecked Sendable {
     // Safe to share: a mutex.
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -66,25 +69,25 @@ package struct SharedMutex: @unchecked Sendable {
         ForkSafeLocks.register(mutex)
     }
 
-    /// For objects of other modules that guard fields of their own: a generic function of this one, called for any type from
-    /// there, would cost more than the lock.
+    /// For objects of other modules that guard their own fields. Calling a generic function of this module from there
+    /// would cost more than the lock.
     package func lock() { pthread_mutex_lock(mutex) }
 
     package func unlock() { pthread_mutex_unlock(mutex) }
 
     static let clients = SharedMutex()
-    // These are taken one under the other, so they are made in the same order.
+    // These are taken one inside another, so they are made in the same order.
     private static let ofCookies = (SharedMutex(), SharedMutex(), SharedMutex(), SharedMutex())
     /// Held while cookies are read from disk or written: never by a network thread.
     static var cookieFiles: SharedMutex { ofCookies.0 }
-    /// The others are libcurl's.
+    /// For libcurl's own share locks.
     static var curlShares: SharedMutex { ofCookies.1 }
     static var cookies: SharedMutex { ofCookies.2 }
     static var publicSuffixes: SharedMutex { ofCookies.3 }
     /// Held while stored credentials are read from disk or written: never by a network thread.
     static let credentialFiles = SharedMutex()
     static let streams = SharedMutex()
-    /// Taken for a moment, by the network thread, too.
+    /// Held for a moment only, also by the network thread.
     static let caches = SharedMutex()
     package static let args = SharedMutex()
     package static let texts = SharedMutex()
@@ -92,7 +95,7 @@ package struct SharedMutex: @unchecked Sendable {
     /// Taken from inside libcurl.
     static let receiveBuffers = SharedMutex()
 
-    /// For state that is too small to have a `Lock` of its own.
+    /// For state that is too small for its own `Lock`.
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
         pthread_mutex_lock(mutex)
@@ -101,7 +104,7 @@ package struct SharedMutex: @unchecked Sendable {
     }
 }
 
-/// The locks that `fork` must find free. They are created for the life of the process.
+/// The locks that must be free after a `fork`. They live as long as the process.
 private enum ForkSafeLocks {
     // Safe to share: a mutex, made once and never freed.
     nonisolated(unsafe) private static let registry: UnsafeMutablePointer<pthread_mutex_t> = {
@@ -134,4 +137,93 @@ private enum ForkSafeLocks {
         for mutex in locks.reversed() { pthread_mutex_unlock(mutex) }
         pthread_mutex_unlock(registry)
     }
+}
+
+/// A value behind a mutex, with a condition that threads can wait for.
+final class Monitor<State>: @unchecked Sendable {
+    // Safe to share: `state` is only touched while `mutex` is locked, and `condition` waits with that mutex. So the
+    // runtime's check for exclusive access is not needed.
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private let condition: UnsafeMutablePointer<pthread_cond_t>
+    @exclusivity(unchecked) private var state: State
+
+    init(_ state: State) {
+        self.state = state
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+        condition = .allocate(capacity: 1)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        ntapi_system_condattr_use_monotonic_clock(&attributes)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        condition.deallocate()
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        return body(&state)
+    }
+
+    /// Calls `body` under the lock, and again after each signal, until it returns a value.
+    ///
+    /// - Returns: nil when the deadline has passed before it did.
+    func wait<Result>(until deadline: MonotonicTime = .distantFuture, for body: (inout State) -> Result?) -> Result? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&state) { return result }
+            if ntapi_system_cond_wait_until(condition, mutex, deadline.nanoseconds) != 0 { return body(&state) }
+        }
+    }
+
+    /// Wakes one thread that waits.
+    func signal() { pthread_cond_signal(condition) }
+
+    /// Wakes every thread that waits.
+    func broadcast() { pthread_cond_broadcast(condition) }
+}
+
+/// An optional part of an object that is rarely set. Reading it takes no lock while it is not set.
+struct Attachment<Value: Sendable>: ~Copyable, Sendable {
+    private let isThere = Atomic<Bool>(false)
+    private let lock: Lock<Value?>
+
+    init(sharing mutex: SharedMutex) { lock = Lock(nil, sharing: mutex) }
+
+    var value: Value? { isThere.load(ordering: .acquiring) ? lock.withLock { $0 } : nil }
+
+    func set(_ new: Value?) {
+        // Releasing the old value may run user code, so it must outlive the lock.
+        let replaced = lock.withLock { value in exchange(&value, with: new) }
+        isThere.store(new != nil, ordering: .releasing)
+        withExtendedLifetime(replaced) {}
+    }
+}
+
+/// Delivers one value to a listener. The first caller wins; later calls do nothing.
+struct Once<Value: Sendable>: Sendable {
+    private struct Listener {
+        let body: @Sendable (Value) -> Void
+    }
+
+    private let listener: Lock<Listener?>
+
+    init(_ body: @escaping @Sendable (Value) -> Void) { listener = Lock(Listener(body: body)) }
+
+    /// - Returns: false when it was told before.
+    @discardableResult func tell(_ value: Value) -> Bool {
+        guard let listener = listener.withLock({ $0.take() }) else { return false }
+        listener.body(value)
+        return true
+    }
+
+    var isTold: Bool { listener.withLock { $0 == nil } }
 }

@@ -1,17 +1,18 @@
-// Text without its secrets. Whatever the library prints of a message passes through here, and nothing is decided from how
-// a secret is written: names are decoded first, as whoever reads the message decodes them.
+// Removes secrets from text. Everything that the library prints of a message passes through here. Names are decoded
+// before they are compared, because a reader of the message would decode them too.
 extension Secrets {
-    /// How deep JSON in a string, or a URL in another's query, is looked into. Deeper, all of it is hidden.
+    /// How many levels of JSON inside strings, and of URLs inside queries, are searched. Deeper levels are hidden
+    /// completely.
     static let maximumNesting = 4
 
-    /// A body, or a piece of one, of any kind: JSON, JSON lines, events, or text with names and values in it.
+    /// Redacts a body or a piece of one: JSON, JSON lines, events, or text with names and values.
     static func redact(_ text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
         guard nesting < maximumNesting else { return redacted }
         if isJSON(text) { return redactText(text, names, isJSON: true, nesting) }
         return redactLines(text, names, nesting) ?? redactText(text, names, isJSON: false, nesting)
     }
 
-    /// Words in which there may be URLs: those are shown without their secrets, and all else as it is.
+    /// Redacts the URLs in a text; everything else stays.
     static func redactURLs(in text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
         var output: [UInt8] = []
         let bytes = Array(text.utf8)
@@ -29,8 +30,8 @@ extension Secrets {
         return String(decoding: output, as: UTF8.self)
     }
 
-    /// A URL with the values of secret query pairs redacted, and a user:password before the host. Works on text that is no
-    /// URL, too: that is what messages about such a text show.
+    /// Redacts the secret query pairs of a URL, and a user:password before the host. Also works on text that is not a
+    /// URL, which error messages quote.
     static func redactURL(_ url: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
         let withoutUser = URLText.redactUser(url)
         let end = withoutUser.firstIndex { $0 == "?" || $0 == "#" } ?? withoutUser.endIndex
@@ -40,7 +41,7 @@ extension Secrets {
                 redactPair($0, names, nesting)
             }.joined(separator: ";")
         }.joined(separator: "/")
-        // The fragment may be pairs as well: that is how OAuth's implicit grant hands over its token.
+        // The fragment may also be pairs: OAuth's implicit grant passes its token there.
         let marks: [Character] = ["?", "#"]
         return marks.reduce(path + withoutUser[end...]) { text, mark in
             guard let start = text.firstIndex(of: mark) else { return text }
@@ -60,7 +61,7 @@ extension Secrets {
         }
     }
 
-    /// name=value pairs with the values of secret ones redacted.
+    /// Redacts the values of secret name=value pairs.
     static func redactPairs(
         _ pairs: some StringProtocol, alsoNamed names: Set<String> = [], nesting: Int = 0
     ) -> String {
@@ -78,7 +79,7 @@ extension Secrets {
         return isRedacted(value, names, nesting) ? "\(pair[...equals])\(redacted)" : String(pair)
     }
 
-    /// Whether a value has secrets of its own: a URL with a token, or JSON.
+    /// Whether a value contains secrets itself: a URL with a token, or JSON.
     private static func isRedacted(_ value: String, _ names: Set<String>, _ nesting: Int) -> Bool {
         let isJSON = value.hasASCIIPrefix("{") || value.hasASCIIPrefix("[")
         guard isJSON || value.containsSubstring("://") else { return false }
@@ -88,7 +89,7 @@ extension Secrets {
             : redactURLs(in: value, alsoNamed: names, nesting: nesting + 1) != value
     }
 
-    /// The value of a setting: a text may be a URL without a scheme, as a proxy's is.
+    /// Redacts the value of a setting. A text may be a URL without a scheme, as for a proxy.
     static func redact(setting name: String, _ value: JSON) -> String {
         guard !isSecretName(name) else { return redacted }
         return value.string.map { JSON(redactURL($0)).text } ?? redact(value.text)
@@ -103,7 +104,7 @@ extension Secrets {
 
     private static func isJSON(_ text: String) -> Bool { (try? JSON(parsing: text)) != nil }
 
-    /// JSON lines and events, line by line; nil when a line has only a piece of its JSON, or none has any.
+    /// Redacts JSON lines and events line by line; nil when a line has incomplete JSON, or no line has JSON.
     private static func redactLines(_ text: String, _ names: Set<String>, _ nesting: Int) -> String? {
         var lines: [String] = []
         var hasJSON = false
@@ -119,7 +120,7 @@ extension Secrets {
             }
         }
         guard hasJSON else { return nil }
-        // The line breaks stay what they are.
+        // Keep the original line breaks.
         var result = ""
         var rest = text[...]
         for line in lines {
@@ -131,9 +132,9 @@ extension Secrets {
     }
 }
 
-/// Where a URL stands in a text, and who logs in with it.
+/// Finds URLs in a text, and the user part of a URL.
 enum URLText {
-    /// The end of the URL that begins here; nil when none does.
+    /// The end of the URL that begins here; nil when no URL begins here.
     static func end(_ bytes: [UInt8], from start: Int) -> Int? {
         guard bytes[start].isASCIILetter, start == 0 || !isOfScheme(bytes[start - 1]) else { return nil }
         guard let colon = bytes[start...].firstIndex(where: { !isOfScheme($0) }),
@@ -142,7 +143,7 @@ enum URLText {
         let outside = Array("\"'<>`\\".utf8)
         var end = colon
         while let next = bytes[end...].firstIndex(where: { $0 <= 0x20 || $0 == 0x7F || outside.contains($0) }) {
-            // What was redacted before is a part of it.
+            // An earlier redaction is part of the URL.
             guard bytes[next...].starts(with: Secrets.redacted.utf8) else { return next }
             end = next + Secrets.redacted.utf8.count
         }
@@ -154,7 +155,7 @@ enum URLText {
             || byte == UInt8(ascii: ".")
     }
 
-    /// Hides what stands before an @ where the host is, also when scheme or slashes are missing or too many.
+    /// Hides the user part before the host, even when the scheme or slashes are missing or there are too many slashes.
     static func redactUser(_ url: String) -> String {
         let bytes = Array(url.utf8)
         guard bytes.contains(UInt8(ascii: "@")), let start = startOfAuthority(bytes) else { return url }
@@ -179,7 +180,7 @@ enum URLText {
         return start == 1 ? nil : start
     }
 
-    /// `user:pa/ss@host`: what stands behind the colon is no port, so that the slash belongs to a password.
+    /// `user:pa/ss@host`: what follows the colon is not a port, so the slash belongs to a password.
     private static func hasPasswordCutOff(_ authority: ArraySlice<UInt8>) -> Bool {
         guard authority.first != UInt8(ascii: "["), let colon = authority.lastIndex(of: UInt8(ascii: ":")) else {
             return false

@@ -1,4 +1,4 @@
-/// What must not be seen in a log: decided by name, unless the caller marked it.
+/// Decides by name what must not appear in a log.
 enum Secrets {
     static let redacted = "<redacted>"
 
@@ -6,8 +6,8 @@ enum Secrets {
 
     /// Whether a query pair, form field, part or JSON member of this name holds a secret.
     ///
-    /// Long words count wherever they stand in the name. Short ones, which are also parts of harmless words, count where
-    /// they stand alone: `sig` in `X-Sig` and `urlSig`, not in `design`.
+    /// Long words count anywhere in the name. Short words, which are also parts of harmless words, count only as
+    /// separate words: `sig` in `X-Sig` and `urlSig`, not in `design`.
     static func isSecretName(_ name: String) -> Bool {
         name.withBytes { bytes in
             var start = 0
@@ -27,7 +27,7 @@ enum Secrets {
 
     private static let shortestWord = 3
 
-    /// Whether any of the words begins with a letter: most letters of most names need no second look.
+    /// Whether any secret word begins with this letter. Skips most letters of most names.
     @inline(__always) private static func begins(_ byte: UInt8) -> Bool {
         switch byte | 0x20 {
         case UInt8(ascii: "a"), UInt8(ascii: "b"), UInt8(ascii: "c"), UInt8(ascii: "h"), UInt8(ascii: "j"),
@@ -69,7 +69,7 @@ enum Secrets {
         }
     }
 
-    // Only the whole name: a policy for cookies is no secret.
+    // Only the whole name counts: a cookie policy is not a secret.
     private static func isCookie(_ name: UnsafeBufferPointer<UInt8>) -> Bool {
         switch name.count {
         case 6: name.hasPrefixIgnoringASCIICase("cookie")
@@ -79,7 +79,7 @@ enum Secrets {
         }
     }
 
-    /// Whether the word is not a piece of a longer one. An upper case letter begins a word of camelCase.
+    /// Whether the word is not part of a longer word. An upper case letter begins a new word (camelCase).
     private static func standsAlone(_ name: UnsafeBufferPointer<UInt8>, _ start: Int, _ length: Int) -> Bool {
         let end = start + length
         if start > 0, name[start - 1].isASCIILetter, !(isUpper(name[start]) && !isUpper(name[start - 1])) {
@@ -90,4 +90,76 @@ enum Secrets {
     }
 
     private static func isUpper(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") }
+}
+
+/// What the caller marked as secret, in addition to what is secret by its name.
+struct MarkedSecrets: Sendable {
+    /// Names of query pairs, form fields and parts.
+    private(set) var names: Set<String> = []
+    /// Values of path args, as the URL contains them.
+    private var pathValues: Set<String> = []
+    private(set) var isWholeBody = false
+    /// Whether the body holds a secret, and so is not sent on to another origin.
+    private(set) var isInBody = false
+    /// Whether the body consists of pairs, whatever its content type says.
+    var isForm = false
+
+    init() {}
+
+    /// Marks a query pair or a part.
+    mutating func mark(name: String) { names.insert(name) }
+
+    /// Marks all pairs of a URL's query.
+    mutating func mark(queryOf url: String) { names.formUnion(Secrets.queryNames(of: url)) }
+
+    /// Marks the value of a path arg.
+    mutating func mark(pathValue value: String) {
+        pathValues.insert(PercentEncoding.component(value))
+        // `{name*}` splits the value at slashes.
+        if value.contains("/") {
+            pathValues.formUnion(value.split(separator: "/").map { PercentEncoding.component(String($0)) })
+        }
+    }
+
+    /// Marks a field or a part of the body; the whole body when there is no name.
+    mutating func markBody(name: String? = nil) {
+        if let name { names.insert(name) } else { isWholeBody = true }
+        isInBody = true
+    }
+
+    /// The form in which a background session stores them.
+    var json: JSON {
+        [
+            "names": JSON(names.sorted().map { JSON($0) }), "pathValues": JSON(pathValues.sorted().map { JSON($0) }),
+            "isWholeBody": JSON(isWholeBody), "isInBody": JSON(isInBody),
+        ]
+    }
+
+    init(_ json: JSON?) {
+        names = Set(json?["names"]?.array?.compactMap(\.string) ?? [])
+        pathValues = Set(json?["pathValues"]?.array?.compactMap(\.string) ?? [])
+        isWholeBody = json?["isWholeBody"]?.bool == true
+        isInBody = json?["isInBody"]?.bool == true
+    }
+
+    /// Redacts the text of a body, or its beginning.
+    func redact(body text: String) -> String {
+        if isWholeBody { return Secrets.redacted }
+        return isForm ? Secrets.redactPairs(text, alsoNamed: names) : Secrets.redact(text, alsoNamed: names)
+    }
+
+    func redact(url: String) -> String {
+        let redacted = Secrets.redactURL(url, alsoNamed: names)
+        guard !pathValues.isEmpty else { return redacted }
+        let end = redacted.firstIndex(of: "?") ?? redacted.endIndex
+        let segments = redacted[..<end].split(separator: "/", omittingEmptySubsequences: false)
+        return segments.map { hasSecret($0) ? Secrets.redacted : String($0) }.joined(separator: "/") + redacted[end...]
+    }
+
+    // A value may be only a part of its segment. The whole segment is hidden then.
+    private func hasSecret(_ segment: Substring) -> Bool {
+        pathValues.contains { !$0.isEmpty && String(segment).containsSubstring($0) }
+    }
+
+    func isSecret(part name: String) -> Bool { names.contains(name) || Secrets.isSecretName(name) }
 }

@@ -1,7 +1,7 @@
-/// Walks through a text that may have secrets in it, and writes it again without them.
+/// Copies a text without its secrets.
 ///
-/// In JSON only the names of members count. In any other text, which may be JSON that is cut off, a log, XML or a page, a
-/// word that names a secret hides what follows it: `token=x`, `"token": "x"`, `'token' => 'x'`, `<token>x</token>`.
+/// In JSON only the names of members count. In other text (JSON that is cut off, a log, XML, HTML) a word that names a
+/// secret hides what follows it: `token=x`, `"token": "x"`, `'token' => 'x'`, `<token>x</token>`.
 struct TextRedactor {
     private let bytes: [UInt8]
     private let names: Set<String>
@@ -9,7 +9,8 @@ struct TextRedactor {
     private let nesting: Int
     private var output: [UInt8] = []
     private var index = 0
-    /// How many bytes may be read behind quotes that begin no string: a text of quotes alone costs no more than another.
+    /// How many more bytes may be scanned after a quote that begins no string. It bounds the work for a text of nothing
+    /// but quotes.
     private var budget: Int
 
     init(_ text: String, _ names: Set<String>, isJSON: Bool, _ nesting: Int) {
@@ -75,7 +76,7 @@ struct TextRedactor {
         }
     }
 
-    /// What a string says, with the secrets of what is in it left out.
+    /// The text of a string without the secrets inside of it.
     private func shown(_ text: String) -> String {
         if text.hasASCIIPrefix("{") || text.hasASCIIPrefix("[") {
             return Secrets.redact(text, alsoNamed: names, nesting: nesting + 1)
@@ -113,7 +114,7 @@ struct TextRedactor {
         bytes[min(start, bytes.count)...].firstIndex { !JSONParser.isWhiteSpace($0) } ?? bytes.count
     }
 
-    // A string, or anything up to the end of the member; the inside of a container is scanned as everything else.
+    // The end of a string, or of anything else up to the end of the member.
     private func endOfValue(from start: Int) -> Int {
         if bytes[start] == UInt8(ascii: "\"") { return endOfString(from: start) }
         var depth = 0
@@ -137,10 +138,10 @@ struct TextRedactor {
         return index
     }
 
-    /// What the inside of a string stands for; an escape that is none stays.
+    /// Decodes the inside of a string; keeps invalid escapes.
     private func decoded(_ range: Range<Int>) -> String {
         guard bytes[range].contains(UInt8(ascii: "\\")) else { return String(decoding: bytes[range], as: UTF8.self) }
-        // Behind it a NUL, where every escape ends at the latest.
+        // The NUL at the end stops every escape.
         let text = Array(bytes[range]) + [0]
         var units: [UInt8] = []
         text.withUnsafeBufferPointer { text in
@@ -172,7 +173,7 @@ struct TextRedactor {
         let name = PercentEncoding.decode(String(decoding: bytes[start..<index], as: UTF8.self))
         guard isSecret(name) else { return }
         let isTag = isTag(start, index)
-        // Of the query or fragment of a URL without scheme and host.
+        // In the query or fragment of a URL without scheme and host.
         let isPair = start > 0 && "?&#".utf8.contains(bytes[start - 1])
         guard let value = startOfValue(behindWord: index, isTag: isTag) else { return }
         copy(to: value)
@@ -181,7 +182,7 @@ struct TextRedactor {
                 ? endOfElement(value) : endOfValue(of: name, value, isPair: isPair))
     }
 
-    /// Whether a word is the name of an XML element, perhaps behind a namespace.
+    /// Whether a word is the name of an XML element, perhaps with a namespace before it.
     private func isTag(_ start: Int, _ end: Int) -> Bool {
         guard end < bytes.count, bytes[end] == UInt8(ascii: ">") || bytes[end] == UInt8(ascii: " ") else {
             return false
@@ -200,7 +201,8 @@ struct TextRedactor {
         index = end
     }
 
-    /// Behind `=`, `:` or `=>`, with which a name may have quotes or a bracket around it; behind `>` of a tag.
+    /// The start of the value: after `=`, `:` or `=>`, or after the `>` of a tag. The name may be in quotes or
+    /// brackets.
     private func startOfValue(behindWord end: Int, isTag: Bool) -> Int? {
         if isTag, let close = bytes[end...].firstIndex(where: { $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "<") }),
             bytes[close] == UInt8(ascii: ">"), bytes[close - 1] != UInt8(ascii: "/")
@@ -216,7 +218,7 @@ struct TextRedactor {
         }
         let marks = Array("=:>".utf8)
         while index < bytes.count, marks.contains(bytes[index]) { index += 1 }
-        // What is written over several lines has quotes or brackets.
+        // A value on the next line has quotes or brackets.
         let next = afterSpace(index)
         if next < bytes.count, bytes[index..<next].contains(UInt8(ascii: "\n")), end == index - 1 { return nil }
         // A dump with types: `string(3) "abc"`.
@@ -241,14 +243,14 @@ struct TextRedactor {
         case UInt8(ascii: "'"), UInt8(ascii: "`"):
             return rest.dropFirst().firstIndex(of: bytes[start]).map { $0 + 1 } ?? bytes.count
         case UInt8(ascii: "\\"):
-            // A quote in a string: up to the next one.
+            // An escaped quote: the value ends at the next one.
             let quote = Array(rest.prefix(2))
             var index = start + 2
             while index < bytes.count, !bytes[index...].starts(with: quote) { index += 1 }
             return min(index + 2, bytes.count)
         default: break
         }
-        // Schemes and cookies have spaces and pairs behind them.
+        // Auth schemes and cookies are followed by spaces and pairs.
         let isLine =
             name.lowercasedASCII().containsSubstring("authorization") || beginsWithScheme(rest)
             || name.lowercasedASCII().containsSubstring("cookie")

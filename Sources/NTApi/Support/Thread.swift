@@ -19,11 +19,11 @@ enum Thread {
         }
     }
 
-    /// Starts a detached thread with signals blocked, so that they go to the host's own threads.
+    /// Starts a detached thread with signals blocked, so that the host's own threads handle them.
     ///
-    /// Those by which a process is told to end stay as they are in the thread that starts this one: when the host's main
-    /// thread has ended with `pthread_exit`, nobody else might be left to take them. As long as it is there, the system
-    /// gives them to it.
+    /// The signals that end a process keep the mask of the starting thread. When the host's main thread has ended with
+    /// `pthread_exit`, no other thread may be left to receive them. While the main thread exists, the system prefers
+    /// it.
     ///
     /// - Returns: false when the system has no thread to give.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
@@ -32,7 +32,8 @@ enum Thread {
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        // SIGPIPE too: libcurl cannot ignore it for us under TLS, and the host's disposition is not ours to change.
+        // This blocks SIGPIPE too: libcurl cannot ignore it under TLS, and a library must not change the host's
+        // handler.
         var all = sigset_t()
         var previous = sigset_t()
         sigfillset(&all)
@@ -61,10 +62,10 @@ enum Thread {
         return status == 0
     }
 
-    /// Whether the calling thread is the process's main thread: the one that `fork` or `exec` began it with.
+    /// Whether the calling thread is the process's main thread, with which `fork` or `exec` began.
     ///
-    /// Asked with every request, so each thread remembers the answer; as long as it is not forked, which makes any thread
-    /// the main one of the child.
+    /// Every request asks, so each thread remembers the answer until the process forks: any thread can become the main
+    /// thread of a child.
     static var isMain: Bool {
         let generation = UInt(bitPattern: Fork.generation) &+ 1
         let known = UInt(bitPattern: pthread_getspecific(mainKey))
@@ -81,7 +82,7 @@ enum Thread {
     }()
 }
 
-/// A flag that each thread has for itself, false at first.
+/// A flag with a value for each thread, initially false.
 final class ThreadLocalFlag: @unchecked Sendable {
     // Safe to share: the key is constant; the values belong to their threads.
     private var key = pthread_key_t()
@@ -91,4 +92,68 @@ final class ThreadLocalFlag: @unchecked Sendable {
     func get() -> Bool { pthread_getspecific(key) != nil }
 
     func set(_ value: Bool) { pthread_setspecific(key, value ? UnsafeRawPointer(bitPattern: 1) : nil) }
+}
+
+/// Lets threads wait for others without a lock. A wake-up costs one system call on each side.
+///
+/// With a condition variable the waiting thread must take the lock again, which costs two more calls.
+final class Parker: @unchecked Sendable {
+    #if os(Linux)
+        // Safe to share: only atomic operations and the system access it.
+        private let counter: UnsafeMutablePointer<UInt32> = {
+            let counter = UnsafeMutablePointer<UInt32>.allocate(capacity: 1)
+            counter.initialize(to: 0)
+            return counter
+        }()
+
+        deinit { counter.deallocate() }
+
+        /// The argument for `park`. Take it before the last check of the awaited condition.
+        var ticket: UInt32 { ntapi_system_atomic_load(counter) }
+
+        /// Waits until `unpark` is called, until the deadline, or not at all when `unpark` was called after the ticket
+        /// was taken. May return early.
+        func park(_ ticket: UInt32, until deadline: MonotonicTime) {
+            ntapi_system_futex_wait(counter, ticket, deadline.nanoseconds)
+        }
+
+        /// Wakes every thread that is parked.
+        func unpark() { ntapi_system_futex_wake(counter) }
+    #else
+        private let counter = Monitor<UInt32>(0)
+
+        var ticket: UInt32 { counter.withLock { $0 } }
+
+        func park(_ ticket: UInt32, until deadline: MonotonicTime) {
+            _ = counter.wait(until: deadline) { $0 == ticket ? nil : () }
+        }
+
+        func unpark() {
+            counter.withLock { $0 &+= 1 }
+            counter.broadcast()
+        }
+    #endif
+}
+
+/// Wakes a poller from any thread. The descriptor lives as long as somebody can write to it, even when the poller is
+/// gone.
+final class Waker: Sendable {
+    let readEnd: Int32
+    private let writeEnd: Int32
+
+    init(readEnd: Int32, writeEnd: Int32) {
+        self.readEnd = readEnd
+        self.writeEnd = writeEnd
+    }
+
+    deinit {
+        close(readEnd)
+        if writeEnd != readEnd { close(writeEnd) }
+    }
+
+    func wake() {
+        // An eventfd takes exactly eight bytes. A full pipe has already woken the poller.
+        var one: UInt64 = 1
+        _ = write(writeEnd, &one, MemoryLayout<UInt64>.size)
+    }
 }

@@ -4,17 +4,17 @@
     import Darwin
 #endif
 
-/// Which of the machine's interfaces are mobile, by what Linux says of them: `DEVTYPE=wwan`.
+/// Which interfaces are mobile, according to Linux: `DEVTYPE=wwan`.
 ///
-/// Nothing here waits, and nothing is sent. An interface that a mobile one lies under, such as a tunnel's or that of a PPP
-/// daemon, is none by this. Where the system does not say, no interface is.
+/// Does not wait and sends nothing. A tunnel or PPP interface over a mobile one does not count. Without information
+/// from the system, no interface is mobile.
 enum CellularInterface {
-    /// The folder in which the system describes each interface. A test puts another one in its place.
+    /// The folder in which the system describes each interface. Tests replace it.
     static let folder = Lock("/sys/class/net", survivesFork: true)
 
-    /// The mobile interface by which a datagram to an address would leave, as a connection would; nil when it is none.
+    /// The mobile interface of the route to an address; nil when the route uses no mobile interface.
     ///
-    /// - Parameter setting: the interface or address that connections are bound to, as the setting `networkInterface` has it.
+    /// - Parameter setting: the interface or address of the setting `networkInterface`.
     static func towards(_ address: UnsafePointer<sockaddr>, _ length: socklen_t, boundTo setting: String?) -> String? {
         if let setting { return bound(to: setting) }
         #if os(Linux)
@@ -36,7 +36,7 @@ enum CellularInterface {
         }
     }
 
-    /// The mobile interface that has an address, in digits; nil when none has.
+    /// The mobile interface with a numeric address; nil when there is none.
     static func having(_ address: String) -> String? {
         let wanted = withoutZone(address)
         var list: UnsafeMutablePointer<ifaddrs>?
@@ -58,7 +58,7 @@ enum CellularInterface {
         return bytes?.split(separator: UInt8(ascii: "\n")).contains { $0.elementsEqual("DEVTYPE=wwan".utf8) } ?? false
     }
 
-    /// Of `eth0`, `127.0.0.2`, `if!eth0` and `host!127.0.0.2`.
+    /// The interface of `eth0`, `127.0.0.2`, `if!eth0` or `host!127.0.0.2`.
     private static func bound(to setting: String) -> String? {
         if setting.hasASCIIPrefix("if!") { return named(String(setting.dropFirst(3))) }
         if setting.hasASCIIPrefix("host!") { return having(String(setting.dropFirst(5))) }
@@ -67,7 +67,7 @@ enum CellularInterface {
 
     private static func named(_ name: String) -> String? { isCellular(name) ? name : nil }
 
-    /// In digits, as libcurl writes it.
+    /// The address in numeric form, as libcurl writes it.
     private static func text(of address: UnsafePointer<sockaddr>) -> String? {
         let length: Int
         switch Int32(address.pointee.sa_family) {

@@ -2,21 +2,21 @@
 public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     public var name: String
     public var value: String
-    /// The host that it is for, in lower case, without a dot before it.
+    /// The cookie's host, in lower case, without a leading dot.
     public var domain: String
-    /// Whether it is for the hosts below the domain, too.
+    /// Whether it is also sent to subdomains.
     public var includesSubdomains: Bool
     /// The path below which it is sent.
     public var path: String
-    /// Seconds since 1970-01-01 00:00 UTC; nil is the end of the session: such a cookie is never written to disk.
+    /// Seconds since 1970-01-01 00:00 UTC. Nil is the end of the session: the cookie is never written to disk.
     public var expires: Double?
-    /// Whether it is sent over https only.
+    /// Whether it is only sent over https.
     public var isSecure: Bool
-    /// Whether scripts in a browser may not see it.
+    /// Whether it is hidden from scripts in a browser.
     public var isHTTPOnly: Bool
 
     /// - Parameters:
-    ///   - domain: a host; with a dot before it, the hosts below it too.
+    ///   - domain: a host; with a leading dot, its subdomains too.
     ///   - expires: seconds since 1970-01-01 00:00 UTC; nil is the end of the session.
     public init(
         name: String, value: String, domain: String, path: String = "/", expires: Double? = nil,
@@ -33,10 +33,10 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
         self.isHTTPOnly = isHTTPOnly
     }
 
-    /// Name, domain and path; not the value, which is as good as a password.
+    /// Name, domain and path. Not the value, which is like a password.
     public var description: String { "\(name)=\(Secrets.redacted); domain=\(domain); path=\(path)" }
 
-    /// What a cookie replaces another one by.
+    /// Cookies with equal keys replace each other.
     struct Key: Hashable {
         var name: String
         var domain: String
@@ -73,11 +73,11 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-// A line of a cookie file, as browsers once wrote it and curl still does.
+// A line of a cookie file, in the old browser format that curl still uses.
 extension Cookie {
     private static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// Domain, whether hosts below it get it, path, whether over https only, when it expires, name, value.
+    /// The fields: domain, include subdomains, path, https only, expires, name, value.
     init?(line: String) {
         var text = line[...]
         let isHTTPOnly = text.hasPrefix(Self.httpOnlyPrefix)
@@ -90,7 +90,7 @@ extension Cookie {
             name: fields[5], value: fields.count > 6 ? fields[6] : "", domain: fields[0], path: fields[2],
             expires: expires == 0 ? nil : Double(expires), isSecure: fields[3] == "TRUE", isHTTPOnly: isHTTPOnly)
         includesSubdomains = fields[1] == "TRUE"
-        // A server's names and values are more varied than those that a program may set.
+        // Servers send more kinds of names and values than a program may set.
         let isOneLine = !line.utf8.contains { $0 < 0x20 && $0 != 0x09 }
         guard isOneLine, !name.isEmpty, !self.domain.isEmpty, path.hasPrefix("/") else { return nil }
     }
@@ -108,8 +108,118 @@ extension Cookie {
 }
 
 extension Int64 {
-    /// The nearest one; 0 for what is no number.
+    /// The nearest integer; 0 for NaN.
     fileprivate init(clamping value: Double) {
         self = Int64(exactly: value.rounded(.down)) ?? (value.isNaN ? 0 : value < 0 ? .min : .max)
+    }
+}
+
+/// The cookies of a program on disk, in the format of curl's cookie files.
+///
+/// The file is only replaced as a whole, so that readers always find it complete, even after a kill. Writers exclude
+/// each other with a lock on a second file, which the system releases when the process ends.
+struct CookieFile: Sendable {
+    let folder: String
+    private var path: String { "\(folder)/cookies.txt" }
+
+    /// Nil when there is no file.
+    var stamp: FileStamp? { FileStamp(path) }
+
+    /// - Throws: why the file cannot be read. A missing file is empty.
+    func read() throws(SystemError) -> CookieMerge.Cookies {
+        guard let bytes = try SystemFile.read(path) else { return [:] }
+        var cookies: CookieMerge.Cookies = [:]
+        for line in bytes.split(separator: UInt8(ascii: "\n")) {
+            // Skip malformed lines, which this library did not write.
+            guard let text = String(validating: line, as: UTF8.self), let cookie = Cookie(line: text) else { continue }
+            cookies[cookie.key] = cookie
+        }
+        return cookies
+    }
+
+    /// Replaces the file. The caller must hold the lock.
+    func write(_ cookies: CookieMerge.Cookies) throws(SystemError) {
+        let lines = cookies.values.map(\.line).sorted()
+        let text = "# Netscape HTTP Cookie File\n# Written by ntapi; it is replaced as a whole.\n\n"
+        try SystemFile.replace(path, with: Array((text + lines.joined(separator: "\n") + "\n").utf8))
+    }
+
+    /// Calls the body while no other process writes.
+    func withLock(_ body: () throws(SystemError) -> Void) throws(SystemError) {
+        try SystemFile.makeFolder(folder)
+        try SystemFile.withLock("\(folder)/cookies.lock", patience: 2, body)
+    }
+}
+
+/// Merges the cookies of this process with those in the file, where other processes write theirs. Pure.
+///
+/// Changes of this process since it last read the file win. For everything else the file counts.
+struct CookieMerge {
+    typealias Cookies = [Cookie.Key: Cookie]
+
+    /// The new content of the file.
+    private(set) var merged: Cookies
+    /// Cookies that others have set, for this process to set.
+    private(set) var toSet: [Cookie] = []
+    /// Cookies that others have deleted, for this process to delete.
+    private(set) var toDelete: [Cookie] = []
+
+    /// - Parameters:
+    ///   - base: the file as this process last read it.
+    ///   - ours: the cookies of this process, including session cookies.
+    ///   - file: the file as it is now.
+    ///   - now: seconds since 1970.
+    init(base: Cookies, ours: Cookies, file: Cookies, now: Double) {
+        let kept = ours.filter { $0.value.expires != nil && !$0.value.isExpired(now) }
+        merged = file.filter { !$0.value.isExpired(now) }
+        for (key, cookie) in kept where base[key] != cookie { merged[key] = cookie }
+        for key in base.keys where kept[key] == nil { merged[key] = nil }
+        for (key, cookie) in merged where ours[key] != cookie { toSet.append(cookie) }
+        for (key, cookie) in kept where merged[key] == nil { toDelete.append(cookie) }
+        // A session cookie is newer than one of the same key in the file.
+        for (key, cookie) in ours where cookie.expires == nil {
+            merged[key] = nil
+            toSet.removeAll { $0.key == key }
+        }
+    }
+}
+
+/// Which cookies a session accepts from servers.
+public enum CookieAcceptPolicy: String, Sendable, CaseIterable {
+    case always
+    /// None. Stored cookies and those set by the program are still sent.
+    case never
+    /// Those from the site of the request's own URL, not from other sites after a redirect.
+    case onlyFromMainDocument = "only_from_main_document"
+}
+
+/// How the exchanges of a request use a session's cookies.
+struct CookieUse: Sendable {
+    let engine: CookieEngine
+    let policy: CookieAcceptPolicy
+    let sends: Bool
+    /// Called on the network thread when a server has set a cookie.
+    let changed: @Sendable () -> Void
+    /// The host of the request's own URL, once it was redirected to another one.
+    private var mainHost: String?
+    private(set) var accepts: Bool
+
+    init(
+        _ engine: CookieEngine, policy: CookieAcceptPolicy, sends: Bool, changed: @escaping @Sendable () -> Void
+    ) {
+        self.engine = engine
+        self.policy = policy
+        self.sends = sends
+        self.changed = changed
+        accepts = policy != .never
+    }
+
+    /// The settings for the next exchange after a redirect to another host.
+    func following(from host: String, to next: String) -> CookieUse {
+        var use = self
+        let main = mainHost ?? host
+        use.mainHost = main
+        if policy == .onlyFromMainDocument { use.accepts = Site.isSame(main, next) }
+        return use
     }
 }

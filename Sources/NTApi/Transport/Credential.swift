@@ -1,4 +1,4 @@
-/// A user and a password, as a server or a proxy asks for them. What is printed of it has no password.
+/// A user and a password for a server or a proxy. Printing it does not show the password.
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// How long an answer to a challenge is remembered.
     public enum Persistence: Sendable, CaseIterable {
@@ -6,7 +6,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case none
         /// For the client's other requests to the same protection space, until it fails.
         case forSession
-        /// The same, once the server has taken it, in the client's ``APIClient/credentialStorage``; without one as `forSession`.
+        /// The same, and stored in the client's ``APIClient/credentialStorage`` once the server has accepted it;
+        /// without a storage like `forSession`.
         case permanent
     }
 
@@ -15,7 +16,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// The password, in clear text.
     public var password: String
 
-    /// Makes a credential of any texts; one that cannot be sent is refused where it is used.
+    /// Makes a credential of any texts. One that cannot be sent is refused when it is used.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
@@ -24,13 +25,93 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// The user, and no password.
     public var description: String { "\(user):\(Secrets.redacted)" }
 
-    /// What a debugger and `dump` show: no password.
+    /// For debuggers and `dump`: no password.
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 
     var hasControlCharacter: Bool { (user + password).utf8.contains { $0 < 0x20 || $0 == 0x7F } }
 
-    /// Whether it can be sent: Basic has no way to send a user with a colon (RFC 7617, 2).
+    /// Whether it can be sent: Basic cannot send a user with a colon (RFC 7617, 2).
     package func fits(_ scheme: ProtectionSpace.AuthenticationScheme) -> Bool {
         !hasControlCharacter && (scheme == .digest || !user.utf8.contains(UInt8(ascii: ":")))
+    }
+}
+
+/// Where a credential is valid: a server or a proxy, and the part of it that asks (RFC 9110, 11.5).
+public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
+    /// How the credential is used.
+    public enum AuthenticationScheme: String, Sendable, CaseIterable {
+        /// The password goes with each request (RFC 7617).
+        case basic
+        /// A digest of the password goes with each request (RFC 7616).
+        case digest
+    }
+
+    /// "http" or "https"; for a proxy, the scheme of the connection to it.
+    public let scheme: String
+    /// In lower case; an IPv6 address in brackets.
+    public let host: String
+    /// The port, even if it is the scheme's default.
+    public let port: Int
+    /// The part of the server; nil when the server names none. Always nil for a proxy: all of a proxy is one space.
+    public let realm: String?
+    /// How the server asks.
+    public let authenticationScheme: AuthenticationScheme
+    /// Whether it is a proxy's space.
+    public let isProxy: Bool
+
+    /// Makes a space. An impossible one is refused when it is used.
+    public init(
+        scheme: String, host: String, port: Int, realm: String? = nil,
+        authenticationScheme: AuthenticationScheme = .basic, isProxy: Bool = false
+    ) {
+        let isBareAddress = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
+        let name = isBareAddress ? "[\(host)]" : host
+        // As the URL parser normalizes it, for example in punycode.
+        let parts = try? URLParts("\(scheme)://\(name):\(port)/")
+        let isWhole = parts?.port == port && parts?.path == "/" && parts?.query == nil
+        self.scheme = scheme.lowercasedASCII()
+        self.host = isWhole ? parts?.host ?? name : name
+        self.port = port
+        self.realm = isProxy ? nil : realm
+        self.authenticationScheme = authenticationScheme
+        self.isProxy = isProxy
+        isUsable = isWhole
+    }
+
+    /// Whether there can be such a server.
+    private let isUsable: Bool
+
+    /// Why no server can ever have this space; nil when one can.
+    package var mistake: String? {
+        isUsable ? nil : "\(quoted("\(scheme)://\(host):\(port)")) is not the scheme, host and port of a server"
+    }
+
+    var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+
+    /// The space of a proxy's URL, which may lack scheme and port.
+    init(proxy url: String) {
+        let scheme = url.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
+        let hasScheme = url.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
+        let place = hasScheme ? url.utf8.dropFirst(scheme.utf8.count + 3) : url.utf8[...]
+        let authority = place.prefix { $0 != UInt8(ascii: "/") }
+        let start = authority.lastIndex(of: UInt8(ascii: "@")).map(authority.index(after:)) ?? authority.startIndex
+        let bytes = authority[start...]
+        let own = hasScheme ? scheme.lowercasedASCII() : "http"
+        // libcurl's default port for a proxy.
+        var port = own == "https" ? 443 : 1080
+        var host = bytes
+        if let colon = bytes.lastIndex(of: UInt8(ascii: ":")), bytes.last != UInt8(ascii: "]"),
+            let number = Int(String(Substring(bytes[bytes.index(after: colon)...])))
+        {
+            port = number
+            host = bytes[..<colon]
+        }
+        self.init(scheme: own, host: String(Substring(host)), port: port, isProxy: true)
+    }
+
+    /// Scheme, host, port, way of authentication and realm, for log lines.
+    public var description: String {
+        "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port), \(authenticationScheme.rawValue)"
+            + (realm.map { ", realm \(quoted($0))" } ?? "")
     }
 }

@@ -1,7 +1,7 @@
-/// The five clocks of an exchange. A pure value: it is told the time and says which clock ran out.
+/// The five clocks of an exchange. A pure value: the caller passes the time, and it says which clock ran out.
 ///
-/// libcurl's own timeouts are not used: its clock for a transfer also runs while the transfer waits for a connection, and
-/// its error does not say what took so long.
+/// libcurl's own timeouts are not used: its clock for a transfer also runs while the transfer waits for a connection,
+/// and its error does not say which limit was exceeded.
 struct ExchangeClocks: Sendable {
     private enum Phase {
         case queued
@@ -10,7 +10,7 @@ struct ExchangeClocks: Sendable {
     }
 
     private let timeouts: Timeouts
-    /// When the whole request is over: the total clock, which spans retries and redirects too.
+    /// The deadline of the whole request: the total clock, which includes retries and redirects.
     private var deadline: MonotonicTime
     private var begun: MonotonicTime
     private var phase = Phase.queued
@@ -49,13 +49,13 @@ struct ExchangeClocks: Sendable {
     /// A byte of the request's body, or of the response, moved.
     mutating func bytesMoved(_ now: MonotonicTime) { lastActivity = max(lastActivity, now) }
 
-    /// The exchange stands still for a reason on this side: a server that is not read from is not slow.
+    /// The exchange pauses for a local reason. The clocks stop, because the server is not slow.
     mutating func hold(_ holds: Holds, _ now: MonotonicTime) {
         isHeld = true
         if holds.contains(.suspended), suspendedAt == nil { suspendedAt = now }
     }
 
-    /// The exchange goes on, but for the holds that are left. While it was suspended no time has passed for it.
+    /// Removes holds. While the exchange was suspended, no time has passed for it.
     mutating func release(leaving holds: Holds, _ now: MonotonicTime) {
         isHeld = !holds.isEmpty
         lastActivity = max(lastActivity, now)
@@ -67,7 +67,7 @@ struct ExchangeClocks: Sendable {
         startedAt = startedAt?.advanced(bySeconds: pause)
     }
 
-    /// The earliest moment at which a clock runs out unless something happens; moves later when bytes move.
+    /// The earliest moment at which a clock can run out. It moves later when bytes move.
     var nextDeadline: MonotonicTime { next.deadline }
 
     /// The clock that has run out, the earliest if there are several.
@@ -85,7 +85,7 @@ struct ExchangeClocks: Sendable {
         func consider(_ clock: TimeoutClock, from start: MonotonicTime) {
             guard let seconds = timeouts[clock] else { return }
             let moment = start.advanced(bySeconds: seconds)
-            // Of two that run out together, the narrower one says more.
+            // If two clocks run out together, report the narrower one.
             if moment < next.deadline || (moment == next.deadline && next.clock == .total) { next = (clock, moment) }
         }
         guard let startedAt else {
@@ -96,5 +96,31 @@ struct ExchangeClocks: Sendable {
         if !isHeld { consider(.idle, from: lastActivity) }
         consider(.attempt, from: startedAt)
         return next
+    }
+}
+
+extension APIError {
+    /// One of the five clocks has run out.
+    ///
+    /// - Parameters:
+    ///   - limit: the clock's limit in seconds.
+    ///   - isRetryable: whether the server cannot have processed the request, or may process it twice.
+    static func timeout(_ clock: TimeoutClock, _ limit: Double?, _ origin: Origin, isRetryable: Bool) -> APIError {
+        let limit = limit.map { "\(decimal($0)) s" } ?? "its time"
+        let what =
+            switch clock {
+            case .queue: "no connection to the host became free for \(limit)"
+            case .connect: "no connection within \(limit)"
+            case .idle: "no byte moved for \(limit)"
+            case .attempt: "no whole answer within \(limit)"
+            case .total: "the whole request took longer than \(limit)"
+            }
+        var error = APIError(
+            domain: .network, code: .timeout,
+            message: "\(what) (\(clock.rawValue) timeout, \(origin.host):\(origin.port))",
+            // CURLE_OPERATION_TIMEDOUT
+            transportCode: 28, isRetryable: isRetryable)
+        error.clock = clock
+        return error
     }
 }

@@ -1,16 +1,16 @@
-/// Tells whether a gzip body came whole, from its bytes as they were received and the length of what it was decoded to.
+/// Tells whether a gzip body is complete, from its received bytes and the length of the decoded body.
 ///
-/// libcurl hands over what it has when the bytes end too early, and says nothing. But the last four bytes of a gzip member
-/// are the length of its content (RFC 1952, 2.3.1): in a member that is cut short they are anything else. A pure value;
-/// where the bytes are not what it expects, its verdict is that nothing is known to be missing.
+/// libcurl delivers a truncated gzip body without an error. But the last four bytes of a gzip member are the length of
+/// its content (RFC 1952, 2.3.1), and in a truncated member they are something else. A pure value. With unexpected
+/// bytes its verdict is that nothing is known to be missing.
 struct GzipEnd {
     private enum Part {
-        /// Not in chunks: all that comes is content.
+        /// Not chunked: every byte is content.
         case plain
-        /// In a chunk's size, so far; and whether its extension has begun.
+        /// Inside a chunk's size line: the size so far, and whether the extension has begun.
         case size(Int, isExtension: Bool)
         case content(Int)
-        /// Behind the content of a chunk.
+        /// After the content of a chunk.
         case lineEnd
         case ended
         case unknown
@@ -21,10 +21,10 @@ struct GzipEnd {
     private var first: [UInt8] = []
     private var last: [UInt8] = []
 
-    /// - Parameter isChunked: whether the bytes have the framing of chunks (RFC 9112, 7.1) around them.
+    /// - Parameter isChunked: whether the bytes include the framing of chunks (RFC 9112, 7.1).
     init(isChunked: Bool) { part = isChunked ? .size(0, isExtension: false) : .plain }
 
-    /// Whether a body of which this is the head can be judged: one that libcurl decodes, by this coding alone.
+    /// Whether a body with this head can be judged: libcurl decodes it, and gzip is the only coding.
     static func judges(_ head: ResponseHead) -> Bool {
         let codings = head.headers.all("Content-Encoding")
         return codings.count == 1
@@ -72,9 +72,9 @@ struct GzipEnd {
         last = (last + bytes.suffix(4)).suffix(4)
     }
 
-    /// Whether something is missing for sure.
+    /// Whether something is certainly missing.
     ///
-    /// - Parameter decoded: how many bytes it was decoded to.
+    /// - Parameter decoded: the length of the decoded body.
     func isCutShort(decoded: Int64) -> Bool {
         switch part {
         case .plain, .ended: break

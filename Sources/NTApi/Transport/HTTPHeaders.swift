@@ -1,4 +1,4 @@
-/// The header fields of a request or response: in order, repeats kept, names compared without case.
+/// The header fields of a request or response, in order, with repeats. Names are compared without case.
 public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomStringConvertible {
     /// One header line.
     public struct Field: Sendable, Equatable, CustomStringConvertible {
@@ -7,7 +7,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         /// Whether the value is redacted in logs and kept from other origins.
         public var isSecret: Bool
 
-        /// The value as it was received, where that is not UTF-8.
+        /// The received value, if it is not UTF-8.
         private var received: [UInt8]?
 
         init(received name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
@@ -16,7 +16,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
             if !text.utf8.elementsEqual(value) { received = Array(value) }
         }
 
-        /// The bytes of the value: those that were received, unless the value was changed since.
+        /// The bytes of the value: the received ones, unless the value was changed.
         package var bytes: [UInt8] {
             if let received, received.withUnsafeBufferPointer(HTTPHeaders.text) == value { return received }
             return Array(value.utf8)
@@ -31,9 +31,9 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         /// The line as it is sent, secrets redacted.
         public var description: String { "\(name): \(shownValue())" }
 
-        /// The value as people may see it.
+        /// The value for logs and messages.
         ///
-        /// - Parameter names: those of secrets beside what is one by its name.
+        /// - Parameter names: additional names of secrets.
         func shownValue(alsoNamed names: Set<String> = []) -> String {
             if isSecret || names.contains(where: isNamed) { return Secrets.redacted }
             let isURL = ["location", "content-location", "referer"].contains(name.lowercasedASCII())
@@ -44,11 +44,11 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
-    /// What a server sent, as long as nothing is changed; `fields` is empty then.
+    /// The fields that a server sent, while nothing is changed. `fields` is then empty.
     private var received: ReceivedHeaders?
     private var fields: [Field] = []
-    /// Where the first of each name stands, and how many there are, once there are many fields: setting each of them
-    /// would otherwise look through all of those before it.
+    /// For many fields, the index of the first field of each name and their number. Without it, setting each field
+    /// would search all earlier ones.
     private var places: [String: (first: Int, count: Int)]?
 
     private static let many = 64
@@ -69,9 +69,10 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         left.isUnchanged(since: right) || left.elementsEqual(right)
     }
 
-    /// The value of a header; several of a name are joined with ", " (RFC 9110, 5.3), of Set-Cookie it is the first.
+    /// The value of a header. Several values are joined with ", " (RFC 9110, 5.3); for Set-Cookie it is the first one.
     ///
-    /// To set it replaces those of the same name, and nil removes them. What takes the place of a secret is one.
+    /// Setting it replaces all fields of that name, and nil removes them. A value that replaces a secret is also
+    /// secret.
     public subscript(name: String) -> String? {
         get { value(named: name) }
         set {
@@ -92,7 +93,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         return joined
     }
 
-    /// What the bytes of a received header say. Those that are not UTF-8 are ISO-8859-1, in which older servers write.
+    /// The text of a received header. Bytes that are not UTF-8 are read as ISO-8859-1, which older servers send.
     static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = String.UnicodeScalarView()
@@ -100,7 +101,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         return String(text)
     }
 
-    /// The bytes of a header as they were received; several of a name are joined, as in the subscript.
+    /// The received bytes of a header. Several values are joined, as in the subscript.
     package func bytes(_ name: String) -> [UInt8]? {
         let values = filter { $0.isNamed(name) }.map(\.bytes)
         guard let first = values.first, !name.equalsIgnoringASCIICase("set-cookie") else { return values.first }
@@ -142,7 +143,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         received = nil
     }
 
-    /// Sets a header, in the place of those of the same name.
+    /// Sets a header, and replaces all fields of that name.
     public mutating func set(_ name: String, _ value: String, isSecret: Bool = false) {
         unpack()
         let field = Field(name: name, value: value, isSecret: isSecret)
@@ -156,12 +157,12 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         while let other = firstIndex(named: name, from: index + 1) { fields.remove(at: other) }
     }
 
-    /// - Returns: false when there are several of the name.
+    /// - Returns: false when there are several fields of the name.
     private mutating func setAmongMany(_ field: Field) -> Bool {
         var places =
             self.places
             ?? fields.indices.reduce(into: [:]) { $0[fields[$1].name.lowercasedASCII(), default: ($1, 0)].count += 1 }
-        // Taken out, so that the table is not copied.
+        // Moved out, so that the table is not copied.
         self.places = nil
         let name = field.name.lowercasedASCII()
         switch places[name] {
@@ -175,7 +176,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         return true
     }
 
-    /// Adds a header beside those of the same name.
+    /// Adds a header after existing ones of the same name.
     public mutating func add(_ name: String, _ value: String, isSecret: Bool = false) {
         unpack()
         places = nil
@@ -186,7 +187,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         if firstIndex(named: name) == nil { add(name, value) }
     }
 
-    /// Adds those of other headers whose names are not here.
+    /// Adds the other headers whose names are missing here.
     mutating func addMissing(from others: HTTPHeaders) {
         guard !isEmpty else {
             self = others
@@ -209,7 +210,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         fields.removeAll(where: \.isSecret)
     }
 
-    /// Whether these are the very same fields as those of a copy that was kept: nothing was changed. Costs next to nothing.
+    /// Whether nothing was changed since a copy was made. Cheap: compares references.
     func isUnchanged(since copy: HTTPHeaders) -> Bool {
         received === copy.received
             && fields.withUnsafeBufferPointer { mine in
@@ -222,10 +223,10 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         HeaderSyntax.allows(name: name, value: value)
     }
 
-    /// Whether each could stand in a head.
+    /// Whether each field is well-formed.
     var areWellFormed: Bool { allSatisfy { HeaderSyntax.allowsReceived(name: $0.name, value: $0.value) } }
 
-    /// The lines as they are sent, secrets redacted.
+    /// The lines to send, with secrets redacted.
     public var description: String {
         map(\.description).joined(separator: "\n")
     }

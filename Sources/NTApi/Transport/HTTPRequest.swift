@@ -1,4 +1,4 @@
-/// A request as it goes to the transport: built from args, then only changed by hooks.
+/// A request for the transport: built from args, then only changed by hooks.
 public struct HTTPRequest: Sendable, CustomStringConvertible {
     /// The body and where it comes from.
     public enum Body: Sendable {
@@ -30,7 +30,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         }
     }
 
-    // One reference to all of it: a request is handed from hand to hand far more often than it is changed.
+    // One reference to all fields: a request is passed around far more often than it is changed.
     private final class Storage: @unchecked Sendable {
         // Safe to share: changed only while nobody else refers to it.
         @exclusivity(unchecked) var method: String
@@ -102,7 +102,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { settings.cachePolicy = newValue }
     }
 
-    /// The options: `request.options[.rawData] = "true"`; nil removes one. They count where the request is built.
+    /// The options: `request.options[.rawData] = "true"`; nil removes one. They apply when the request is built.
     public var options: APIOptions {
         get { storage.options }
         set { changed.options = newValue }
@@ -110,8 +110,8 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     static let usualPriority = 0.5
 
-    /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. It counts where the request is
-    /// built.
+    /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. It applies when the
+    /// request is built.
     public var priority: Double {
         get { storage.priority }
         set { changed.priority = newValue.isNaN ? Self.usualPriority : min(1, max(0, newValue)) }
@@ -128,13 +128,13 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { changed.hasSecretBody = newValue }
     }
 
-    /// What answers a Digest challenge of the server (RFC 7616); never sent on to another origin.
+    /// The credential for the server's Digest challenges (RFC 7616). It is never used for another origin.
     var digest: Credential? {
         get { storage.digest }
         set { changed.digest = newValue }
     }
 
-    /// What an authenticator has put into the headers; they may have been changed since.
+    /// The token that an authenticator has added to the headers. The headers may have changed since.
     var token: CarriedToken? {
         get { storage.token }
         set { changed.token = newValue }
@@ -167,15 +167,15 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it may be sent a second time: it is idempotent, or has a key by which the server tells that it has it already.
+    /// Whether it may be sent twice: it is idempotent, or has a key by which the server recognizes a repeat.
     var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
 }
 
-/// The token of an authenticator in the headers of a request, and whose it is.
+/// The token of an authenticator in the headers of a request, and its owner.
 final class CarriedToken: Sendable {
     let header: String
     private let value: String
-    /// The same for all tokens that refreshes have put in the place of one.
+    /// The same for a token and all its refreshed successors.
     let owner: String
 
     init(_ header: String, _ value: String, owner: String) {
@@ -186,4 +186,39 @@ final class CarriedToken: Sendable {
 
     /// - Parameter name: of a header, in lower case.
     func isThat(_ name: String, _ value: String) -> Bool { name == header && value == self.value }
+}
+
+extension HeaderSyntax {
+    /// Checks the names of a multipart part. libcurl escapes quotes and line breaks in names, but not in a content
+    /// type.
+    static func check(_ part: HTTPRequest.Part) throws(APIError) {
+        for text in [part.name, part.filename ?? "", part.contentType ?? ""] {
+            if let byte = text.utf8.first(where: isForbidden) {
+                throw .invalidRequest(
+                    "the multipart part \(quoted(part.name)) has \(describe(byte)) in \(quoted(text))")
+            }
+        }
+    }
+}
+
+/// A key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header).
+enum IdempotencyKey {
+    static let header = "Idempotency-Key"
+
+    /// A random UUID that nobody can guess.
+    static func make() -> String { make(.random(in: .min ... .max), .random(in: .min ... .max)) }
+
+    /// The UUID of these bits (RFC 9562, 5.4).
+    static func make(_ high: UInt64, _ low: UInt64) -> String {
+        let high = high & ~0xF000 | 0x4000
+        let low = low & ~0xC000_0000_0000_0000 | 0x8000_0000_0000_0000
+        var text = ""
+        for (index, word) in [high, low].enumerated() {
+            for digit in 0..<16 {
+                if [8, 12, 16, 20].contains(index * 16 + digit) { text += "-" }
+                text += String(word >> UInt64(60 - digit * 4) & 0xF, radix: 16)
+            }
+        }
+        return text
+    }
 }

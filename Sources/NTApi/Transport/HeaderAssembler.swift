@@ -4,19 +4,137 @@
     import Darwin
 #endif
 
-/// Makes the head of the final response out of header lines. A pure value: lines in, head out.
+/// The fields of a received response in one block of memory: the lines from the start, and from the end downwards the
+/// places of each name and value.
 ///
-/// Of interim (1xx) responses those that say something are told; trailers are dropped. All of them together are bounded: a server that
-/// never stops sending headers must not fill the memory.
+/// Most programs read few headers, so a `Field` is only made on access.
+final class ReceivedHeaders: @unchecked Sendable {
+    // Safe to share: only the loop's thread fills it, before anybody else has it. Then it is only read.
+    @exclusivity(unchecked) private var block: UnsafeMutableRawPointer
+    @exclusivity(unchecked) private var size = 1024
+    @exclusivity(unchecked) private var textCount = 0
+    @exclusivity(unchecked) private(set) var count = 0
+
+    /// The place of a field. Heads are limited, so 32 bits are enough.
+    private struct Line {
+        var start: UInt32
+        var nameEnd: UInt32
+        var valueStart: UInt32
+        var end: UInt32
+    }
+
+    init() {
+        // Enough for most heads, and small enough for the allocator's thread cache (1,032 bytes).
+        block = .allocate(byteCount: size, alignment: MemoryLayout<Line>.alignment)
+    }
+
+    deinit { block.deallocate() }
+
+    // MARK: Filling
+
+    /// - Parameters:
+    ///   - line: from the name's first byte to the value's last.
+    ///   - valueStart: where in the line the value begins.
+    @inline(__always) func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
+        makeRoom(for: line.count)
+        let start = UInt32(truncatingIfNeeded: textCount)
+        self.line(at: count).initialize(
+            to: Line(
+                start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount),
+                valueStart: start &+ UInt32(truncatingIfNeeded: valueStart),
+                end: start &+ UInt32(truncatingIfNeeded: line.count)))
+        count &+= 1
+        keep(line)
+    }
+
+    /// Appends to the value of the last line, which is at the end of the text.
+    func continueLast(_ text: UnsafeRawBufferPointer) {
+        guard count > 0 else { return }
+        makeRoom(for: text.count + 1)
+        let last = line(at: count - 1)
+        if last.pointee.valueStart < last.pointee.end {
+            block.storeBytes(of: UInt8(ascii: " "), toByteOffset: textCount, as: UInt8.self)
+            textCount += 1
+        }
+        keep(text)
+        last.pointee.end = UInt32(truncatingIfNeeded: textCount)
+    }
+
+    /// Makes room for so many bytes and one more line.
+    @inline(__always) private func makeRoom(for bytes: Int) {
+        let needed = textCount &+ bytes &+ (count &+ 1) &* MemoryLayout<Line>.stride
+        if needed > size { grow(to: needed) }
+    }
+
+    private func grow(to needed: Int) {
+        // A power of two, so that the lines at the end stay aligned.
+        var larger = size
+        while larger < needed { larger *= 2 }
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: MemoryLayout<Line>.alignment)
+        let linesSize = count * MemoryLayout<Line>.stride
+        moved.copyMemory(from: block, byteCount: textCount)
+        (moved + larger - linesSize).copyMemory(from: block + size - linesSize, byteCount: linesSize)
+        block.deallocate()
+        block = moved
+        size = larger
+    }
+
+    @inline(__always) private func keep(_ text: UnsafeRawBufferPointer) {
+        guard let start = text.baseAddress else { return }
+        (block + textCount).copyMemory(from: start, byteCount: text.count)
+        textCount &+= text.count
+    }
+
+    @inline(__always) private func line(at index: Int) -> UnsafeMutablePointer<Line> {
+        (block + size).assumingMemoryBound(to: Line.self) - (index &+ 1)
+    }
+
+    // MARK: Reading
+
+    func field(at index: Int) -> HTTPHeaders.Field {
+        precondition(index >= 0 && index < count)
+        let line = self.line(at: index).pointee
+        return HTTPHeaders.Field(received: bytes(line.start, line.nameEnd), bytes(line.valueStart, line.end))
+    }
+
+    func value(at index: Int) -> String { withValue(at: index, HTTPHeaders.text) }
+
+    func withValue<Result>(at index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        precondition(index >= 0 && index < count)
+        let line = self.line(at: index).pointee
+        return body(bytes(line.valueStart, line.end))
+    }
+
+    func firstIndex(named name: String, from start: Int) -> Int? {
+        name.withBytes { name in
+            for index in start..<max(start, count) {
+                let line = self.line(at: index).pointee
+                guard Int(line.nameEnd &- line.start) == name.count else { continue }
+                if bytes(line.start, line.nameEnd).equalsIgnoringASCIICase(name) { return index }
+            }
+            return nil
+        }
+    }
+
+    private func bytes(_ start: UInt32, _ end: UInt32) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: (block + Int(start)).assumingMemoryBound(to: UInt8.self), count: Int(end) - Int(start))
+    }
+}
+
+/// Makes the head of the final response from header lines: lines in, head out. A pure value.
+///
+/// Reports interim (1xx) responses other than 100 and 101, and drops trailers. The total size is limited, so that a
+/// server cannot fill the memory with endless headers.
 struct HeaderAssembler {
     /// Status lines, headers and trailers, interim responses included. Newer versions of libcurl have the same bound.
     static let maximumBytes = 300 * 1024
 
     enum Outcome: Equatable {
         case more
-        /// `information` is whole.
+        /// `information` is complete.
         case information
-        /// The final response's head is whole.
+        /// The final response's head is complete.
         case complete
         case tooLarge
         case malformed
@@ -24,24 +142,24 @@ struct HeaderAssembler {
         case continuesNothing
     }
 
-    /// More of them are not told.
+    /// The most interim responses that are reported.
     static let maximumInterim = 32
 
-    /// The latest interim answer, other than 100 and 101.
-    @Apart private(set) var information: ResponseHead?
+    /// The latest interim response other than 100 and 101.
+    @Boxed private(set) var information: ResponseHead?
 
     private var byteCount = 0
     private var interimCount = 0
-    /// What the status line said of the response whose fields follow.
+    /// The status line of the response whose fields follow.
     private var current: (status: Int, httpVersion: Double)?
     private var fields: ReceivedHeaders?
     /// The final response's head, once its empty line was read. Nothing after it can change it.
     private(set) var head: ResponseHead?
     private var hasTrailer = false
-    /// Whether nothing of an answer has come.
+    /// Whether nothing of an answer has arrived.
     var isEmpty: Bool { head == nil && current == nil }
 
-    /// Forgets an answer that was begun, because the request is sent again. What was received still counts.
+    /// Discards a partial answer, because the request is sent again. The received bytes still count towards the limit.
     mutating func restart() {
         current = nil
         fields = nil
@@ -84,7 +202,7 @@ struct HeaderAssembler {
         return .continuesNothing
     }
 
-    /// Whether libcurl may be let near a line: see `EasyOptions.readsFreedHeader`.
+    /// Whether libcurl can handle a line safely: see `EasyOptions.readsFreedHeader`.
     func accepts(_ line: UnsafeRawBufferPointer) -> Bool {
         guard fields == nil, let first = line.first else { return true }
         return !Self.isSpace(first)
@@ -159,18 +277,18 @@ struct HeaderAssembler {
 }
 
 extension ResponseHead {
-    /// What the headers say of the body's length on the wire.
+    /// The body's length on the wire according to the headers.
     enum AnnouncedLength: Equatable {
         case unknown
         case bytes(Int64)
-        /// No number, too large a number, or several different ones: whoever believes one of them can be deceived.
+        /// Not a number, too large, or several different numbers. Trusting one of them would be dangerous.
         case invalid
     }
 
     var announcedLength: AnnouncedLength {
         var length: AnnouncedLength = .unknown
         headers.forEachValue(of: "content-length") { value in
-            // One line can be a list of equal numbers, which some proxies make of two lines (RFC 9110, 8.6).
+            // One line may be a list of equal numbers, which some proxies make from two lines (RFC 9110, 8.6).
             var rest = value[...]
             while true {
                 let comma = rest.firstIndex(of: UInt8(ascii: ","))

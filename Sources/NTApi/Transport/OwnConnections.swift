@@ -1,22 +1,23 @@
-/// Connections of which other clients get nothing: a session's, or those of everyone who identifies himself in the same way.
+/// Connections that other clients do not share: those of a session, or of all clients with the same identity.
 ///
-/// libcurl uses a connection again for whatever it takes to be the same. What it does not look at must be kept apart.
+/// libcurl reuses a connection whenever the settings that it compares are equal. Other differences need separate
+/// connections.
 final class OwnConnections: Sendable {
     let identity: ConnectionIdentity
-    /// How many there may be to all servers together; nil is no limit.
+    /// The limit for all servers together; nil is none.
     let maximum: Int?
-    /// Whether they are one client's alone. They are closed with it.
+    /// Whether they belong to one client, and are closed with it.
     let isOfOne: Bool
 
     private struct State {
         /// Nil before the first request.
         var network: OwnNetwork?
-        /// The same client's as somebody else, whom a challenge was answered with.
+        /// The same client's connections with other identities, for answers to challenges.
         var others: [ConnectionIdentity: OwnConnections] = [:]
         var isClosed = false
     }
 
-    // One mutex for all, because a forked child goes on using it.
+    // One mutex for all, because a forked child continues to use it.
     private let state: Lock<State>
 
     init(_ identity: ConnectionIdentity, maximum: Int?, isOfOne: Bool = true) {
@@ -26,29 +27,29 @@ final class OwnConnections: Sendable {
         state = Lock(State(), sharing: .clients)
     }
 
-    // Never under a lock: this takes one, and closes connections.
+    // Must not run under a lock: it takes one, and closes connections.
     deinit {
         guard let network = state.withLock({ $0.network.take() }) else { return }
         if network.isOfThisProcess { network.requestStop() } else { network.leak() }
     }
 
-    /// What makes the exchanges, made when it is asked for. It ends with this object.
+    /// The network for the exchanges, made on first use. It ends with this object.
     func network(_ make: () -> OwnNetwork) -> OwnNetwork {
         if let known = state.withLock({ $0.network }), known.isOfThisProcess { return known }
         let made = make()
         let (network, isClosed) = state.withLock { state in
             if let known = state.network, known.isOfThisProcess { return (known, false) }
-            // The parent's threads do not exist in a forked child: to free them would be to touch them.
+            // The parent's threads do not exist in a forked child, so its network is leaked, not freed.
             state.network?.leak()
             state.network = made
             return (made, state.isClosed)
         }
-        // Too late: what is begun on it ends as cancelled.
+        // Already closed: new exchanges end as cancelled.
         if isClosed { network.requestStop() }
         return network
     }
 
-    /// Closes all of them, when the client's last request is over. Waits for the thread that does it.
+    /// Closes all of them when the client's last request is over. Waits for the thread that closes them.
     func close() {
         let (network, others) = state.withLock { state in
             state.isClosed = true
@@ -58,7 +59,7 @@ final class OwnConnections: Sendable {
         if let network, network.isOfThisProcess { network.stop() }
     }
 
-    /// Those that the same requests open as somebody else: with the same limit, if this has one.
+    /// The connections for another identity of the same client, with the same limit if there is one.
     func opened(as other: ConnectionIdentity) -> OwnConnections {
         guard isOfOne else { return .of(other) }
         let made = OwnConnections(other, maximum: maximum)
@@ -77,10 +78,10 @@ final class OwnConnections: Sendable {
 
     private static let known = Lock<[ConnectionIdentity: Reference]>([:], survivesFork: true)
 
-    /// Those of everyone with this identity who has no configuration, so that a hundred clients with one certificate need
-    /// one thread.
+    /// The shared connections of all clients with this identity and without a configuration, so that a hundred clients
+    /// with one certificate need one thread.
     static func of(_ identity: ConnectionIdentity) -> OwnConnections {
-        // Whose last other reference goes meanwhile ends here, and not under the lock.
+        // If another thread drops the last other reference meanwhile, the object ends here, outside of the lock.
         let (found, seen) = known.withLock { known -> (OwnConnections, [OwnConnections]) in
             if let alive = known[identity]?.connections { return (alive, []) }
             let seen = known.compactMapValues(\.connections)

@@ -1,16 +1,22 @@
-/// How an exchange is to be made: what args and defaults say beside the message itself.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// How to make an exchange: the settings from args and defaults, other than the message itself.
 ///
-/// One reference to values that are shared until they are changed: nearly every request of a client has the same, and is
-/// handed from hand to hand.
+/// One reference to shared values (copy on write): nearly all requests of a client have the same settings, and are
+/// passed around often.
 @dynamicMemberLookup struct TransferSettings: Sendable {
     struct Values: Sendable {
         var timeouts = Timeouts()
         var httpVersion = HTTPVersion.negotiated
         var allowsInvalidCertificate = false
         var trust = CertificateTrust.verified
-        /// A PEM file that takes the place of the system's store.
+        /// A PEM file to use instead of the system's store.
         var caFile: String?
-        /// What the environment said when the client was made, or the setting. Never left to libcurl to look up.
+        /// The setting, or the environment's proxies when the client was made. libcurl never looks them up.
         var proxy = ProxySettings.none
         /// Decoded bytes.
         var maximumResponseSize: Int64?
@@ -18,7 +24,7 @@
         var maximumConnectionsPerHost = 64
         var decompresses = true
         var cachePolicy = CachePolicy.protocol
-        /// Nil unless the client says anything of it.
+        /// Nil unless the client has such settings.
         var session: SessionSettings?
     }
 
@@ -42,14 +48,14 @@
 
     var values: Values { shared.values }
 
-    /// The same values, to be kept longer than the client.
+    /// The same values without the context, which may outlive the client.
     var withoutContext: TransferSettings {
         var settings = self
         settings.context = nil
         return settings
     }
 
-    /// Whether both refer to the same values: true for the requests of one client, as a rule.
+    /// Whether both refer to the same values, as the requests of one client usually do.
     func isIdentical(to other: TransferSettings) -> Bool { shared === other.shared }
 
     @inline(__always) subscript<Value>(dynamicMember member: WritableKeyPath<Values, Value>) -> Value {
@@ -62,13 +68,13 @@
     }
 }
 
-/// What is made of the certificate that a server shows.
+/// How to check the server's certificate.
 enum CertificateTrust: Sendable, Equatable {
-    /// It is checked, as ever.
+    /// The usual check.
     case verified
-    /// It is looked at: the exchange ends before anything is sent.
+    /// Inspect it only: the exchange ends before anything is sent.
     case inspected
-    /// The program trusts this one, in PEM, and no other: the exchange ends before anything is sent to another.
+    /// The program trusts only this one, in PEM. With another one, the exchange ends before anything is sent.
     case pinned(String)
 }
 
@@ -111,7 +117,7 @@ public struct Timeouts: Sendable, Equatable {
         }
     }
 
-    /// What is wrong with one of them; nil when nothing is. None is also what is infinite.
+    /// Why a timeout is invalid; nil when all are valid. Infinity becomes none.
     mutating func problem() -> String? {
         for clock in TimeoutClock.allCases {
             guard let seconds = self[clock] else { continue }
@@ -120,20 +126,6 @@ public struct Timeouts: Sendable, Equatable {
         }
         return nil
     }
-}
-
-/// Which of the five clocks a timeout is for.
-public enum TimeoutClock: String, Sendable, CaseIterable {
-    /// No byte has moved for so long: the request timeout.
-    case idle
-    /// Name look-up, connection and TLS handshake.
-    case connect
-    /// Waiting for a free connection to the host.
-    case queue
-    /// One exchange with one server; each redirect starts another.
-    case attempt
-    /// The whole request, everything included: the resource timeout.
-    case total
 }
 
 /// How a cache may be used (RFC 9111); takes effect with a client that has a cache.
@@ -146,7 +138,7 @@ public enum CachePolicy: String, Sendable, CaseIterable {
     /// The cache is neither read nor written.
     case noStore = "no_store"
 
-    /// What tells the caches on the way the same.
+    /// The Cache-Control that asks caches on the way for the same.
     var cacheControl: String? {
         switch self {
         case .reloadIgnoringCache: "no-cache"
@@ -154,4 +146,133 @@ public enum CachePolicy: String, Sendable, CaseIterable {
         case .protocol, .returnCachedElseLoad, .returnCachedDontLoad, .noStore: nil
         }
     }
+}
+
+/// Rarely used settings of a client's connections and credentials. Most clients have none.
+///
+/// One reference, so that copying and comparing settings stays cheap.
+final class SessionSettings: Sendable, Equatable {
+    let identity: ConnectionIdentity
+    /// The credential for a server that asks for one.
+    let credential: Credential?
+
+    init(identity: ConnectionIdentity, credential: Credential?) {
+        self.identity = identity
+        self.credential = credential
+    }
+
+    static func == (left: SessionSettings, right: SessionSettings) -> Bool {
+        left === right || left.identity == right.identity && left.credential == right.credential
+    }
+}
+
+/// A client's live objects. They end with the client and its requests, so a pooled handle must not keep them.
+final class SessionContext: Sendable {
+    /// Connections of this client alone, or shared with clients of the same identity.
+    let connections: OwnConnections?
+    let cookies: CookieUse?
+    let cache: CacheUse?
+
+    init(connections: OwnConnections?, cookies: CookieUse?, cache: CacheUse? = nil) {
+        self.connections = connections
+        self.cookies = cookies
+        self.cache = cache
+    }
+
+    /// The context for the next exchange after a redirect to another host.
+    func following(from host: String, to next: String) -> SessionContext {
+        guard let cookies else { return self }
+        return SessionContext(connections: connections, cookies: cookies.following(from: host, to: next), cache: cache)
+    }
+}
+
+extension TransferSettings {
+    /// Sets a user for the proxy, with separate connections.
+    mutating func authenticate(toProxy url: String, as credential: Credential) {
+        var identity = self.session?.identity ?? ConnectionIdentity()
+        identity.proxy = credential
+        identity.proxyURL = url
+        self.session = SessionSettings(identity: identity, credential: self.session?.credential)
+        context = SessionContext(
+            connections: context?.connections?.opened(as: identity) ?? .of(identity), cookies: context?.cookies,
+            cache: context?.cache)
+    }
+
+    /// Accepts only this certificate, in PEM.
+    mutating func pin(to certificate: String) {
+        self.trust = .pinned(certificate)
+        self.httpVersion = .http11
+    }
+}
+
+/// Which proxy to use for which URL. A snapshot, because the program may change its environment while requests run.
+struct ProxySettings: Sendable, Equatable {
+    var http: String?
+    var https: String?
+    /// Hosts that are reached directly, in the format of NO_PROXY.
+    var exceptions: String?
+
+    static let none = ProxySettings()
+
+    /// One proxy for all; "" is none.
+    init(url: String) {
+        http = url.isEmpty ? nil : url
+        https = http
+    }
+
+    /// Schemes of a proxy URL that libcurl knows.
+    static let schemes = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    private init() {}
+
+    /// The proxy for URLs of a scheme.
+    func url(for scheme: String) -> String? { scheme == "https" ? https : http }
+
+    /// The environment's http_proxy, https_proxy, all_proxy and no_proxy, read as libcurl reads them: HTTP_PROXY in
+    /// capitals is ignored, because a CGI server sets it from a request's Proxy header.
+    static func fromEnvironment() -> ProxySettings {
+        var settings = ProxySettings()
+        let all = variable("all_proxy") ?? variable("ALL_PROXY")
+        settings.http = variable("http_proxy") ?? all
+        settings.https = variable("https_proxy") ?? variable("HTTPS_PROXY") ?? all
+        settings.exceptions = variable("no_proxy") ?? variable("NO_PROXY")
+        return settings
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = getenv(name), value.pointee != 0 else { return nil }
+        return String(cString: value)
+    }
+}
+
+/// What distinguishes connections to the same server: the client's identity and the checks of the server.
+struct ConnectionIdentity: Sendable, Hashable {
+    var tlsMinimum = TLSVersion.tls12
+    /// PEM files.
+    var clientCertificate: String?
+    var clientKey: String?
+    var clientKeyPassword: String?
+    /// In libcurl's format: `sha256//…`, several separated by semicolons.
+    var pinnedKeys: String?
+    /// A name, an address, or `host!address`.
+    var networkInterface: String?
+    /// Whether a connection may use a mobile interface. Clients that allow it and clients that do not share no
+    /// connections.
+    var allowsCellularAccess = true
+    var proxy: Credential?
+    /// The proxy's URL, if the proxy has credentials.
+    var proxyURL: String?
+
+    /// Whether libcurl might reuse a connection of another identity. libcurl compares TLS versions, but not key files
+    /// or the user of a proxy's tunnel. It ignores case in pins, and reuses any connection when no interface is set.
+    var needsOwnConnections: Bool {
+        clientCertificate != nil || pinnedKeys != nil || networkInterface != nil || proxy != nil || proxyURL != nil
+            || !allowsCellularAccess
+    }
+}
+
+/// A version of TLS.
+public enum TLSVersion: String, Sendable, CaseIterable {
+    case tls12 = "1.2"
+    case tls13 = "1.3"
 }

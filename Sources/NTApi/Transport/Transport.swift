@@ -1,12 +1,12 @@
-/// Makes exchanges: one request to one server and its response. The network, or a stand-in for it.
+/// Makes exchanges: one request to one server and its response. Either the network or a stub.
 protocol Transport: AnyObject, Sendable {
-    /// Begins an exchange. Its observer hears of its end exactly once, also after `cancel`.
+    /// Begins an exchange. Its observer is told of the end exactly once, also after `cancel`.
     func begin(_ exchange: Exchange)
 
     /// Ends an exchange with `cancelled` unless it has ended. Does not wait.
     func cancel(_ exchange: Exchange)
 
-    /// Holds an exchange, lets it go on, or routes its body. Does not wait, and does nothing when it has ended.
+    /// Holds or releases an exchange, or routes its body. Does not wait, and does nothing when it has ended.
     func change(_ exchange: Exchange, _ change: ExchangeChange)
 }
 
@@ -15,30 +15,30 @@ final class Exchange: Sendable {
     let request: HTTPRequest
     /// From 0 to 1; among exchanges that wait for a connection to the same host, the higher goes first.
     let priority: Double
-    /// When the whole request is over, whatever the exchange's own clocks say.
+    /// The deadline of the whole request.
     let deadline: MonotonicTime
     let reportsProgress: Bool
-    /// Whether the observer says where the body goes; into the result otherwise.
+    /// Whether the observer decides where the body goes. Otherwise it goes into the result.
     let routesBody: Bool
-    /// Whether the observer wants to see the heads of requests as they go out.
+    /// Whether the observer wants to see the heads of requests as they are sent.
     let hearsHeads: Bool
-    /// Of a response with one of these the body is not what was asked for: it is kept, but not reported.
+    /// Statuses whose body is not the requested one. The body is kept, but not reported.
     let quietStatuses: Set<Int>
-    /// Whether the observer is told when its turn has come, and the exchange waits then for the change `start`.
+    /// Whether the exchange, when it could start, tells the observer and waits for the change `start`.
     let asksToStart: Bool
     let observer: any ExchangeObserver
-    // Safe to share: all four are touched on the transport's own thread alone.
-    /// What the transport keeps of it while it runs.
+    // Safe to share: only the transport's own thread accesses these four.
+    /// The transport's own object for it while it runs.
     nonisolated(unsafe) var transfer: AnyObject?
     nonisolated(unsafe) var phase = Phase.new
-    /// What it is held by from the start.
+    /// The holds from the start.
     nonisolated(unsafe) var firstHolds: Holds
-    /// The number of the last suspension that was obeyed.
+    /// The number of the last applied suspension.
     nonisolated(unsafe) private var suspension: UInt32 = 0
 
     enum Phase {
         case new
-        /// The command to cancel it overtook the one to begin it.
+        /// The cancel command overtook the begin command.
         case cancelledEarly
         case running
         case ended
@@ -70,7 +70,7 @@ final class Exchange: Sendable {
         return true
     }
 
-    /// A change that overtook the command to begin.
+    /// Applies a change that overtook the begin command.
     func changeEarly(_ change: ExchangeChange) {
         switch change {
         case .suspend(true, _): firstHolds.insert(.suspended)
@@ -81,31 +81,30 @@ final class Exchange: Sendable {
     }
 }
 
-/// Hears of an exchange, on the transport's own thread: must not block, and runs no code of the user.
+/// Observes an exchange on the transport's own thread. Must not block or run user code.
 protocol ExchangeObserver: AnyObject, Sendable {
-    /// The turn of the exchange has come: it starts with the change `start`. Only with `asksToStart`, and perhaps twice.
+    /// The exchange can start, and waits for the change `start`. Only with `asksToStart`. May be called twice.
     func exchangeHasTurn()
 
-    /// Body bytes sent so far; total nil while unknown. Only with `reportsProgress`.
+    /// Body bytes sent so far. The total is nil while unknown. Only with `reportsProgress`.
     func exchangeDidSend(_ bytes: Int64, of total: Int64?)
 
-    /// Body bytes received so far, as they came over the wire and decompressed; total, on the wire, nil while unknown. Only
+    /// Body bytes received so far, on the wire and decompressed. The total, on the wire, is nil while unknown. Only
     /// with `reportsProgress`.
     func exchangeDidReceive(_ bytes: Int64, decoded: Int64, of total: Int64?)
 
-    /// The head of a final response is there: where does its body go? Only with `routesBody`.
+    /// The head of a final response has arrived. Returns where the body goes. Only with `routesBody`.
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute
 
-    /// The head of a request has gone out, as it is on the wire. Only with `hearsHeads`; libcurl may send several.
+    /// The head of a request, as it was sent. Only with `hearsHeads`. libcurl may send several.
     func exchangeDidSendHead(_ head: String)
 
-    /// An interim answer has come, other than 100 and 101.
+    /// An interim answer other than 100 and 101 has arrived.
     func exchangeDidReceiveInformation(_ head: ResponseHead)
 
-    /// The exchange is over. Called once, and nothing after it.
+    /// The exchange is over. Called once, as the last call.
     ///
-    /// - Parameter deliveries: what follows from it on other threads goes in here, to be handed over with the rest of the
-    ///   turn.
+    /// - Parameter deliveries: collects jobs for other threads, which are handed over together.
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
 }
 
@@ -119,32 +118,32 @@ extension ExchangeObserver {
 
 /// How an exchange ended.
 struct ExchangeResult: Sendable {
-    /// Nil when no whole head of a final response was received.
+    /// Nil when no complete head of a final response was received.
     var head: ResponseHead?
     var body = Bytes.empty
-    /// Nil when the response is whole.
-    @Apart var error: APIError?
-    /// What there is to ask the program about; nil, as a rule, is nothing.
-    @Apart var question: ConnectionQuestion?
+    /// Nil when the response is complete.
+    @Boxed var error: APIError?
+    /// A question for the program; usually nil.
+    @Boxed var question: ConnectionQuestion?
     var metrics = ExchangeMetrics()
-    /// Whether there was a connection, so that the server may have got something of the request.
+    /// Whether there was a connection, so that the server may have received a part of the request.
     var wasConnected = false
-    /// Whether the body is only its beginning: it was not what was asked for, and more of it than anybody would look at.
+    /// Whether the body was cut off: it was not the requested one, and too long to be of interest.
     var isCut = false
 
-    /// In bytes: of the body of a redirect, or of an answer that is likely to be followed by another, no more is received.
+    /// The most bytes to receive of a body that is not the requested one, as of a redirect.
     static let maximumUnwantedBody = 1 << 20
 }
 
-/// Why a connection did not come about, where somebody could say how it might.
+/// Why a connection failed, if the program could help.
 enum ConnectionQuestion: Sendable {
     /// The certificate is not trusted.
     case untrusted
-    /// The chain of certificates that the server has shown, in PEM, its own first.
+    /// The server's certificate chain, in PEM, its own certificate first.
     case certificates([String])
-    /// The one that the program trusts is not what the server shows now.
+    /// The server now has another certificate than the one that the program trusts.
     case otherCertificate
-    /// The proxy wants to know who asks for a tunnel.
+    /// The proxy asks for credentials for a tunnel.
     case proxyCredential
 }
 
@@ -155,14 +154,14 @@ struct ResponseHead: Sendable {
     /// 1.0, 1.1, 2 or 3.
     var httpVersion: Double
 
-    /// Where a redirect points (RFC 9110, 15.4); nil when the response is none. May be empty, which is no place to go to.
+    /// Where a redirect points (RFC 9110, 15.4); nil when it is not a redirect. May be empty, which is no target.
     var redirectLocation: String? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }
         return headers.all("Location").first
     }
 }
 
-/// What an exchange took. Times in seconds from its start on the network, bytes of bodies.
+/// The metrics of an exchange: times in seconds from its start on the network, and body bytes.
 struct ExchangeMetrics: Sendable {
     var queued = 0.0
     var nameLookup = 0.0
@@ -180,10 +179,59 @@ struct ExchangeMetrics: Sendable {
 
 /// Where a response came from.
 public enum ResponseSource: String, Sendable, CaseIterable {
-    /// From the server, all of it.
+    /// From the server.
     case network
-    /// From the cache, without a word to the server.
+    /// From the cache, without asking the server.
     case cache
-    /// From the cache, after the server has said that it still holds (304).
+    /// From the cache, after the server has confirmed it (304).
     case validatedCache = "validated_cache"
+}
+
+/// Where the body of a response goes. The observer decides when the head has arrived.
+enum BodyRoute: Sendable {
+    /// Into the result.
+    case memory
+    case sink(any BodySink)
+    /// Not decided yet: no byte moves until `ExchangeChange.route`.
+    case undecided
+    /// Nowhere: the exchange ends with this error.
+    case refused(APIError)
+}
+
+/// Takes a body piece by piece on the transport's own thread. Must not wait.
+protocol BodySink: AnyObject, Sendable {
+    /// - Parameter deliveries: collects jobs for other threads.
+    func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer
+}
+
+/// What became of a piece of a body.
+enum SinkAnswer {
+    case taken
+    /// There is no room. The same piece comes again after `.release(.sink)`, and nothing before.
+    case full
+    case failed(APIError)
+}
+
+/// Reasons why an exchange pauses.
+struct Holds: OptionSet, Sendable {
+    let rawValue: UInt8
+
+    /// The caller suspended the request. Nothing is sent either, and no clock runs.
+    static let suspended = Holds(rawValue: 1)
+    /// The body's sink is full.
+    static let sink = Holds(rawValue: 2)
+    /// It is not yet decided where the body goes.
+    static let decision = Holds(rawValue: 4)
+}
+
+/// A change to a running exchange.
+enum ExchangeChange: Sendable {
+    case release(Holds)
+    /// Suspends or resumes it. The commands of two threads may arrive in another order than they were decided, so the
+    /// highest number wins.
+    case suspend(Bool, number: UInt32)
+    /// Sets where the body goes, and releases it.
+    case route(BodyRoute)
+    /// Everything before the start is done, so it may start.
+    case start
 }

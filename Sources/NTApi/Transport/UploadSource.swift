@@ -4,24 +4,24 @@
     import Darwin
 #endif
 
-/// Where the bytes of a body come from. Asked by libcurl on the network thread, where nothing may block for long.
+/// Where the bytes of a body come from. Called on the network thread, so it must not block for long.
 protocol UploadSource: AnyObject {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk
 
-    /// Starts again at a byte, because libcurl sends the request on another connection. False when it cannot.
+    /// Continues at another offset, because libcurl sends the request on another connection. False when it cannot.
     func seek(to offset: Int64) -> Bool
 }
 
-/// What a source had to give.
+/// What a source returns.
 enum UploadChunk {
     case bytes(Int)
     case end
-    /// Nothing yet: the source says when to ask again.
+    /// Nothing yet. The source says when to ask again.
     case wait
     case failed(APIError)
 }
 
-/// A body in memory, given to libcurl piece by piece so that it is not copied as a whole.
+/// A body in memory. libcurl gets it piece by piece, so that it is not copied as a whole.
 final class BytesSource: UploadSource {
     private let bytes: [UInt8]
     private var offset = 0
@@ -45,9 +45,9 @@ final class BytesSource: UploadSource {
     }
 }
 
-/// A regular file, read as it is sent.
+/// A regular file, read while it is sent.
 final class FileSource: UploadSource {
-    /// How many bytes are sent: what was announced, or what the file has now.
+    /// How many bytes to send: the announced length, or the file's current size.
     let length: Int64
     private let path: String
     private let descriptor: Int32
@@ -55,7 +55,7 @@ final class FileSource: UploadSource {
 
     init(path: String, announcedLength: Int64? = nil) throws(APIError) {
         guard !path.utf8.contains(0) else { throw .invalidRequest("file path contains a NUL byte") }
-        // Without O_NONBLOCK, opening a named pipe would wait for a writer and hold up every other request.
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer and block every other request.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Self.error(path, "cannot be opened: \(systemErrorText(errno))") }
         var status = stat()
@@ -96,11 +96,4 @@ final class FileSource: UploadSource {
     private static func error(_ path: String, _ reason: String) -> APIError {
         .invalidRequest("file '\(path)' \(reason)")
     }
-}
-
-/// The system's words for an error number.
-func systemErrorText(_ number: Int32) -> String {
-    var text = [CChar](repeating: 0, count: 128)
-    guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

@@ -121,7 +121,7 @@ import Testing
         #expect(json["target"]?.string == "/echo?by=hook")
     }
 
-    /// PITFALLS 18: hooks go through the same checks as args.
+    /// Hooks go through the same checks as args.
     @Test(arguments: ["method", "header", "url"]) func aHookCannotSendWhatArgsCannot(_ what: String) async throws {
         let client = try Hooked.of("fault")
         client.change = { request in

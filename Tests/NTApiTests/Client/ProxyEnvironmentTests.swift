@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Which proxy a request takes: that of the environment, read once, or that of a setting (PITFALLS 15).
+/// Which proxy a request takes: that of the environment, read once, or that of a setting.
 ///
 /// Each case is a child of this program's, because a process has one environment. The C tests have more of them.
 #if os(Linux)

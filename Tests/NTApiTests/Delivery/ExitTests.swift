@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// A program that ends amid requests: each of their handlers is called, once, before it is gone (SPEC 5).
+/// A program that ends while requests run: each of their handlers is called once before it has ended.
 #if os(Linux)
     @Suite struct ExitTests {
         private static let count = 12

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// PITFALLS 22: whatever happens to a request, its response handler is called once, as its last callback.
+/// Whatever happens to a request, its response handler is called once, as its last callback.
 ///
 /// A random schedule of begin, cancel, timeouts, dropped clients, ending threads and drains, with every kind of thread,
 /// against a server that misbehaves by the dice. NTAPI_STRESS says how many requests, NTAPI_SEED repeats a schedule.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// PITFALLS 22: every schedule of what can happen to a request delivers its response once, and last.
+/// Every schedule of what can happen to a request delivers its response once, and last.
 @Suite struct DeliveryGateTests {
     /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in an order drawn by lot.
     private struct Simulation {

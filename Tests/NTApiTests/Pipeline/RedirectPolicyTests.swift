@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// PITFALLS 4: secrets stay with the origin they were meant for.
+/// Secrets stay with the origin for which they were meant.
 @Suite struct RedirectPolicyTests {
     private func request(
         _ method: String = "GET", _ url: String = "https://a.example/x", _ body: HTTPRequest.Body = .none

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NTApi
 
-/// PITFALLS 6: what a server may answer to a request that goes on with a download.
+/// What a server may answer to a request that resumes a download.
 @Suite struct ResumeDecisionTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 

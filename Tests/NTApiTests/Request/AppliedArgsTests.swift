@@ -149,7 +149,7 @@ import Testing
         #expect(try Self.build([.bearer("x.y"), .basicAuth("a", "b")]).headers.all("Authorization").count == 1)
     }
 
-    // MARK: PITFALLS 18
+    // MARK: What must not be sent
 
     @Test(arguments: ["\r", "\n", "\0", "\r\nX-Injected: yes", "\u{1}", "\u{7F}"]) func noControlsGoOut(_ bad: String)
         throws
@@ -205,7 +205,7 @@ import Testing
         #expect(try Self.build([.method(method)]).method == method)
     }
 
-    // MARK: PITFALLS 23: numbers from outside
+    // MARK: Numbers from outside
 
     @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func timeoutsThatAreNone(_ seconds: Double) {
         #expect(thrown { _ = try Self.build([.timeout(seconds)]) }?.code == .invalidRequest)

@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// Downloads that are gone on with: byte for byte the file that the server has now, or an error; never two versions glued
-/// together (PITFALLS 6).
+/// together.
 @Suite struct ResumeTests {
     private static func folder() throws -> String {
         var template = Array("\(try TestServers.url("tmp"))/resume.XXXXXX".utf8CString)

@@ -160,7 +160,7 @@ import Testing
         #expect(parts?[path: "parts[1].text"]?.string == "text")
     }
 
-    // MARK: PITFALLS 11
+    // MARK: Bodies that are sent again
 
     @Test(arguments: [307, 308]) func bodiesAreSentAgain(_ status: Int) async throws {
         let client = try TestClient.of("fault")
@@ -184,7 +184,7 @@ import Testing
         #expect(response.error?.message.containsSubstring("stream") == true)
     }
 
-    // MARK: PITFALLS 4
+    // MARK: Secrets and redirects
 
     @Test func secretsDoNotFollowToAnotherOrigin() async throws {
         let client = try TestClient.of("fault")

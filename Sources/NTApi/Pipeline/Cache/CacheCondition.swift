@@ -1,4 +1,4 @@
-/// A condition or range of the caller's own that a cache may judge (RFC 9110, 13 and 14; RFC 9111, 4.3.2).
+/// The caller's own condition or range, when a cache may evaluate it (RFC 9110, 13 and 14; RFC 9111, 4.3.2).
 struct CacheCondition: Sendable, Equatable {
     /// If-None-Match.
     private var tags: EntityTags?
@@ -8,10 +8,10 @@ struct CacheCondition: Sendable, Equatable {
     /// If-Range, which counts only with a range.
     private var ifRange: String?
 
-    /// The headers that it is made of, in lower case.
+    /// The headers that form it, in lower case.
     static let names: Set<String> = ["if-none-match", "if-modified-since", "if-range", "range"]
 
-    /// - Returns: nil when it is the server's to judge: several ranges, and what is not as RFC 9110 wants it.
+    /// - Returns: nil when only the server may evaluate it: several ranges, or a malformed header.
     init?(_ http: HTTPRequest) {
         if let text = http.headers["If-None-Match"] {
             guard let tags = EntityTags(text) else { return nil }
@@ -21,15 +21,15 @@ struct CacheCondition: Sendable, Equatable {
             self.date = date
         }
         guard let text = http.headers["Range"] else { return }
-        // A range means nothing in a HEAD (14.2), and yet some servers answer it with 206.
+        // A range has no meaning for HEAD (RFC 9110, 14.2), yet some servers answer with 206.
         guard http.method == "GET", let range = ByteRange(text) else { return nil }
         self.range = range
         ifRange = http.headers["If-Range"]
     }
 
-    /// What a stored response that may be used has for it.
+    /// How a usable stored response answers it.
     ///
-    /// - Returns: nil when only the server can tell.
+    /// - Returns: nil when only the server can answer.
     func answer(from stored: CachedResponse) -> CachedAnswer? {
         let head = stored.head
         guard head.status == 200 else { return nil }
@@ -39,7 +39,7 @@ struct CacheCondition: Sendable, Equatable {
             return .notModified
         }
         guard let range, Self.holds(ifRange, head) else { return .whole }
-        // The body was decoded, and a range is one of the encoded bytes.
+        // The stored body is decoded, but a range counts encoded bytes.
         guard head.hasIdentityEncoding else { return nil }
         switch range.place(in: stored.body.count) {
         case .part(let part): return .part(part)
@@ -48,7 +48,8 @@ struct CacheCondition: Sendable, Equatable {
         }
     }
 
-    /// The date of a response without Last-Modified is that of the response (RFC 9111, 4.3.2); nil when it is no date.
+    /// The date of the last change. Without Last-Modified it is the date of the response (RFC 9111, 4.3.2); nil for an
+    /// invalid date.
     private static func lastChange(of stored: CachedResponse) -> Double? {
         guard let text = stored.head.headers["Last-Modified"] ?? stored.head.headers["Date"] else {
             return stored.responseTime
@@ -56,7 +57,7 @@ struct CacheCondition: Sendable, Equatable {
         return HTTPDate.seconds(text).map(Double.init)
     }
 
-    /// Whether the part may be sent (RFC 9110, 13.1.5): what the caller has is of the same version, byte for byte.
+    /// Whether a part may be sent (RFC 9110, 13.1.5): the caller's bytes are of exactly the same version.
     private static func holds(_ ifRange: String?, _ head: ResponseHead) -> Bool {
         guard let ifRange else { return true }
         if ResumeData.isStrong(etag: ifRange) { return ifRange == head.headers["ETag"] }
@@ -64,11 +65,11 @@ struct CacheCondition: Sendable, Equatable {
     }
 }
 
-/// What If-None-Match names (RFC 9110, 13.1.2).
+/// The entity tags of If-None-Match (RFC 9110, 13.1.2).
 enum EntityTags: Sendable, Equatable {
-    /// Whatever there is.
+    /// `*`: any representation.
     case any
-    /// In quotes, without the sign of weakness: it does not count here.
+    /// In quotes, without the mark of a weak tag, which does not matter here.
     case list([String])
 
     /// - Returns: nil when it is neither a star nor a list of tags.
@@ -85,7 +86,7 @@ enum EntityTags: Sendable, Equatable {
             rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
             guard !rest.isEmpty else { break }
             if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
-            // A comma may stand within the quotes.
+            // The quoted text may contain a comma.
             guard rest.first == quote, let end = rest.dropFirst().firstIndex(of: quote), let tag = String(rest[...end])
             else { return nil }
             tags.append(tag)
@@ -96,7 +97,7 @@ enum EntityTags: Sendable, Equatable {
         self = .list(tags)
     }
 
-    /// - Parameter tag: of the stored response, if it has one.
+    /// - Parameter tag: the stored response's tag, if it has one.
     func match(_ tag: String?) -> Bool {
         switch self {
         case .any: true
@@ -105,7 +106,7 @@ enum EntityTags: Sendable, Equatable {
     }
 }
 
-/// What a stored response has for a condition or range of the caller's.
+/// How a stored response answers the caller's condition or range.
 enum CachedAnswer: Sendable, Equatable {
     /// All of it: 200.
     case whole
@@ -118,7 +119,7 @@ enum CachedAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - whole: the head of the stored response, with its age.
-    ///   - count: of the stored body's bytes.
+    ///   - count: the size of the stored body in bytes.
     func head(from whole: ResponseHead, of count: Int) -> ResponseHead {
         var head = whole
         switch self {
@@ -126,7 +127,7 @@ enum CachedAnswer: Sendable, Equatable {
         case .notModified:
             head.status = 304
             head.headers = whole.headers.only(Self.ofNotModified)
-            // The tag says more than the date (RFC 9110, 15.4.5).
+            // The tag is more precise than the date (RFC 9110, 15.4.5).
             if head.headers["ETag"] == nil, let date = whole.headers["Last-Modified"] {
                 head.headers.set("Last-Modified", date)
             }
@@ -153,5 +154,53 @@ extension HTTPHeaders {
         var kept = HTTPHeaders()
         for field in self where names.contains(field.name.lowercasedASCII()) { kept.add(field.name, field.value) }
         return kept
+    }
+}
+
+/// One range of bytes that a request asks for: the header Range (RFC 9110, 14.2).
+enum ByteRange: Sendable, Equatable {
+    /// Both ends included. A missing `last` is the largest integer.
+    case from(Int, to: Int)
+    /// So many bytes at the end.
+    case suffix(Int)
+
+    /// What a body has of a range.
+    enum Place: Equatable {
+        case part(Range<Int>)
+        /// The range is outside of the body.
+        case unsatisfied
+        /// The body is empty, and no Content-Range can name a part of it.
+        case whole
+    }
+
+    /// - Returns: nil for several ranges, another unit, or invalid text.
+    init?(_ text: String) {
+        let sides = text.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+        guard sides.count == 2, String(sides[0])?.equalsIgnoringASCIICase("bytes") == true else { return nil }
+        let ends = sides[1].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, ends.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }) else { return nil }
+        switch (ends[0].isEmpty, ends[1].isEmpty) {
+        case (true, true): return nil
+        case (true, false): self = .suffix(Self.number(ends[1]))
+        case (false, true): self = .from(Self.number(ends[0]), to: .max)
+        case (false, false):
+            let (first, last) = (Self.number(ends[0]), Self.number(ends[1]))
+            guard first <= last else { return nil }
+            self = .from(first, to: last)
+        }
+    }
+
+    /// - Parameter count: of the body's bytes.
+    func place(in count: Int) -> Place {
+        switch self {
+        case .from(let first, let last): first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfied
+        case .suffix(0): .unsatisfied
+        case .suffix(let length): count > 0 ? .part(max(0, count - length)..<count) : .whole
+        }
+    }
+
+    /// Numbers that do not fit become the largest integer: no body has so many bytes.
+    private static func number(_ digits: Substring.UTF8View.SubSequence) -> Int {
+        String(digits).flatMap { Int($0) } ?? .max
     }
 }

@@ -1,14 +1,129 @@
-/// How old a stored response is, and how old it may be (RFC 9111, 4.2). Seconds; pure, so that time is the caller's.
+/// The `Cache-Control` of a request or a response (RFC 9111, 5.2). Times are in seconds.
+///
+/// Of a repeated directive the first one counts. Directives without meaning for a private cache are dropped.
+struct CacheControl: Sendable, Equatable {
+    /// Nothing of the exchange may be stored.
+    var noStore = false
+    /// Every use needs validation. A no-cache for certain fields counts like one for all.
+    var noCache = false
+    var isPublic = false
+    var isPrivate = false
+    var mustRevalidate = false
+    var mustUnderstand = false
+    var onlyIfCached = false
+    var maxAge: Int64?
+    /// `Int64.max` without a number: any staleness.
+    var maxStale: Int64?
+    var minFresh: Int64?
+    var staleWhileRevalidate: Int64?
+    var staleIfError: Int64?
+
+    init() {}
+
+    /// - Parameter headers: the headers. In a request without Cache-Control, `Pragma: no-cache` counts.
+    init(_ headers: HTTPHeaders) {
+        var isThere = false
+        headers.forEachValue(of: "Cache-Control") { value in
+            isThere = true
+            add(value)
+            return true
+        }
+        guard !isThere else { return }
+        headers.forEachValue(of: "Pragma") { value in
+            noCache = noCache || String(decoding: value, as: UTF8.self).lowercasedASCII().containsSubstring("no-cache")
+            return true
+        }
+    }
+
+    /// Adds the directives of one line.
+    mutating func add(_ line: UnsafeBufferPointer<UInt8>) {
+        var reader = CacheControlReader(line)
+        while let directive = reader.next() { add(directive.name, directive.value) }
+    }
+
+    private mutating func add(_ name: String, _ value: String?) {
+        switch name {
+        case "no-store": noStore = true
+        case "no-cache": noCache = true
+        case "public": isPublic = true
+        case "private": isPrivate = true
+        case "must-revalidate": mustRevalidate = true
+        case "must-understand": mustUnderstand = true
+        case "only-if-cached": onlyIfCached = true
+        case "max-age": maxAge = maxAge ?? Self.seconds(value, otherwise: 0)
+        case "max-stale": maxStale = maxStale ?? (value == nil ? .max : Self.seconds(value, otherwise: 0))
+        // An invalid value gets the most careful meaning.
+        case "min-fresh": minFresh = minFresh ?? Self.seconds(value, otherwise: .max)
+        case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value, otherwise: 0)
+        case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(value, otherwise: 0)
+        default: break
+        }
+    }
+
+    /// Delta-seconds (RFC 9111, 1.2.2). Numbers that do not fit become the largest integer.
+    static func seconds(_ text: String?, otherwise: Int64) -> Int64 {
+        guard let text, !text.isEmpty, text.utf8.allSatisfy(\.isASCIIDigit) else { return otherwise }
+        return min(Int64(text) ?? maximumSeconds, maximumSeconds)
+    }
+
+    private static let maximumSeconds: Int64 = 1 << 31
+}
+
+/// Reads the directives of one line, with names in lower case. Skips invalid text.
+private struct CacheControlReader {
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private var index = 0
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+    mutating func next() -> (name: String, value: String?)? {
+        while index < bytes.count {
+            let name = take(\.isTokenCharacter)
+            guard !name.isEmpty else {
+                // A quoted text without a name may also contain commas.
+                if bytes[index] == UInt8(ascii: "\"") { _ = takeQuoted() } else { index += 1 }
+                continue
+            }
+            guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else { return (name.lowercasedASCII(), nil) }
+            index += 1
+            let isQuoted = index < bytes.count && bytes[index] == UInt8(ascii: "\"")
+            let value = isQuoted ? takeQuoted() : take { $0 != UInt8(ascii: ",") && $0 != 0x20 && $0 != 0x09 }
+            return (name.lowercasedASCII(), value)
+        }
+        return nil
+    }
+
+    private mutating func take(_ belongs: (UInt8) -> Bool) -> String {
+        let start = index
+        while index < bytes.count, belongs(bytes[index]) { index += 1 }
+        return String(decoding: bytes[start..<index], as: UTF8.self)
+    }
+
+    /// Takes the text up to the closing quote, or to the end if there is none.
+    private mutating func takeQuoted() -> String {
+        var text: [UInt8] = []
+        index += 1
+        while index < bytes.count, bytes[index] != UInt8(ascii: "\"") {
+            if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count { index += 1 }
+            text.append(bytes[index])
+            index += 1
+        }
+        index = min(index + 1, bytes.count)
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// How old a stored response is, and how old it may be, in seconds (RFC 9111, 4.2). Pure: the caller passes the time.
 struct CacheFreshness: Sendable, Equatable {
-    /// 4.2.3: since it was made or last confirmed at its origin.
+    /// Seconds since its origin made or last confirmed it (RFC 9111, 4.2.3).
     let age: Int64
-    /// 4.2.1 and 4.2.2.
+    /// Seconds for which it is fresh (RFC 9111, 4.2.1 and 4.2.2).
     let lifetime: Int64
-    /// Whether the lifetime was only guessed from the date of the last change.
+    /// Whether the lifetime was guessed from the date of the last change.
     let isHeuristic: Bool
 
     var isFresh: Bool { age < lifetime }
-    /// By how much it is too old; 0 while it is fresh.
+    /// How far it is past its lifetime; 0 while it is fresh.
     var staleness: Int64 { max(0, age - lifetime) }
 
     init(_ response: CachedResponse, _ control: CacheControl, now: Double) {
@@ -26,7 +141,7 @@ struct CacheFreshness: Sendable, Equatable {
     }
 
     private static func age(_ response: CachedResponse, date: Double, now: Double) -> Int64 {
-        // The clock was set back, or the entry was made by a machine with another idea of time: it tells nothing.
+        // The clock was set back, or another machine's clock was ahead: the stored times are useless.
         guard response.responseTime <= now + 60, response.requestTime <= response.responseTime + 60 else { return .max }
         let apparent = max(0, response.responseTime - date)
         let delay = max(0, response.responseTime - response.requestTime)
@@ -34,7 +149,7 @@ struct CacheFreshness: Sendable, Equatable {
         return whole(max(apparent, corrected) + max(0, now - response.responseTime))
     }
 
-    /// The first value of Age that is one; 0 without.
+    /// The first valid value of Age; 0 without one.
     private static func ageField(_ head: ResponseHead) -> Int64 {
         let first = head.headers.all("Age").first?.split(separator: ",").first.map { String($0.trimmed) }
         return CacheControl.seconds(first, otherwise: 0)
@@ -45,12 +160,12 @@ struct CacheFreshness: Sendable, Equatable {
     ) -> (Int64, Bool) {
         if let maxAge = control.maxAge { return (maxAge, true) }
         guard let text = head.headers.all("Expires").first else { return (0, false) }
-        // What is no date, above all "0", lies in the past (5.3), and so does what is nearly one.
+        // An invalid date, typically "0", lies in the past (RFC 9111, 5.3). So does an almost valid one.
         guard HTTPDate.isExact(text), let expires = HTTPDate.seconds(text, now: now) else { return (0, true) }
         return (whole(Double(expires) - date), true)
     }
 
-    /// A tenth of how long it had not changed.
+    /// A tenth of the time since the last change.
     private static func heuristicLifetime(
         _ head: ResponseHead, _ control: CacheControl, date: Double, now: Double
     ) -> Int64 {
@@ -67,19 +182,19 @@ struct CacheFreshness: Sendable, Equatable {
     private static func whole(_ seconds: Double) -> Int64 { Int64(exactly: max(0, seconds).rounded(.down)) ?? .max }
 }
 
-/// What a cache makes of a status.
+/// What a status means for a cache.
 enum CacheStatus {
-    /// Whether a response may be kept that says nothing of it (RFC 9110, 15.1).
+    /// Whether a response without a lifetime may be stored (RFC 9110, 15.1).
     static func isHeuristic(_ status: Int) -> Bool {
         [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
     }
 
-    /// Parts of bodies, answers to conditions and questions for credentials are never kept.
+    /// Partial bodies, answers to conditions and authentication challenges are never stored.
     static func isKept(_ status: Int) -> Bool {
         (200..<600).contains(status) && ![206, 304, 401, 407, 412, 416].contains(status)
     }
 
-    /// Whether it is known what the status demands of a cache (RFC 9111, 5.2.2.3).
+    /// Whether the cache understands the status (RFC 9111, 5.2.2.3).
     static func isUnderstood(_ status: Int) -> Bool { isHeuristic(status) || [302, 303, 307, 403].contains(status) }
 
     /// Whether a stored response may stand in for it (RFC 5861, 4).
@@ -87,7 +202,7 @@ enum CacheStatus {
 }
 
 extension Substring {
-    /// Without spaces and tabs around it.
+    /// The text without surrounding spaces and tabs.
     var trimmed: Substring {
         var text = self
         while let first = text.first, first == " " || first == "\t" { text.removeFirst() }

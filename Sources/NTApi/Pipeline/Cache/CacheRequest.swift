@@ -1,13 +1,13 @@
-/// What a request has to do with a cache, by what it says itself.
+/// How a request uses the cache, as far as the request itself decides.
 struct CacheRequest: Sendable {
     enum Role: Sendable, Equatable {
-        /// It passes by the cache.
+        /// It bypasses the cache.
         case none
         /// It may change what is stored (RFC 9111, 4.4).
         case invalidates
         /// It may be answered from the cache, and its answer may be stored.
         case usual
-        /// It may be answered from the cache. The server's answer is the caller's alone, and is not stored.
+        /// It may be answered from the cache. The server's answer is only for the caller, and is not stored.
         case conditional(CacheCondition)
     }
 
@@ -35,7 +35,7 @@ struct CacheRequest: Sendable {
         }
     }
 
-    /// The caller's own, where the cache may judge it.
+    /// The caller's own condition, when the cache may evaluate it.
     var condition: CacheCondition? {
         guard case .conditional(let condition) = role else { return nil }
         return condition
@@ -47,7 +47,7 @@ struct CacheRequest: Sendable {
         case "OPTIONS", "TRACE": return .none
         default: return .invalidates
         }
-        // Who takes any certificate must not answer for others.
+        // An answer from a server with an unchecked certificate must not be shared.
         guard http.body.isNone, !control.noStore, http.settings.cachePolicy != .noStore,
             !http.settings.allowsInvalidCertificate, http.settings.trust == .verified
         else { return .none }
@@ -61,15 +61,16 @@ struct CacheRequest: Sendable {
         return CacheCondition(http).map { .conditional($0) } ?? .none
     }
 
-    /// Conditions that are the origin's to judge; with a Host of its own the URL does not say who answers.
+    /// Headers that bypass the cache: conditions that only the origin can evaluate, and Host, because then the URL does
+    /// not name the server.
     private static func passesBy(_ name: String) -> Bool {
         ["if-match", "if-unmodified-since", "host"].contains(name)
     }
 }
 
-// Which stored response is meant (RFC 9111, 4.1).
+// Selection of a stored response (RFC 9111, 4.1).
 extension CacheRequest {
-    /// What a response of the origin depends on; nil when no later request could be known to be the same.
+    /// The request headers that the response depends on; nil when no later request can match.
     func selectors(for head: ResponseHead) -> [CachedResponse.Selector]? {
         var names: Set<String> = []
         for line in head.headers.all("Vary") {
@@ -85,7 +86,7 @@ extension CacheRequest {
         return selectors
     }
 
-    /// The one of some variants that answers this request; of several the newest, which is in front.
+    /// The variant that answers this request. Of several matches the newest, which comes first.
     func select(_ variants: [CachedResponse]) -> CachedResponse? {
         guard !variants.isEmpty else { return nil }
         let credential = credential
@@ -100,7 +101,7 @@ extension CacheRequest {
 
     private enum Value {
         case known(String?)
-        /// It is added on the way.
+        /// Another layer adds it later.
         case unknown
     }
 
@@ -116,12 +117,12 @@ extension CacheRequest {
         }
     }
 
-    /// The lines of a header as one that means the same (RFC 9111, 4.1): white space around the elements of a list does not
-    /// count, nor do empty elements, nor case where the header's own words have none.
+    /// The lines of a header in a normal form (RFC 9111, 4.1): without white space around list elements, without empty
+    /// elements, and in lower case where case does not matter.
     private func normalized(_ lines: [String], _ name: String) -> String {
         if lines.count == 1, let token = http.token, token.isThat(name, lines[0]) { return token.owner }
         let line = lines.joined(separator: ",")
-        // Commas in quoted text divide nothing.
+        // Commas inside quotes do not separate elements.
         guard !line.utf8.contains(UInt8(ascii: "\"")) else {
             return lines.map { $0.split(separator: " ").joined(separator: " ") }.joined(separator: ", ")
         }
@@ -135,9 +136,9 @@ extension CacheRequest {
 
     private static let hasNoCase: Set<String> = ["accept-charset", "accept-encoding", "accept-language"]
 
-    /// A digest of all that is secret in the head: who asks. What was said to one is not said to another.
+    /// A digest of the secrets in the head, which identify the user. One user's response is not given to another.
     ///
-    /// A token that an authenticator has refreshed is the same user's as the one before.
+    /// A refreshed token of an authenticator belongs to the same user as the one before.
     private var credential: String? {
         var secrets = http.headers.filter { $0.isSecret && !$0.name.equalsIgnoringASCIICase("proxy-authorization") }
             .map { field in

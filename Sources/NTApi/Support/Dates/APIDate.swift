@@ -1,18 +1,18 @@
-/// A moment, as services tell of it. Decoded in the formats that a service declares; see ``DateFormat``.
+/// A moment in a service's JSON, decoded in the format that the service declares; see ``DateFormat``.
 ///
 /// With Foundation: `Date(timeIntervalSince1970: date.secondsSince1970)`.
 public struct APIDate: Sendable, Hashable {
-    /// Seconds since 1970-01-01 00:00 UTC, as the library's other times are.
+    /// Seconds since 1970-01-01 00:00 UTC, like the library's other times.
     public var secondsSince1970: Double
 
     public init(secondsSince1970: Double) { self.secondsSince1970 = secondsSince1970 }
 
-    /// The moment that is now.
+    /// The current moment.
     public static var now: APIDate { APIDate(secondsSince1970: wallClockSeconds()) }
 
     /// Reads a date of ISO 8601 or RFC 3339, such as `2013-11-20T10:00:00+01:00`; nil when it is none.
     ///
-    /// Without a time it is midnight, and without a zone UTC. The hyphens and colons may be missing.
+    /// Without a time it means midnight; without a zone, UTC. Hyphens and colons may be missing.
     public init?(iso8601 text: String) {
         guard let seconds = text.withBytes({ ISO8601.seconds(UnsafeRawBufferPointer($0)) }) else { return nil }
         self.init(secondsSince1970: seconds)
@@ -32,7 +32,7 @@ extension APIDate: Comparable {
 extension APIDate: CustomStringConvertible {
     /// The date of ISO 8601 in UTC, to the microsecond: `2013-11-20T09:00:00.25Z`.
     public var description: String {
-        // Beyond the years of four digits there is no agreement how to write it.
+        // There is no common notation for years with more than four digits.
         guard abs(secondsSince1970) < 1e12 else { return "\(secondsSince1970) s since 1970" }
         let microseconds = Int64((secondsSince1970 * 1e6).rounded())
         let seconds = microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
@@ -47,5 +47,61 @@ extension APIDate: CustomStringConvertible {
     private func padded(_ number: Int, _ digits: Int) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, digits - text.utf8.count)) + text
+    }
+}
+
+/// How a service writes its dates in JSON.
+public struct DateFormat: Sendable {
+    enum Kind: Sendable {
+        case iso8601, seconds, milliseconds, http
+        case custom(@Sendable (JSON) -> APIDate?, (@Sendable (APIDate) -> JSON?)?)
+    }
+
+    let kind: Kind
+    /// For messages.
+    let name: String
+
+    /// Text of ISO 8601 or RFC 3339: `2013-11-20T10:00:00+01:00`, `2013-11-20`; see ``APIDate/init(iso8601:)``.
+    public static let iso8601 = DateFormat(kind: .iso8601, name: "ISO 8601")
+    /// A number of seconds since 1970-01-01 00:00 UTC, fractions allowed.
+    public static let seconds = DateFormat(kind: .seconds, name: "seconds since 1970")
+    /// A number of milliseconds since 1970-01-01 00:00 UTC, fractions allowed.
+    public static let milliseconds = DateFormat(kind: .milliseconds, name: "milliseconds since 1970")
+    /// Text of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    public static let http = DateFormat(kind: .http, name: "an HTTP date")
+
+    /// A format of your own.
+    ///
+    ///     static let noted = DateFormat.custom("20.11.2013") { json in
+    ///         json.string.flatMap(day)
+    ///     } write: { date in
+    ///         JSON(text(of: date))
+    ///     }
+    ///
+    /// - Parameters:
+    ///   - name: for messages: "20 Nov 2013".
+    ///   - read: makes a date of the value; nil when the value is no date. Runs on the thread that decodes.
+    ///   - write: makes the value of a date; nil when the date cannot be written. Without it, dates of this format
+    ///     cannot be sent.
+    public static func custom(
+        _ name: String, _ read: @escaping @Sendable (JSON) -> APIDate?,
+        write: (@Sendable (APIDate) -> JSON?)? = nil
+    ) -> DateFormat {
+        DateFormat(kind: .custom(read, write), name: name)
+    }
+}
+
+/// A date as a parameter in the format of a service; see ``APIDate/formatted(_:)``.
+public struct FormattedDate: APIArgValue {
+    /// The text that is sent; nil when the format cannot represent the date.
+    public let argText: String?
+}
+
+extension APIDate {
+    /// The date in a service's format, for a parameter: `.url("since", since?.formatted(.seconds))`. A plain date is
+    /// sent as ISO 8601.
+    public func formatted(_ format: DateFormat) -> FormattedDate {
+        let written = JSONEncoding.write(self, as: format)
+        return FormattedDate(argText: written.flatMap { $0.string ?? ($0.isNull ? nil : $0.text) })
     }
 }

@@ -6,19 +6,19 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// A folder that belongs to one process at a time, whose files are whole or not there.
+/// A folder that belongs to one process at a time. Its files are complete or do not exist.
 ///
-/// It and its files are for the user alone (0700 and 0600). Every call waits for the disk, and may be made from any thread;
-/// of two calls for one name at once, either may be the last.
+/// The folder and its files are for the user only (0700 and 0600). Every call waits for the disk. Calls may come from
+/// any thread; when two calls write the same name at once, either may win.
 final class LockedFolder: Sendable {
     let path: String
     private let descriptor: Int32
     private let lock: FolderLock
 
-    /// Opens a folder, which is made when it is missing, and locks it.
+    /// Opens and locks a folder. Makes it when it is missing.
     ///
-    /// - Throws: `invalid request` that names the process when another one has it, or this one a second time; `generic` that
-    ///   names the path when the system refuses something.
+    /// - Throws: `invalid request`, naming the process, when another process has the folder or this one has it already;
+    ///   `generic`, naming the path, when the system refuses something.
     init(_ path: String) throws(APIError) {
         try Self.make(path)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -35,7 +35,7 @@ final class LockedFolder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets another have the folder, now.
+    /// Gives the folder up.
     func unlock() { lock.unlock() }
 
     /// The names of all files.
@@ -58,7 +58,7 @@ final class LockedFolder: Sendable {
     ///
     /// - Returns: nil when there is none of this name.
     func content(of name: String) throws(APIError) -> [UInt8]? {
-        // Should it be a pipe, nobody waits for a writer.
+        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
         let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -76,7 +76,7 @@ final class LockedFolder: Sendable {
         }
     }
 
-    /// Writes a file, in the place of one of the same name: durable when this returns, and never half there.
+    /// Writes a file and replaces one of the same name. It is durable when this returns, and never partly written.
     func store(_ content: [UInt8], as name: String) throws(APIError) {
         try checkLock()
         let temporary = name + Self.unfinished
@@ -101,14 +101,14 @@ final class LockedFolder: Sendable {
         try sync()
     }
 
-    /// Durable when this returns. One that is not there is removed already.
+    /// Durable when this returns. A file that does not exist counts as removed.
     func remove(_ name: String) throws(APIError) {
         try checkLock()
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw problem("remove", name) }
         try sync()
     }
 
-    /// Whoever does not have the folder changes nothing in it: it may be another's by now.
+    /// Without the lock nothing is changed: the folder may belong to another process now.
     private func checkLock() throws(APIError) {
         guard !lock.isHeld else { return }
         throw .invalidRequest("the folder \(path) was closed, or belongs to the process that this one was forked from")
@@ -150,8 +150,92 @@ final class LockedFolder: Sendable {
 }
 
 extension APIError {
-    /// The system refused something that has to do with a file.
+    /// The system refused an operation on a file.
     static func file(_ what: String, _ path: String, _ number: Int32) -> APIError {
         APIError(domain: .request, code: .generic, message: "cannot \(what) \(path): \(systemErrorText(number))")
+    }
+}
+
+/// Reserves a folder for one process with a lock on a file in it.
+///
+/// It is a lock of the process (fcntl), not of the descriptor (flock): a forked child would share a flock, and would
+/// keep the folder locked after its parent has ended. The system tells who has the lock, and releases it however the
+/// process ends. Such a lock has two gaps, so the process also keeps a list: the lock does not exclude the process that
+/// has it, and it is lost when any descriptor of the file is closed.
+final class FolderLock: Sendable {
+    private struct File: Hashable {
+        let device: UInt64
+        let number: UInt64
+    }
+
+    /// What this process has locked. A forked child inherits no lock.
+    private struct Held {
+        var generation = Fork.generation
+        var files: Set<File> = []
+    }
+
+    private static let held = Lock(Held(), survivesFork: true)
+
+    private struct State {
+        var descriptor: Int32?
+    }
+
+    private let file: File
+    private let generation = Fork.generation
+    private let state: Lock<State>
+
+    /// - Throws: `invalid request`, naming the process that has it.
+    init(_ path: String) throws(APIError) {
+        let (descriptor, file) = try Self.held.withLock { held throws(APIError) in
+            if held.generation != Fork.generation { held = Held() }
+            if let file = Self.file({ stat(path, &$0) }), held.files.contains(file) {
+                throw Self.taken(path, "this process has it open already: close the client that has it, or use that")
+            }
+            let (descriptor, file) = try Self.lock(path)
+            held.files.insert(file)
+            return (descriptor, file)
+        }
+        self.file = file
+        state = Lock(State(descriptor: descriptor))
+    }
+
+    deinit { unlock() }
+
+    /// Whether this process has it.
+    var isHeld: Bool { generation == Fork.generation && state.withLock { $0.descriptor != nil } }
+
+    func unlock() {
+        guard let descriptor = state.withLock({ $0.descriptor.take() }) else { return }
+        Self.held.withLock { held in
+            // A child that closes an inherited lock does not affect its parent's list.
+            if generation == held.generation, generation == Fork.generation { held.files.remove(file) }
+            close(descriptor)
+        }
+    }
+
+    private static func lock(_ path: String) throws(APIError) -> (Int32, File) {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw .file("open", path, errno) }
+        var holder: pid_t = 0
+        let status = ntapi_system_lock_file(descriptor, &holder)
+        guard status == 0, let file = file({ fstat(descriptor, &$0) }) else {
+            let problem = status == 0 ? errno : status
+            close(descriptor)
+            guard problem == EACCES || problem == EAGAIN else { throw .file("lock", path, problem) }
+            let name = holder == 0 ? "another process" : "process \(holder)"
+            throw taken(path, "\(name) has it open: only one at a time can")
+        }
+        return (descriptor, file)
+    }
+
+    private static func taken(_ path: String, _ reason: String) -> APIError {
+        .invalidRequest("the folder \(path.dropLast(5)) is locked; \(reason)")
+    }
+
+    private static func file(_ ask: (inout stat) -> Int32) -> File? {
+        var status = stat()
+        guard ask(&status) == 0 else { return nil }
+        return File(
+            device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(truncatingIfNeeded: status.st_ino))
     }
 }

@@ -1,11 +1,11 @@
 import CJansson
 
-// Trees of jansson: a program of C gives them or wants them, and jansson's loader makes them of text.
+// jansson's trees, which C programs pass in and out, and which jansson's loader makes from text.
 extension JSON {
-    /// The value as a `json_t *` of its own; the caller ends it with `json_decref`.
+    /// The value as a new `json_t *`. The caller releases it with `json_decref`.
     package func jansson() -> OpaquePointer {
         JSONHashSeed.plant()
-        // The containers that are open, each inside of the one before, with what is still to come of them.
+        // The open containers, each inside the previous one, with their remaining children.
         var open: [(tree: Tree, rest: JSONCursor)] = []
         let root = Self.tree(of: self)
         if isContainer { open.append((root, JSONCursor(self))) }
@@ -14,7 +14,7 @@ extension JSON {
             open.append(container)
             let tree = container.tree
             let value = Self.tree(of: child.value)
-            // The container takes over the reference, and lets go of it when there is no memory to put it in.
+            // The container takes the reference, and releases it when there is no memory.
             let isIn =
                 if let key = child.key {
                     key.withUTF8 { key in
@@ -28,7 +28,7 @@ extension JSON {
         return OpaquePointer(root)
     }
 
-    /// Copies a `json_t *`, which must not change meanwhile and is not kept.
+    /// Copies a `json_t *`. It must not change during the call.
     ///
     /// - Returns: nil when it nests deeper than 2,048 levels, or contains itself.
     package init?(jansson root: UnsafeRawPointer) {
@@ -72,7 +72,7 @@ extension JSON {
         return tree ?? json_null()
     }
 
-    /// Lends bytes with an address even where there are none: jansson takes NULL for a mistake.
+    /// Lends bytes that always have an address: jansson takes NULL for an error.
     static func withChars<Result>(
         _ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
@@ -117,7 +117,7 @@ private struct JanssonCopy {
         }
     }
 
-    /// Takes what follows, up to an array or object, which is returned and taken once it is copied; nil at the end.
+    /// Copies the following scalars, up to an array or object, which is returned; nil at the end.
     mutating func takeScalars() -> JSON.Tree? {
         while let child = next() {
             guard let scalar = JSON.scalar(child) else { return child }
@@ -129,7 +129,7 @@ private struct JanssonCopy {
     private mutating func next() -> JSON.Tree? {
         guard isObject else {
             defer { index += 1 }
-            // NULL behind the end.
+            // NULL after the end.
             return json_array_get(tree, index)
         }
         guard let position = iterator else { return nil }
@@ -150,10 +150,129 @@ private struct JanssonCopy {
 
 /// Seeds jansson's hash tables, once in the process, before the first object is made.
 ///
-/// Left alone, jansson seeds with the first object, and a thread that comes second spins until the first has read
-/// the system's random numbers. A seed that the host program chose stays.
+/// jansson itself would seed with the first object, and a second thread would spin until the first has read the
+/// system's random numbers. A seed that the host program has set stays.
 enum JSONHashSeed {
     private static let planted: Void = json_object_seed(0)
 
     static func plant() { _ = planted }
+}
+
+// JSON text that a C program passes in. The rules are the usual ones; the errors are jansson's.
+extension JSON {
+    /// Reads text with jansson's loader, and copies the tree. For small text that a program writes, such as a list of
+    /// args.
+    package init(loading text: UnsafeRawBufferPointer) throws(JSONParseError) {
+        self = try JanssonLoader.load(text).get()
+    }
+
+    /// Reads text of any size onto the tape, which is about 30 times as fast. jansson describes errors.
+    package init(document text: UnsafeRawBufferPointer) throws(JSONParseError) {
+        switch JSONParser.parse(copying: text) {
+        case .success(let json): self = json
+        case .failure(let error):
+            if case .failure(let theirs) = JanssonLoader.load(text) { throw theirs }
+            throw error
+        }
+    }
+}
+
+/// Reads with jansson whatever jansson reads by our rules. Other text, for which jansson has no flag, goes onto the
+/// tape.
+private enum JanssonLoader {
+    /// The deepest nesting for which jansson is used. It recurses and needs about 90 bytes of stack for each level; its
+    /// own limit would overflow the stack of a small thread.
+    private static let deepest = 256
+
+    static func load(_ text: UnsafeRawBufferPointer) -> Result<JSON, JSONParseError> {
+        // jansson takes a NUL byte after a value for the end of the text.
+        guard !text.contains(0), !isDeep(text) else { return JSONParser.parse(copying: text) }
+        JSONHashSeed.plant()
+        let mark = JSONParser.byteOrderMarkLength(of: text)
+        var problem = json_error_t()
+        let tree = JSON.withChars(UnsafeRawBufferPointer(rebasing: text[mark...])) {
+            json_loadb($0, $1, Int(JSON_DECODE_ANY | JSON_ALLOW_NUL), &problem)
+        }
+        guard let tree else {
+            let theirs = JSONParseError(at: Int(problem.position) + mark, of: text, reason: reason(problem))
+            guard json_error_code(&problem) == json_error_numeric_overflow else { return .failure(theirs) }
+            // An integer beyond 64 bits becomes a double. jansson either makes all integers doubles or refuses.
+            let parsed = JSONParser.parse(copying: text)
+            if case .failure(let mine) = parsed, mine.offset == theirs.offset { return .failure(theirs) }
+            return parsed
+        }
+        defer { json_decref(tree) }
+        return JSON(jansson: UnsafeRawPointer(tree)).map(Result.success) ?? JSONParser.parse(copying: text)
+    }
+
+    /// Whether arrays and objects nest deeper than `deepest`, as far as the text is JSON.
+    private static func isDeep(_ text: UnsafeRawBufferPointer) -> Bool {
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        for byte in text {
+            if isInString {
+                if !isEscaped, byte == UInt8(ascii: "\"") { isInString = false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "\""): isInString = true
+            case UInt8(ascii: "["), UInt8(ascii: "{"):
+                depth += 1
+                if depth > deepest { return true }
+            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+            default: break
+            }
+        }
+        return false
+    }
+
+    private static func reason(_ problem: json_error_t) -> String {
+        withUnsafeBytes(of: problem.text) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+}
+
+// Pointers for the C ABI. They stay valid as long as the value, or any value or document that contains it. A document
+// keeps the text that it has lent.
+extension JSON {
+    /// The string NUL-terminated, with its length in bytes; nil for any other kind.
+    ///
+    /// The string may contain NUL. The pointer is valid while this value, or a document that contains it, is alive.
+    package var cString: (pointer: UnsafePointer<CChar>, length: Int)? {
+        switch storage {
+        case .string(let bytes): return (bytes.cString, bytes.count)
+        case .parsed(let document, let index) where kind == .string:
+            let text = document.lend(Int(index))
+            return (UnsafePointer(text.pointer), text.length)
+        default: return nil
+        }
+    }
+
+    /// The key of the member at an index in document order, NUL-terminated; nil when there is no such member.
+    ///
+    /// The pointer is valid while this value, or a document that contains it, is alive.
+    package func cKey(at index: Int) -> UnsafePointer<CChar>? {
+        switch storage {
+        case .object(let object):
+            return object.members.indices.contains(index) ? object.members[index].key.cString : nil
+        case .parsed(let document, let place) where kind == .object:
+            return document.key(at: index, of: Int(place)).map { UnsafePointer(document.lend($0).pointer) }
+        default: return nil
+        }
+    }
+}
+
+extension Bytes {
+    /// The bytes with their final NUL, valid as long as this object.
+    fileprivate var cString: UnsafePointer<CChar> {
+        guard let start = buffer.baseAddress else { return Self.noText }
+        return start.assumingMemoryBound(to: CChar.self)
+    }
+
+    // A literal's bytes are constant and stay for ever.
+    private static var noText: UnsafePointer<CChar> {
+        let literal: StaticString = ""
+        return UnsafeRawPointer(literal.utf8Start).assumingMemoryBound(to: CChar.self)
+    }
 }

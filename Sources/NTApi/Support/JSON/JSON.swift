@@ -8,13 +8,13 @@
 /// body[path: "tags[1]"]?.string     // "b"
 /// ```
 ///
-/// Reading never fails loudly: what is missing or of another kind is `nil`. A value may be read from many threads at
+/// Reading never traps: a missing value, or one of another kind, is `nil`. A value may be read from many threads at
 /// once. A value taken out of a document stays valid after the document is gone.
 ///
-/// Nesting is limited to 2,048 levels, as in RFC 8259 section 9. Text that nests deeper is an error; a value built deeper
+/// Nesting is limited to 2,048 levels, as RFC 8259, 9 allows. Text that nests deeper is an error; a value built deeper
 /// gets null where the limit is passed.
 public struct JSON: Sendable {
-    /// The kinds of JSON values; numbers are told apart by whether they are 64-bit integers.
+    /// The kinds of JSON values. Numbers are either 64-bit integers or doubles.
     public enum Kind: Sendable, Hashable {
         /// The literal null.
         case null
@@ -32,7 +32,7 @@ public struct JSON: Sendable {
         case object
     }
 
-    /// What a value is made of.
+    /// Where the value is stored.
     enum Storage {
         case null
         case bool(Bool)
@@ -130,4 +130,190 @@ extension JSON.Kind {
             case .object: .object
             }
     }
+}
+
+extension JSON {
+    /// Makes a string.
+    public init(_ value: String) {
+        self.init(.string(Bytes.copy(value)))
+    }
+
+    /// Makes a boolean.
+    public init(_ value: Bool) {
+        self.init(.bool(value))
+    }
+
+    /// Makes an integer; one that does not fit 64 bits becomes a double, as it does when parsed.
+    public init(_ value: some BinaryInteger) {
+        guard let integer = Int64(exactly: value) else {
+            self.init(Double(value))
+            return
+        }
+        self.init(.int(integer))
+    }
+
+    /// Makes a double; infinities and NaN become null, because JSON has no text for them.
+    public init(_ value: Double) {
+        self.init(value.isFinite ? .double(value) : .null)
+    }
+
+    /// Makes an array; an element that would nest deeper than 2,048 levels becomes null.
+    public init(_ elements: [JSON]) {
+        self.init(.array(JSONArray(elements)))
+    }
+
+    /// Makes an object; the last of duplicate keys wins, and a value that would nest deeper than 2,048 levels becomes null.
+    ///
+    /// The members keep their order. A key may contain U+0000, but ``init(parsing:)-(String)`` refuses such a key.
+    public init(_ members: [(String, JSON)]) {
+        self.init(.object(JSONObject(members.map { (Bytes.copy($0), $1) })))
+    }
+}
+
+// No nil literal: for a `JSON?`, `condition ? value : nil` would become JSON null.
+extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
+    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// JSON null.
+    public static let null = JSON(.null)
+
+    /// Makes a boolean from `true` or `false`.
+    public init(booleanLiteral value: Bool) {
+        self.init(value)
+    }
+
+    /// Makes an integer from an integer literal.
+    public init(integerLiteral value: Int64) {
+        self.init(value)
+    }
+
+    /// Makes a double from a floating-point literal.
+    public init(floatLiteral value: Double) {
+        self.init(value)
+    }
+
+    /// Makes a string from a string literal.
+    public init(stringLiteral value: String) {
+        self.init(value)
+    }
+
+    /// Makes an array from an array literal.
+    public init(arrayLiteral elements: JSON...) {
+        self.init(elements)
+    }
+
+    /// Makes an object from a dictionary literal, in the literal's order; the last of duplicate keys wins.
+    public init(dictionaryLiteral members: (String, JSON)...) {
+        self.init(members)
+    }
+}
+
+extension JSON: Equatable {
+    /// Whether two values are the same: numbers by value (1 equals 1.0), strings by bytes, objects in any order.
+    public static func == (left: JSON, right: JSON) -> Bool {
+        var pairs = [(left, right)]
+        while let (left, right) = pairs.popLast() {
+            if left.isSame(as: right) { continue }
+            guard left.kind == .array || left.kind == .object else {
+                guard areEqualScalars(left, right) else { return false }
+                continue
+            }
+            // Keys are unique, so with equal counts it is enough to find each left key on the right.
+            guard left.kind == right.kind, left.count == right.count else { return false }
+            var leftCursor = JSONCursor(left)
+            var rightCursor = JSONCursor(right)
+            while let child = leftCursor.next() {
+                // Usually it is at the same place.
+                let other = rightCursor.next()
+                guard let key = child.key else {
+                    guard let other else { return false }
+                    pairs.append((child.value, other.value))
+                    continue
+                }
+                let value = key.withUTF8 { key in
+                    other?.key?.withUTF8({ $0.isEqual(to: key) }) == true ? other?.value : right.member(key)
+                }
+                guard let value else { return false }
+                pairs.append((child.value, value))
+            }
+        }
+        return true
+    }
+
+    /// Whether both are the same value in the same place, so that the content need not be compared.
+    private func isSame(as other: JSON) -> Bool {
+        switch (storage, other.storage) {
+        case (.array(let left), .array(let right)): left === right
+        case (.object(let left), .object(let right)): left === right
+        case (.parsed(let left, let leftIndex), .parsed(let right, let rightIndex)):
+            left === right && leftIndex == rightIndex
+        default: false
+        }
+    }
+
+    private static func areEqualScalars(_ left: JSON, _ right: JSON) -> Bool {
+        switch (left.kind, right.kind) {
+        case (.null, .null): true
+        case (.bool, .bool): left.bool == right.bool
+        case (.string, .string): left.withUTF8 { left in right.withUTF8 { $0.isEqual(to: left) } } == true
+        case (.int, .int): left.int64 == right.int64
+        case (.double, .double): left.double == right.double
+        // Swift compares an integer and a double by their exact values: 2^53 + 1 does not equal 2^53 as a double.
+        case (.int, .double), (.double, .int): left.int64 != nil && left.int64 == right.int64
+        default: false
+        }
+    }
+
+    /// Lends the bytes of a string, without escapes; nil for any other kind.
+    func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        switch storage {
+        case .string(let bytes): body(bytes.buffer)
+        case .parsed(let document, let index): document.withUTF8(at: Int(index), body)
+        default: nil
+        }
+    }
+}
+
+extension JSON {
+    /// Parses JSON text: one value of any kind, with optional white space and a byte order mark.
+    ///
+    /// The text must be UTF-8, as RFC 8259 requires. Integers beyond 64 bits become doubles, `\u0000` in strings is
+    /// kept, and the last of duplicate keys wins. Nesting beyond 2,048 levels, numbers beyond double, lone surrogates,
+    /// keys with U+0000 and anything after the value are errors.
+    /// - Parameter bytes: the text; it need not be NUL-terminated, and is copied.
+    /// - Throws: ``JSONParseError``, which says where and why.
+    public init(parsing bytes: UnsafeRawBufferPointer) throws(JSONParseError) {
+        self = try JSONParser.parse(copying: bytes).get()
+    }
+
+    /// Parses JSON text given as bytes; see the initializer above for what is accepted.
+    public init(parsing bytes: [UInt8]) throws(JSONParseError) {
+        self = try bytes.withUnsafeBytes { JSONParser.parse(copying: $0) }.get()
+    }
+
+    /// Parses JSON text given as a string.
+    public init(parsing text: String) throws(JSONParseError) {
+        var text = text
+        self = try text.withUTF8 { JSONParser.parse(copying: UnsafeRawBufferPointer($0)) }.get()
+    }
+
+    /// The value as compact JSON text, which parses to an equal value.
+    ///
+    /// Members keep their order. Doubles are written with the fewest digits that read back as the same double.
+    public var text: String {
+        String(decoding: utf8(), as: UTF8.self)
+    }
+
+    /// The value as compact JSON text in UTF-8, without a byte order mark or a final NUL.
+    public func utf8() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.write(self)
+        return writer.bytes
+    }
+}
+
+extension JSON: CustomStringConvertible {
+    /// The value as compact JSON text, the same as ``text``.
+    public var description: String { text }
 }

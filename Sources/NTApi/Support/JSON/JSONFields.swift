@@ -1,4 +1,5 @@
-/// Reads the fields of a JSON object that the library wrote itself, maybe long ago: each is checked, each mistake named.
+/// Reads the fields of a JSON object that the library wrote itself, perhaps long ago. It checks each field and names
+/// each mistake.
 struct JSONFields {
     let json: JSON
     /// Makes the error for a field and what is wrong with it.

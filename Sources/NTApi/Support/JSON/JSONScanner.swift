@@ -1,27 +1,28 @@
+import CScan
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)
     import Darwin
 #endif
 
-/// Reads JSON text once, from front to back, checks all of it, and writes its tape.
+/// Reads JSON text once from front to back, checks it completely, and writes its tape.
 ///
-/// The text has a NUL behind its last byte. NUL belongs nowhere in JSON, so every loop ends there at the latest, and no
-/// pointer passes it; only where several bytes are read at once is the number of those left looked at. Whatever reads
-/// the tape later relies on what was checked here.
+/// A NUL follows the text. JSON contains no NUL, so every loop ends there at the latest, and no pointer passes it. Only
+/// code that reads several bytes at once checks how many are left. Readers of the tape rely on the checks made here.
 ///
-/// Nothing recurses: the second word of an array or object that is open names the one around it.
+/// Nothing recurses: the second word of an open array or object names the container around it.
 struct JSONScanner {
     typealias Pointer = UnsafePointer<UInt8>
     typealias Words = UnsafeMutablePointer<UInt64>
 
-    /// What belongs at a place.
+    /// What is expected next.
     enum Expected { case value, key, keyOrEnd, commaOrEnd }
 
     enum Problem: Error {
-        /// The token at this offset is wrong, or is not what belongs there, or the one behind it is not.
+        /// The token at this offset is malformed or unexpected, or the next one is.
         case unexpected(at: Int, Expected, isInObject: Bool)
-        /// The bracket at this offset passes the limit of nesting.
+        /// The bracket at this offset exceeds the limit of nesting.
         case depth(at: Int)
         case memory
     }
@@ -30,14 +31,14 @@ struct JSONScanner {
         /// The caller frees it.
         let words: Words
         let height: Int
-        /// The offset behind the value.
+        /// The offset after the value.
         let end: Int
     }
 
-    /// Reads the value that begins at an offset, behind white space perhaps; what follows it does not matter.
+    /// Reads the value at an offset, after optional white space. What follows the value does not matter.
     ///
     /// - Parameters:
-    ///   - text: has `count` bytes, less than 2^31, and a NUL behind them.
+    ///   - text: `count` bytes, less than 2^31, and a final NUL.
     ///   - start: at most `count`.
     static func scan(_ text: Pointer, count: Int, from start: Int) throws(Problem) -> Result {
         let wide = count >= 16 ? text + (count - 15) : text
@@ -58,7 +59,7 @@ struct JSONScanner {
         var problem: Problem?
 
         values: while true {
-            // A value takes two words at the most, and the first key in an object one.
+            // A value takes at most two words, and the first key of an object one.
             if used > full {
                 guard let grown = grow(words, &capacity) else {
                     problem = .memory
@@ -113,7 +114,7 @@ struct JSONScanner {
             }
             p = end
 
-            // Behind a value, or at the end of an empty array or object.
+            // After a value, or at the end of an empty array or object.
             while true {
                 guard open >= 0 else { break values }
                 p = skipWhiteSpace(p, wide)
@@ -137,7 +138,7 @@ struct JSONScanner {
                 p += 1
                 depth &-= 1
                 let outer = JSONTape.outer(ofOpen: words[open &+ 1])
-                // The last element has no comma behind it.
+                // No comma follows the last element.
                 let count = used == open &+ 2 ? 0 : commas &+ 1
                 words[open &+ 1] = JSONTape.closed(next: used, count: count)
                 open = outer.index
@@ -152,7 +153,7 @@ struct JSONScanner {
         return Result(words: words, height: height, end: p - text)
     }
 
-    /// Doubles the room on the tape; nil, and the tape is as it was, when there is no memory.
+    /// Doubles the room on the tape; nil, with an unchanged tape, when there is no memory.
     @inline(never)
     private static func grow(_ words: Words, _ capacity: inout Int) -> Words? {
         let (doubled, overflow) = (capacity &* MemoryLayout<UInt64>.stride).multipliedReportingOverflow(by: 2)
@@ -161,12 +162,183 @@ struct JSONScanner {
         return grown.assumingMemoryBound(to: UInt64.self)
     }
 
-    /// Reads a key and the colon behind it, and writes the key's word; nil when one of them is not what it should be.
+    /// Reads a key and its colon, and writes the key's word; nil when either is missing or wrong.
     @inline(__always)
     private static func member(_ p: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
         guard p.pointee == UInt8(ascii: "\""), let quote = key(p + 1, text, wide, word) else { return nil }
         let colon = skipWhiteSpace(quote + 1, wide)
         guard colon.pointee == UInt8(ascii: ":") else { return nil }
         return skipWhiteSpace(colon + 1, wide)
+    }
+}
+
+// Each function reads one token: it gets the start and returns the end, or nil when there is no such token. Before
+// `wide`, 16 bytes can be read at once.
+extension JSONScanner {
+    @inline(__always)
+    static func skipWhiteSpace(_ p: Pointer, _ wide: Pointer) -> Pointer {
+        p.pointee > 0x20 ? p : skipWhiteSpaceRun(p, wide)
+    }
+
+    @inline(never)
+    private static func skipWhiteSpaceRun(_ start: Pointer, _ wide: Pointer) -> Pointer {
+        var p = start
+        while JSONParser.isWhiteSpace(p.pointee) {
+            let isLineEnd = p.pointee == 0x0A
+            p += 1
+            guard isLineEnd else { continue }
+            // Formatted text has long indents after its line ends.
+            while p < wide {
+                let spaces = Int(ntapi_scan_space_prefix(p))
+                p += spaces
+                if spaces < 16 { break }
+            }
+        }
+        return p
+    }
+
+    /// - Returns: the closing quote.
+    @inline(__always)
+    static func string(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        shortString(start, text, wide, word) ?? longString(start, text, wide, word, isKey: false)
+    }
+
+    /// - Returns: the closing quote.
+    @inline(__always)
+    static func key(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        shortString(start, text, wide, word) ?? longString(start, text, wide, word, isKey: true)
+    }
+
+    /// Most keys, and many strings, are plain and at most 16 bytes long.
+    @inline(__always)
+    private static func shortString(_ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words) -> Pointer? {
+        guard start < wide else { return nil }
+        let length = UInt64(ntapi_scan_plain_prefix(start))
+        let end = start + Int(truncatingIfNeeded: length)
+        guard end.pointee == UInt8(ascii: "\"") else { return nil }
+        // Like `JSONTape.word`, for a length that is known to fit.
+        word.pointee =
+            JSONTape.Kind.plainString.rawValue << 60 | length << 32 | UInt64(truncatingIfNeeded: start - text)
+        return end
+    }
+
+    @inline(never)
+    private static func longString(
+        _ start: Pointer, _ text: Pointer, _ wide: Pointer, _ word: Words, isKey: Bool
+    ) -> Pointer? {
+        var p = start
+        var kind = JSONTape.Kind.plainString
+        while true {
+            while p < wide {
+                let plain = Int(ntapi_scan_plain_prefix(p))
+                p += plain
+                if plain < 16 { break }
+            }
+            let byte = p.pointee
+            if byte == UInt8(ascii: "\"") {
+                word.pointee = JSONTape.word(kind, offset: start - text, length: p - start)
+                return p
+            } else if byte == UInt8(ascii: "\\") {
+                guard let escape = JSONEscape(p), !(isKey && escape.scalar == 0) else { return nil }
+                kind = .escapedString
+                p += escape.length
+            } else if byte >= 0x80 {
+                repeat {
+                    let length = UTF8Sequence.length(p)
+                    guard length > 0 else { return nil }
+                    p += length
+                } while p.pointee >= 0x80
+            } else if byte < 0x20 {
+                return nil
+            } else {
+                p += 1
+            }
+        }
+    }
+
+    @inline(__always)
+    static func number(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        shortNumber(start, text, word) ?? longNumber(start, text, word)
+    }
+
+    /// Most numbers have no exponent, and so few digits that they are in range.
+    @inline(__always)
+    private static func shortNumber(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        var p = start
+        if p.pointee == UInt8(ascii: "-") { p += 1 }
+        guard p.pointee != UInt8(ascii: "0") || !p[1].isASCIIDigit, let whole = skipDigits(p) else { return nil }
+        var end = whole
+        var kind = JSONTape.Kind.int
+        if end.pointee == UInt8(ascii: ".") {
+            guard let fraction = skipDigits(end + 1) else { return nil }
+            end = fraction
+            kind = .double
+        }
+        let length = end - start
+        guard length < JSONNumber.safeIntegerDigits, end.pointee | 0x20 != UInt8(ascii: "e") else { return nil }
+        word.pointee =
+            kind.rawValue << 60 | UInt64(truncatingIfNeeded: length) << 32 | UInt64(truncatingIfNeeded: start - text)
+        return end
+    }
+
+    @inline(never)
+    private static func longNumber(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        var p = start
+        if p.pointee == UInt8(ascii: "-") { p += 1 }
+        let isZero = p.pointee == UInt8(ascii: "0")
+        guard let whole = skipDigits(p), !isZero || whole == p + 1 else { return nil }
+        p = whole
+        var kind = JSONTape.Kind.int
+        if p.pointee == UInt8(ascii: ".") {
+            guard let end = skipDigits(p + 1) else { return nil }
+            p = end
+            kind = .double
+        }
+        var isInRange = p - start < JSONNumber.safeDoubleDigits
+        if p.pointee | 0x20 == UInt8(ascii: "e") {
+            p += 1
+            if p.pointee == UInt8(ascii: "+") || p.pointee == UInt8(ascii: "-") { p += 1 }
+            guard let end = skipDigits(p) else { return nil }
+            p = end
+            kind = .double
+            isInRange = false
+        }
+        let bytes = UnsafeRawBufferPointer(start: start, count: p - start)
+        if kind == .int, !JSONNumber.fitsInt64(bytes) { kind = .double }
+        if kind == .double, !isInRange, !JSONNumber.fitsDouble(bytes) { return nil }
+        word.pointee = JSONTape.word(kind, offset: start - text, length: p - start)
+        return p
+    }
+
+    /// After one digit or more.
+    @inline(__always)
+    private static func skipDigits(_ start: Pointer) -> Pointer? {
+        var p = start
+        guard p.pointee.isASCIIDigit else { return nil }
+        repeat { p += 1 } while p.pointee.isASCIIDigit
+        return p
+    }
+
+    /// `true`, `false` or `null`.
+    @inline(__always)
+    static func literal(_ p: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
+        // A NUL matches no letter, so no byte after it is read.
+        let kind: JSONTape.Kind
+        let length: Int
+        if p[0] == UInt8(ascii: "t"), p[1] == UInt8(ascii: "r"), p[2] == UInt8(ascii: "u"), p[3] == UInt8(ascii: "e") {
+            (kind, length) = (.yes, 4)
+        } else if p[0] == UInt8(ascii: "n"), p[1] == UInt8(ascii: "u"), p[2] == UInt8(ascii: "l"),
+            p[3] == UInt8(ascii: "l")
+        {
+            (kind, length) = (.null, 4)
+        } else if p[0] == UInt8(ascii: "f"), p[1] == UInt8(ascii: "a"), p[2] == UInt8(ascii: "l"),
+            p[3] == UInt8(ascii: "s"), p[4] == UInt8(ascii: "e")
+        {
+            (kind, length) = (.no, 5)
+        } else {
+            return nil
+        }
+        word.pointee = JSONTape.word(kind, offset: p - text)
+        return p + length
     }
 }

@@ -1,17 +1,17 @@
-/// One token of a text, read for an error message: where it ends, and what is wrong with it.
+/// One token of a text, read for an error message: its end, and what is wrong with it.
 struct JSONToken {
     enum Kind {
-        /// There is none: the text ends.
+        /// No token: the text ends.
         case end
         case string
-        /// A number, a word or a bracket that may stand somewhere in JSON.
+        /// A number, a word or a bracket that is valid in JSON.
         case other
-        /// It may stand nowhere.
+        /// Not valid anywhere.
         case wrong(String)
     }
 
     var kind = Kind.other
-    /// The offset behind it; of the byte that is wrong, where a single one is.
+    /// The offset after it, or the offset of a single wrong byte.
     var end: Int
     /// Whether it is a string with U+0000 in it.
     var containsNUL = false
@@ -101,11 +101,135 @@ struct JSONToken {
 
     /// The length of the character at an offset, which is not ASCII; 0 when it is not UTF-8.
     func sequenceLength(_ offset: Int) -> Int {
-        // The scanner's check relies on a NUL behind the text, which this need not have.
+        // The scanner's check relies on a final NUL, which this text may lack.
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 5) { buffer in
             buffer.initialize(repeating: 0)
             for (index, byte) in text[offset...].prefix(4).enumerated() { buffer[index] = byte }
             return buffer.baseAddress.map { UTF8Sequence.length($0) } ?? 0
         }
     }
+}
+
+// Strings: first the bytes and escapes up to the closing quote, then the escapes' values.
+extension JSONToken {
+    mutating func readString() {
+        kind = .string
+        end = start + 1
+        var surrogates = Surrogates()
+        while let byte = byte(end), byte != UInt8(ascii: "\"") {
+            switch byte {
+            case ..<0x20:
+                kind = .wrong(byte == 0 ? "NUL byte" : "control character \(hex(byte)) in a string")
+                return
+            case UInt8(ascii: "\\"):
+                guard let unit = readEscape() else { return }
+                surrogates.take(unit)
+                if unit == 0 { containsNUL = true }
+            case 0x80...:
+                let length = sequenceLength(end)
+                guard length > 0 else {
+                    kind = .wrong(notUTF8(end))
+                    return
+                }
+                end += length
+                surrogates.take(nil)
+            default:
+                end += 1
+                surrogates.take(nil)
+            }
+        }
+        guard byte(end) != nil else {
+            kind = .wrong("unexpected end of the text in a string")
+            return
+        }
+        end += 1
+        surrogates.take(nil)
+        if let lone = surrogates.lone {
+            kind = .wrong("lone surrogate \\u" + String(lone, radix: 16, uppercase: true))
+        }
+    }
+
+    /// Reads an escape of one character or one UTF-16 code unit, which may be half of a pair; nil when it is wrong.
+    private mutating func readEscape() -> UInt32? {
+        let escape = end
+        end += 2
+        switch byte(escape + 1) {
+        case UInt8(ascii: "u"):
+            var unit: UInt32 = 0
+            for _ in 0..<4 {
+                guard let digit = byte(end).flatMap(JSONEscape.hexadecimalDigit) else {
+                    refuse(escape, at: end)
+                    return nil
+                }
+                unit = unit << 4 | UInt32(digit)
+                end += 1
+            }
+            return unit
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            return 0x20
+        default:
+            refuse(escape, at: escape + 1)
+            return nil
+        }
+    }
+
+    private mutating func refuse(_ escape: Int, at offset: Int) {
+        end = offset
+        guard let byte = byte(offset) else {
+            kind = .wrong("unexpected end of the text in a string")
+            return
+        }
+        let length = byte < 0x80 ? 1 : sequenceLength(offset)
+        if byte == 0 {
+            kind = .wrong("NUL byte")
+        } else if length == 0 {
+            kind = .wrong(notUTF8(offset))
+        } else {
+            end = offset + length
+            kind = .wrong("invalid escape near '\(String(decoding: text[escape..<end], as: UTF8.self))'")
+        }
+    }
+}
+
+/// Finds the first surrogate without its other half among the characters of a string.
+private struct Surrogates {
+    private(set) var lone: UInt32?
+    private var high: UInt32?
+
+    /// - Parameter unit: the unit of an escape; nil for an unescaped character.
+    mutating func take(_ unit: UInt32?) {
+        let isLow = unit.map { $0 & 0xFC00 == 0xDC00 } ?? false
+        if let high, !isLow { lone = lone ?? high }
+        if isLow, high == nil { lone = lone ?? unit }
+        high = unit.flatMap { $0 & 0xFC00 == 0xD800 ? $0 : nil }
+    }
+}
+
+/// Well-formed UTF-8 beyond ASCII: table 3-7 of the Unicode Standard.
+enum UTF8Sequence {
+    /// The length of the sequence that begins there: 2, 3 or 4; 0 when it is not well-formed.
+    ///
+    /// - Parameter start: a text that ends in NUL, which no sequence contains. No byte after the NUL is read.
+    @inline(__always)
+    static func length(_ start: UnsafePointer<UInt8>) -> Int {
+        let lead = start.pointee
+        if lead < 0xE0 {
+            return lead >= 0xC2 && isContinuation(start[1]) ? 2 : 0
+        }
+        let second = start[1]
+        if lead < 0xF0 {
+            guard isContinuation(second), isContinuation(start[2]) else { return 0 }
+            // An overlong form, or a surrogate.
+            let isBad = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0)
+            return isBad ? 0 : 3
+        }
+        guard lead < 0xF5, isContinuation(second), isContinuation(start[2]), isContinuation(start[3]) else { return 0 }
+        // An overlong form, or beyond U+10FFFF.
+        let isBad = (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second >= 0x90)
+        return isBad ? 0 : 4
+    }
+
+    @inline(__always)
+    private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 }

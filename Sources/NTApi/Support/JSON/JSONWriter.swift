@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Writes compact JSON text.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
@@ -11,7 +17,7 @@ struct JSONWriter {
                 continue
             }
             open.append(cursor)
-            // Only right behind an opening bracket is there no comma; no value ends in one.
+            // A comma is missing only right after an opening bracket, and no value ends in one.
             if bytes.last != UInt8(ascii: cursor.isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
             if let key = child.key {
                 key.withUTF8 { string($0) }
@@ -61,5 +67,126 @@ struct JSONWriter {
             bytes.append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
             bytes.append(contentsOf: String(byte & 0x0F, radix: 16).utf8)
         }
+    }
+}
+
+/// An escape in a JSON string and its value (RFC 8259, 7).
+struct JSONEscape {
+    /// A surrogate pair is one.
+    let scalar: UInt32
+    /// The bytes of the escape: 2, 6 or 12.
+    let length: Int
+
+    /// Reads the escape that begins with a backslash; nil when it is none, or a lone surrogate.
+    ///
+    /// - Parameter start: a text that ends in NUL, which no escape contains. No byte after the NUL is read.
+    @inline(__always)
+    init?(_ start: UnsafePointer<UInt8>) {
+        switch start[1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): self.init(UInt32(start[1]), length: 2)
+        case UInt8(ascii: "n"): self.init(0x0A, length: 2)
+        case UInt8(ascii: "r"): self.init(0x0D, length: 2)
+        case UInt8(ascii: "t"): self.init(0x09, length: 2)
+        case UInt8(ascii: "b"): self.init(0x08, length: 2)
+        case UInt8(ascii: "f"): self.init(0x0C, length: 2)
+        case UInt8(ascii: "u"): self.init(hexadecimal: start)
+        default: return nil
+        }
+    }
+
+    private init(_ scalar: UInt32, length: Int) {
+        self.scalar = scalar
+        self.length = length
+    }
+
+    private init?(hexadecimal start: UnsafePointer<UInt8>) {
+        guard let unit = Self.unit(start + 2) else { return nil }
+        guard unit & 0xF800 == 0xD800 else {
+            self.init(unit, length: 6)
+            return
+        }
+        guard unit < 0xDC00, start[6] == UInt8(ascii: "\\"), start[7] == UInt8(ascii: "u"),
+            let low = Self.unit(start + 8), low & 0xFC00 == 0xDC00
+        else { return nil }
+        self.init(0x10000 + (unit & 0x3FF) << 10 + (low & 0x3FF), length: 12)
+    }
+
+    /// The UTF-16 code unit of four hexadecimal digits.
+    private static func unit(_ start: UnsafePointer<UInt8>) -> UInt32? {
+        var unit: UInt32 = 0
+        for index in 0..<4 {
+            guard let digit = hexadecimalDigit(start[index]) else { return nil }
+            unit = unit << 4 | UInt32(digit)
+        }
+        return unit
+    }
+
+    @inline(__always)
+    static func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte &- UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte &- UInt8(ascii: "a") &+ 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte &- UInt8(ascii: "A") &+ 10
+        default: nil
+        }
+    }
+
+    /// Writes a checked string without its escapes, which makes it shorter.
+    ///
+    /// - Parameters:
+    ///   - string: the string in its text; the text continues after it.
+    ///   - target: room for as many bytes.
+    /// - Returns: the bytes written.
+    static func decode(_ string: UnsafeRawBufferPointer, into target: UnsafeMutablePointer<UInt8>) -> Int {
+        guard let start = string.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
+        let end = start + string.count
+        var from = start
+        var to = target
+        while let escape = memchr(from, CInt(UInt8(ascii: "\\")), end - from) {
+            let plain = UnsafePointer(escape.assumingMemoryBound(to: UInt8.self)) - from
+            memcpy(to, from, plain)
+            to += plain
+            from += plain
+            // Any other backslash was refused when the text was scanned.
+            guard let escape = JSONEscape(from) else { break }
+            to = encode(escape.scalar, at: to)
+            from += escape.length
+        }
+        memcpy(to, from, end - from)
+        return to + (end - from) - target
+    }
+
+    /// A checked string without its escapes.
+    static func decode(_ string: UnsafeRawBufferPointer) -> String {
+        String(unsafeUninitializedCapacity: string.count) { target in
+            target.baseAddress.map { decode(string, into: $0) } ?? 0
+        }
+    }
+
+    /// No escape is shorter than the UTF-8 of its value.
+    private static func encode(
+        _ scalar: UInt32, at target: UnsafeMutablePointer<UInt8>
+    ) -> UnsafeMutablePointer<UInt8> {
+        func continuation(_ shift: UInt32) -> UInt8 { UInt8(truncatingIfNeeded: 0x80 | scalar >> shift & 0x3F) }
+        if scalar < 0x80 {
+            target[0] = UInt8(truncatingIfNeeded: scalar)
+            return target + 1
+        }
+        if scalar < 0x800 {
+            target[0] = UInt8(truncatingIfNeeded: 0xC0 | scalar >> 6)
+            target[1] = continuation(0)
+            return target + 2
+        }
+        if scalar < 0x10000 {
+            target[0] = UInt8(truncatingIfNeeded: 0xE0 | scalar >> 12)
+            target[1] = continuation(6)
+            target[2] = continuation(0)
+            return target + 3
+        }
+        target[0] = UInt8(truncatingIfNeeded: 0xF0 | scalar >> 18)
+        target[1] = continuation(12)
+        target[2] = continuation(6)
+        target[3] = continuation(0)
+        return target + 4
     }
 }

@@ -6,14 +6,14 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// The files of a cache on disk, which other processes read, write and remove at the same time.
+/// The files of a cache on disk. Other processes may read, write and remove them at the same time.
 ///
-/// For each URL a record, and for each of its variants a body. All are made under another name and then renamed, so that
-/// nobody sees half of one; a body is there before a record tells of it. No lock is needed: of two processes that write a
-/// record one is the last, and what the other had is asked for again. What is damaged or gone is a miss. Every call waits for
-/// the disk.
+/// Each URL has a record, and each of its variants a body. All files are written under another name and then renamed,
+/// so that nobody sees a partial file. A body exists before a record refers to it. No lock is needed: when two
+/// processes write a record, the last one wins, and the other response is fetched again. A damaged or missing file is a
+/// miss. Every call waits for the disk.
 struct CacheFolder: Sendable {
-    /// A file, and what is to be known to tidy up.
+    /// A file, with the facts for tidying up.
     struct File: Sendable {
         var name: String
         var size: Int64
@@ -36,7 +36,7 @@ struct CacheFolder: Sendable {
         return record
     }
 
-    /// Far more than heads can be.
+    /// Far more than all heads of a URL need.
     private static let largestRecord: Int64 = 16 << 20
 
     func body(_ file: CachedResponse.BodyFile) -> Bytes? {
@@ -54,7 +54,7 @@ struct CacheFolder: Sendable {
 
     /// Writes the body of a response, unless one of these is the same.
     ///
-    /// - Returns: where it is, and how much was written.
+    /// - Returns: the file, and the bytes written.
     func write(
         _ body: Bytes, of digest: String, unlessIn known: [CachedResponse]
     ) throws(SystemError) -> (file: CachedResponse.BodyFile, written: Int64) {
@@ -70,15 +70,15 @@ struct CacheFolder: Sendable {
     }
 
     private func write(_ bytes: UnsafeRawBufferPointer, _ name: String) throws(SystemError) {
-        // What a power cut takes can be had again; the checksum finds it.
+        // Data lost in a power cut can be fetched again. The checksum detects it.
         try SystemFile.replace(
             "\(path)/\(name)", with: bytes, by: "\(path)/\(CacheFileName.newTemporary())", isDurable: false)
     }
 
-    /// That there is none is no matter.
+    /// Removes a file. A missing file is no error.
     func remove(_ name: String) { unlink("\(path)/\(name)") }
 
-    /// It was used just now.
+    /// Notes that a file was used now.
     func touch(_ name: String) { utimensat(AT_FDCWD, "\(path)/\(name)", nil, 0) }
 
     /// The files of the cache.
@@ -107,9 +107,9 @@ struct CacheFolder: Sendable {
         return files
     }
 
-    /// - Returns: nil when there is none, or more in it than expected.
+    /// - Returns: nil when there is none, or it is larger than expected.
     private func read(_ name: String, atMost limit: Int64) -> Bytes? {
-        // Should it be a pipe, nobody waits for a writer.
+        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
         let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
@@ -120,7 +120,7 @@ struct CacheFolder: Sendable {
         return bytes
     }
 
-    /// FNV-1a, eight bytes at a time: finds accidents, not attacks. Who may write here is the user.
+    /// FNV-1a over eight bytes at a time. It detects accidents, not attacks: only the user may write here.
     static func checksum(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func add(_ word: UInt64) {
@@ -135,7 +135,7 @@ struct CacheFolder: Sendable {
 }
 
 extension Bytes {
-    /// Nil when the file cannot be read, has fewer bytes, or there is no memory.
+    /// Nil when the file cannot be read or is too short, or there is no memory.
     fileprivate convenience init?(reading descriptor: Int32, _ count: Int) {
         self.init()
         guard reserve(count) else { return nil }
@@ -154,4 +154,111 @@ extension Bytes {
             }
         }
     }
+}
+
+/// The record of a URL on disk, without the bodies. It is JSON; since anybody may have changed the file, everything in
+/// it is checked.
+struct CacheRecord: Sendable {
+    /// The digest of the key. It is also stored in the file, so that a renamed file is not mistaken for another's.
+    var digest: String
+    var variants: [CachedResponse]
+
+    /// Increased when an older version would misread a newer record.
+    private static let version: Int64 = 1
+
+    init(digest: String, variants: [CachedResponse]) {
+        self.digest = digest
+        self.variants = variants
+    }
+
+    var json: JSON {
+        let variants = variants.compactMap(\.json)
+        return JSON([("version", JSON(Self.version)), ("key", JSON(digest)), ("variants", JSON(variants))])
+    }
+
+    /// - Returns: nil when it is damaged or not a record.
+    init?(parsing content: [UInt8], digest: String) {
+        guard let json = try? JSON(parsing: content), json["version"]?.int64 == Self.version,
+            json["key"]?.string == digest, let variants = json["variants"]?.array,
+            variants.count <= [CachedResponse].maximumVariants
+        else { return nil }
+        self.digest = digest
+        self.variants = variants.compactMap { CachedResponse($0, digest: digest) }
+        guard self.variants.count == variants.count else { return nil }
+    }
+}
+
+extension CachedResponse {
+    /// Nil when the body is not on disk, or the head could not be read back.
+    fileprivate var json: JSON? {
+        guard let file, head.headers.areWellFormed else { return nil }
+        let headers = head.headers.map { JSON([JSON($0.name), JSON($0.value)]) }
+        let selectors = selectors.map { JSON([JSON($0.name), $0.digest.map { JSON($0) } ?? .null]) }
+        return JSON([
+            ("status", JSON(Int64(head.status))), ("httpVersion", JSON(head.httpVersion)), ("headers", JSON(headers)),
+            ("requestTime", JSON(requestTime)), ("responseTime", JSON(responseTime)), ("selectors", JSON(selectors)),
+            ("body", JSON(file.name)), ("length", JSON(file.length)),
+            // As text, because JSON's integers are signed.
+            ("checksum", JSON(String(file.checksum, radix: 16))),
+        ])
+    }
+
+    fileprivate init?(_ json: JSON, digest: String) {
+        guard let status = json["status"]?.int, (200..<600).contains(status),
+            let version = json["httpVersion"]?.double, (1...3).contains(version),
+            let requestTime = json["requestTime"]?.double, let responseTime = json["responseTime"]?.double,
+            let headers = json["headers"]?.array, let selectors = json["selectors"]?.array,
+            let name = json["body"]?.string, CacheFileName.isBody(name, of: digest),
+            let length = json["length"]?.int64, length >= 0,
+            let checksum = (json["checksum"]?.string).flatMap({ UInt64($0, radix: 16) })
+        else { return nil }
+        var head = ResponseHead(status: status, headers: HTTPHeaders(), httpVersion: version)
+        for pair in headers {
+            guard let name = pair[0]?.string, let value = pair[1]?.string else { return nil }
+            head.headers.add(name, value)
+        }
+        // Parts of the head are sent back to the server in conditions.
+        guard head.headers.areWellFormed else { return nil }
+        var known: [Selector] = []
+        for pair in selectors {
+            guard let name = pair[0]?.string, let value = pair[1], value.isNull || value.string != nil else {
+                return nil
+            }
+            known.append(Selector(name: name, digest: value.string))
+        }
+        self.init(
+            head: head, requestTime: requestTime, responseTime: responseTime, selectors: known,
+            file: BodyFile(name: name, length: length, checksum: checksum), isOnDisk: true)
+    }
+}
+
+/// The names of the files of a cache. They reveal nothing about the URL.
+enum CacheFileName {
+    static let recordEnding = ".json"
+    private static let bodyEnding = ".body"
+    static let temporaryEnding = ".new"
+
+    static func record(_ digest: String) -> String { digest + recordEnding }
+
+    /// A unique name.
+    static func newBody(of digest: String) -> String { "\(digest).\(unique)\(bodyEnding)" }
+
+    static func newTemporary() -> String { unique + temporaryEnding }
+
+    static func isBody(_ name: String, of digest: String) -> Bool {
+        name.hasASCIIPrefix(digest + ".") && name.hasSuffix(bodyEnding) && isOurs(name)
+    }
+
+    /// Whether a name may be the cache's own. Other files are never touched.
+    static func isOurs(_ name: String) -> Bool {
+        (name.hasSuffix(recordEnding) || name.hasSuffix(bodyEnding) || name.hasSuffix(temporaryEnding))
+            && name.utf8.allSatisfy {
+                $0.isASCIILetter || $0.isASCIIDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    /// The digest that the name of a record or body begins with.
+    static func digest(_ name: String) -> String { String(name.prefix { $0 != "." }) }
+
+    private static var unique: String { String(UInt64.random(in: .min ... .max), radix: 16) }
 }

@@ -1,8 +1,8 @@
-/// Responses on disk. What is stored is written by a worker, soon; until then it is read from here.
+/// Responses on disk. A worker writes changes soon; until then they are read from memory.
 final class DiskCache: Sendable {
-    /// What is to be done about a URL; when there is nothing, it was used.
+    /// A pending change for a URL. An empty change notes a use.
     private struct Change {
-        /// Whether what is on disk goes.
+        /// Whether to remove what is on disk.
         var removes = false
         /// The newest last.
         var variants: [CachedResponse] = []
@@ -16,19 +16,19 @@ final class DiskCache: Sendable {
         var waitingSize = 0
         /// The keys of `changes`, in order.
         var order = Queue<CacheKey>()
-        /// What a writer has taken, until it is on disk.
+        /// The change that is being written.
         var current: (key: CacheKey, change: Change)?
         var removesAll = false
-        /// Whether a worker has been told.
+        /// Whether a worker has been asked to write.
         var isScheduled = false
         var isWriting = false
-        /// Why something could not be written, until somebody is told.
+        /// Why a write failed, until it is reported.
         var failure: SystemError?
-        /// Nil until it was looked.
+        /// Nil until it was measured.
         var usage: Int64?
         var hasWarned = false
 
-        /// What is not on disk yet, the newest in front, and whether what is there is not to be looked at.
+        /// The variants not yet on disk, newest first, and whether those on disk are void.
         func waiting(_ key: CacheKey) -> ([CachedResponse], Bool) {
             var variants: [CachedResponse] = []
             for change in [changes[key], current?.key == key ? current?.change : nil].compactMap({ $0 }) {
@@ -51,7 +51,7 @@ final class DiskCache: Sendable {
         self.clock = clock
     }
 
-    /// A forked child leaves what waits to its parent, whose threads may have the lock: it has no disk.
+    /// A forked child does not use the disk: pending changes belong to the parent, whose threads may hold the lock.
     private var isMine: Bool { generation == Fork.generation }
 
     // MARK: Reading. Waits for the disk
@@ -61,13 +61,13 @@ final class DiskCache: Sendable {
         guard isMine else { return nil }
         let digest = key.digest
         let (waiting, isOver) = state.withLock { $0.waiting(key) }
-        // What waits to be written has its body with it.
+        // A pending variant has its body in memory.
         if !waiting.isEmpty, let found = select(waiting) { return found }
         guard !isOver, let record = folder.record(digest), var found = select(record.variants),
             let file = found.file
         else { return nil }
         guard let body = folder.body(file) else {
-            // The record tells of something that is not there, or not whole.
+            // The record refers to a body that is missing or damaged.
             if found.responseTime < clock() - 1 { folder.remove(CacheFileName.record(digest)) }
             return nil
         }
@@ -76,14 +76,14 @@ final class DiskCache: Sendable {
         return found
     }
 
-    /// How many bytes all files take, those of other processes included.
+    /// The size of all files in bytes, including those of other processes.
     var usage: Int64 { isMine ? folder.files().reduce(0) { $0 + $1.size } : 0 }
 
     // MARK: Changes. Do not wait
 
     func put(_ response: CachedResponse, _ key: CacheKey) {
         let isTooLarge = response.size > Int(clamping: capacity) / MemoryCache.largestPart
-        // What is there is older, and must not answer in its place.
+        // The stored response is older and must not be used instead.
         guard !isTooLarge, state.withLock({ $0.waitingSize }) <= Self.mostWaiting else { return remove(key) }
         change(key) { change in
             change.variants.removeAll { response.replaces($0) }
@@ -91,12 +91,12 @@ final class DiskCache: Sendable {
         }
     }
 
-    /// A disk that is slower than the network must not fill the memory, in bytes.
+    /// The most bytes that may wait for the disk, so that a slow disk does not fill the memory.
     private static let mostWaiting = 32 << 20
 
     func remove(_ key: CacheKey) { change(key) { $0 = Change(removes: true) } }
 
-    /// What is kept for the URL answered from memory.
+    /// Notes that the memory cache answered for this URL.
     func use(_ key: CacheKey) { change(key) { _ in } }
 
     private func change(_ key: CacheKey, _ body: (inout Change) -> Void) {
@@ -113,7 +113,7 @@ final class DiskCache: Sendable {
             Self.remember(self)
             return true
         }
-        if isFirst { Runtime.current.workers.run { _ = self.write() } }
+        if isFirst { DeliveryRuntime.current.workers.run { _ = self.write() } }
     }
 
     /// Removes every file. Waits for the disk.
@@ -133,22 +133,22 @@ final class DiskCache: Sendable {
         }
     }
 
-    /// Removes what is kept for a URL, whoever it is for. Waits for the disk.
+    /// Removes the responses for a URL in all partitions. Waits for the disk.
     func removeAll(named prefix: String) {
         guard isMine else { return }
         wait()
         for file in folder.files() where file.name.hasASCIIPrefix(prefix) { folder.remove(file.name) }
     }
 
-    /// Waits until what was stored is written.
+    /// Waits until all changes are written.
     ///
-    /// - Returns: why something that was stored since the last call is not.
+    /// - Returns: why a write since the last call failed.
     func save() -> SystemError? {
         wait()
         return state.withLock { $0.failure.take() }
     }
 
-    /// Waits until what was stored is written; the calling thread does it unless another one is at it.
+    /// Waits until all changes are written. The calling thread writes them, unless another thread is writing.
     func wait() {
         guard isMine, !write() else { return }
         _ = state.wait { $0.isWriting ? nil : true }
@@ -156,7 +156,7 @@ final class DiskCache: Sendable {
 
     // MARK: Writing, on one thread at a time
 
-    /// - Returns: false when another thread is at it.
+    /// - Returns: false when another thread is writing.
     private func write() -> Bool {
         let isMine = state.withLock { state in
             defer { state.isWriting = true }
@@ -167,7 +167,7 @@ final class DiskCache: Sendable {
             do throws(SystemError) {
                 try write(change, key)
             } catch {
-                // The disk is full, say. What is there is older, and must not answer in its place.
+                // The disk is full, for example. The stored response is older and must not be used instead.
                 folder.remove(CacheFileName.record(key.digest))
                 let isFirst = state.withLock { state in
                     defer { state.hasWarned = true }
@@ -209,7 +209,7 @@ final class DiskCache: Sendable {
         try folder.make()
         var written: Int64 = 0
         for var response in change.variants {
-            // Of one that is only brought up to date the body is there.
+            // When only the head was updated, the body is already on disk.
             let (file, count) = try folder.write(response.body, of: digest, unlessIn: old)
             response.file = file
             written += count
@@ -225,7 +225,7 @@ final class DiskCache: Sendable {
         for file in old.compactMap(\.file) where !names.contains(file.name) { folder.remove(file.name) }
     }
 
-    /// Looks at all files once there may be too much in them; others may have written as well.
+    /// Tidies up when the files may be too large. Other processes may have written as well.
     private func tidy(after written: Int64) {
         let usage = state.withLock { state in
             state.usage = state.usage.map { $0 &+ written }
@@ -234,15 +234,15 @@ final class DiskCache: Sendable {
         guard usage ?? .max > capacity else { return }
         let tidying = CacheTidying(folder.files(), capacity: capacity, now: clock())
         for name in tidying.gone { folder.remove(name) }
-        // Nobody writes more than an eighth before it is looked at again.
+        // Measure again after another eighth has been written.
         state.withLock { $0.usage = max(tidying.usage, capacity - capacity / 8) }
     }
 
     // MARK: At the end
 
-    /// Those that have something to write, which is done before the process ends.
+    /// Caches with pending changes, which are written before the process ends.
     private static let busy = Lock<[ObjectIdentifier: DiskCache]>([:], survivesFork: true)
-    private static let exitJob: Void = Runtime.atExit { DiskCache.saveAll() }
+    private static let exitJob: Void = ExitJobs.add { DiskCache.saveAll() }
 
     private static func remember(_ cache: DiskCache) {
         exitJob
@@ -255,5 +255,69 @@ final class DiskCache: Sendable {
 
     static func saveAll() {
         for cache in busy.withLock({ Array($0.values) }) { cache.wait() }
+    }
+}
+
+/// Decides which files of a cache to remove so that the rest fits. Pure.
+struct CacheTidying: Sendable {
+    /// The names of the files to remove, in order.
+    private(set) var gone: [String] = []
+    /// The size of the remaining files in bytes.
+    private(set) var usage: Int64 = 0
+
+    /// For so many seconds, a body without a record or a temporary file may belong to another process that is still
+    /// writing.
+    private static let patience = 600.0
+
+    /// - Parameters:
+    ///   - files: all files.
+    ///   - now: seconds since 1970.
+    init(_ files: [CacheFolder.File], capacity: Int64, now: Double) {
+        var groups: [String: Group] = [:]
+        for file in files {
+            if file.name.hasSuffix(CacheFileName.temporaryEnding) {
+                // A file time in the future is a mistake.
+                if abs(now - file.used) > Self.patience { gone.append(file.name) } else { usage += file.size }
+                continue
+            }
+            groups[CacheFileName.digest(file.name), default: Group()].add(file)
+        }
+        usage += groups.values.reduce(0) { $0 + $1.size }
+        for (digest, group) in groups where group.recordUsed == nil && abs(now - group.newest) > Self.patience {
+            drop(group)
+            groups[digest] = nil
+        }
+        guard usage > capacity else { return }
+        // Leave some room, so that the next response does not start this again.
+        let wanted = capacity - capacity / 10
+        for group in groups.values.sorted(by: { ($0.used, $0.size) < ($1.used, $1.size) }) where usage > wanted {
+            drop(group)
+        }
+    }
+
+    private mutating func drop(_ group: Group) {
+        // Remove the record first: its bodies must exist.
+        gone += group.names.sorted {
+            $0.hasSuffix(CacheFileName.recordEnding) && !$1.hasSuffix(CacheFileName.recordEnding)
+        }
+        usage -= group.size
+    }
+
+    /// The files of one URL, which are removed together.
+    private struct Group {
+        var names: [String] = []
+        var size: Int64 = 0
+        /// When its record was last used; nil without a record.
+        var recordUsed: Double?
+        var newest = 0.0
+
+        var used: Double { recordUsed ?? newest }
+
+        mutating func add(_ file: CacheFolder.File) {
+            names.append(file.name)
+            size += file.size
+            newest = max(newest, file.used)
+            if file.name.hasSuffix(CacheFileName.recordEnding) { recordUsed = file.used }
+        }
     }
 }

@@ -1,43 +1,43 @@
-/// A private HTTP cache after RFC 9111: responses that need not be asked for again, in memory and maybe on disk.
+/// A private HTTP cache (RFC 9111), in memory and optionally on disk.
 ///
-/// Each session has one of its kind; sessions share one when their configurations are given it. Safe to use from many
-/// threads.
+/// Each session has its own by default. Sessions share a cache when their configurations have the same one. Safe to use
+/// from many threads.
 ///
 ///     var configuration = SessionConfiguration.ephemeral
 ///     configuration.cache = HTTPCache(memoryCapacity: 1 << 20)
 public final class HTTPCache: Sendable {
     private struct State {
         var memory: MemoryCache
-        /// What is being brought up to date.
+        /// The keys that are being revalidated.
         var revalidations: Set<CacheKey> = []
     }
 
-    /// How many bytes of memory are used unless it is said.
+    /// The default memory capacity in bytes.
     public static let standardMemoryCapacity = 16 << 20
-    /// How many bytes of disk are used unless it is said.
+    /// The default disk capacity in bytes.
     public static let standardDiskCapacity = 128 << 20
 
-    // Taken for a moment, by the network thread, too.
+    // Held for a moment only, also by the network thread.
     private let state: Lock<State>
     private let disk: DiskCache?
     private let clock: @Sendable () -> Double
 
-    /// How many bytes responses may take in memory.
+    /// The memory capacity in bytes.
     public let memoryCapacity: Int
 
-    /// A cache in memory.
+    /// Makes a cache in memory.
     ///
-    /// - Parameter memoryCapacity: in bytes. A response that takes more than a quarter is not kept.
+    /// - Parameter memoryCapacity: in bytes. A response that takes more than a quarter is not stored.
     public convenience init(memoryCapacity: Int = HTTPCache.standardMemoryCapacity) {
         self.init(memoryCapacity, disk: nil, wallClockSeconds)
     }
 
-    /// A cache on disk and in memory, which other processes may use, too.
+    /// Makes a cache on disk and in memory. Other processes may use the same folder.
     ///
     /// - Parameters:
-    ///   - memoryCapacity: in bytes. A response that takes more than a quarter is kept on disk only.
-    ///   - diskCapacity: in bytes. A response that takes more than a quarter is not kept on disk.
-    ///   - folder: its absolute path, for the cache alone. It is made when something is stored.
+    ///   - memoryCapacity: in bytes. A response that takes more than a quarter is stored on disk only.
+    ///   - diskCapacity: in bytes. A response that takes more than a quarter is not stored on disk.
+    ///   - folder: the absolute path of a folder for the cache only. It is made when something is stored.
     /// - Throws: `invalid request` when the path is not absolute.
     public convenience init(
         memoryCapacity: Int = HTTPCache.standardMemoryCapacity, diskCapacity: Int = HTTPCache.standardDiskCapacity,
@@ -64,27 +64,27 @@ public final class HTTPCache: Sendable {
         state = Lock(State(memory: MemoryCache(capacity: self.memoryCapacity)), sharing: .caches)
     }
 
-    /// How many bytes responses may take on disk; 0 for a cache in memory.
+    /// The disk capacity in bytes; 0 for a cache in memory.
     ///
-    /// Processes that write at the same time may take an eighth more, each, for a moment.
+    /// Each process that writes at the same time may briefly use an eighth more.
     public var diskCapacity: Int { disk.map { Int($0.capacity) } ?? 0 }
 
-    /// About how many bytes responses take in memory now.
+    /// The approximate memory usage in bytes.
     public var currentMemoryUsage: Int { state.withLock { $0.memory.usage } }
 
-    /// How many bytes responses take on disk now, those of other processes included. Waits for the disk.
+    /// The disk usage in bytes, including responses of other processes. Waits for the disk.
     public var currentDiskUsage: Int { disk.map { Int(clamping: $0.usage) } ?? 0 }
 
-    /// Forgets every response. Waits for the disk.
+    /// Removes every response. Waits for the disk.
     ///
-    /// What other processes have in memory they keep.
+    /// Other processes keep what they have in memory.
     public func removeAll() {
         let gone = state.withLock { $0.memory.removeAll() }
         withExtendedLifetime(gone) {}
         disk?.removeAll()
     }
 
-    /// Forgets the responses for a URL, if there are any. Waits for the disk.
+    /// Removes the responses for a URL, if there are any. Waits for the disk.
     ///
     /// - Throws: `invalid request` when it is not an http or https URL.
     public func remove(_ url: String) throws(APIError) {
@@ -94,15 +94,16 @@ public final class HTTPCache: Sendable {
         disk?.removeAll(named: key.digestOfURL)
     }
 
-    /// Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process exits.
+    /// Waits until stored responses are on disk. This happens anyway soon, when a client is drained, and when the
+    /// process exits.
     ///
-    /// - Throws: `generic` when something that was stored since the last call is not on disk: the message says why.
+    /// - Throws: `generic` when a write since the last call failed; the message says why.
     public func save() throws(APIError) {
         guard let problem = disk?.save() else { return }
         throw APIError(domain: .request, code: .generic, message: "the cache was not written: \(problem)")
     }
 
-    /// The same, where nobody is there to be told.
+    /// The same without an error.
     func saveQuietly() { disk?.wait() }
 
     // MARK: For requests
@@ -127,14 +128,14 @@ public final class HTTPCache: Sendable {
         return found
     }
 
-    /// Puts a response in the place of the one that answered the same request. Does not wait.
+    /// Stores a response, and replaces the one that answered the same request. Does not wait.
     ///
-    /// - Parameter mayReplace: whether there may be one on disk.
+    /// - Parameter mayReplace: whether an older one may be on disk.
     func store(_ response: CachedResponse, _ key: CacheKey, _ storage: CacheStorage, mayReplace: Bool = true) {
         switch storage {
         case .none: if mayReplace { remove(key) }
         case .memory:
-            // What is on disk is older.
+            // The response on disk is older.
             if mayReplace { disk?.remove(key) }
             keep(response, key)
         case .disk:
@@ -145,7 +146,7 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// More is known of a stored response.
+    /// Replaces the head of a stored response.
     func update(_ response: CachedResponse, _ key: CacheKey) {
         keep(response, key)
         if response.isOnDisk { disk?.put(response, key) }
@@ -162,8 +163,38 @@ public final class HTTPCache: Sendable {
         withExtendedLifetime(gone) {}
     }
 
-    /// - Returns: false when it is being brought up to date already.
+    /// - Returns: false when a revalidation is already running.
     func beginRevalidation(_ key: CacheKey) -> Bool { state.withLock { $0.revalidations.insert(key).inserted } }
 
     func endRevalidation(_ key: CacheKey) { state.withLock { _ = $0.revalidations.remove(key) } }
+}
+
+/// Where a response is kept.
+public enum CacheStorage: String, Sendable, CaseIterable {
+    /// Nowhere.
+    case none
+    /// In memory, until the process ends.
+    case memory
+    /// On disk and in memory.
+    case disk
+}
+
+/// How the exchanges of a client use a cache.
+struct CacheUse: Sendable {
+    let cache: HTTPCache
+    /// The part of the cache for this client, which servers may answer differently from others.
+    let partition: String
+
+    init(_ cache: HTTPCache, _ settings: TransferSettings.Values) {
+        self.cache = cache
+        guard let identity = settings.session?.identity else {
+            partition = settings.caFile ?? ""
+            return
+        }
+        let parts = [
+            settings.caFile, identity.clientCertificate, identity.clientKey, identity.pinnedKeys,
+            identity.networkInterface, identity.proxyURL, identity.proxy?.user,
+        ]
+        partition = parts.contains { $0 != nil } ? parts.map { $0 ?? "" }.joined(separator: "\n") : ""
+    }
 }

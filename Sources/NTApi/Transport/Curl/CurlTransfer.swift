@@ -49,7 +49,7 @@ final class CurlTransfer {
         get { rareFailure.wrappedValue }
         set { rareFailure.wrappedValue = newValue }
     }
-    @exclusivity(unchecked) private var rareFailure = Apart<APIError>(wrappedValue: nil)
+    @exclusivity(unchecked) private var rareFailure = Boxed<APIError>(wrappedValue: nil)
     /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
     @exclusivity(unchecked) var endsWithHead = false
     /// Whether another request is likely to follow this answer, and whether its body was cut short for that.

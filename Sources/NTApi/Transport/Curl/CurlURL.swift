@@ -6,164 +6,8 @@ import CCurl
     import Darwin
 #endif
 
-/// An absolute http or https URL in its parts, taken apart by libcurl: whoever connects also decides what the host is.
-struct URLParts: Sendable, Equatable {
-    /// The whole URL as it was understood, with the fragment.
-    private(set) var text: String
-    private(set) var scheme: String
-    /// In lower case and punycode; an IPv6 address in brackets.
-    private(set) var host: String
-    private(set) var port: Int
-    private(set) var path: String
-    private(set) var query: String?
-    private(set) var fragment: String?
-
-    /// Takes an absolute URL apart.
-    ///
-    /// After the host, spaces and bytes beyond ASCII are percent-encoded, and the dot segments of the path are resolved
-    /// (RFC 3986, 5.2.4): a server or a proxy would resolve them, so the cache and the cookies must not see another path.
-    /// The rest of the path stays as it is: what was built is what is sent.
-    init(_ text: String) throws(APIError) {
-        try Self.rejectControls(text)
-        // libcurl would take the path of `http:///path` for the host.
-        let authority = text.utf8.drop { $0 != UInt8(ascii: ":") }
-        guard authority.starts(with: "://".utf8) else {
-            throw .invalidRequest("URL \(Self.quoted(text)): it must begin with http:// or https://")
-        }
-        guard let first = authority.dropFirst(3).first, first != UInt8(ascii: "/") else {
-            throw .invalidRequest("URL \(Self.quoted(text)): the host is missing")
-        }
-        let url = try CurlURL()
-        try url.set(try Self.written(text), flags: UInt32(CURLU_PATH_AS_IS), named: text)
-        try self.init(url, named: text)
-    }
-
-    /// Resolves a Location header against the URL that was asked for (RFC 3986, 5.2).
-    ///
-    /// Without a fragment of its own it inherits the one of the base (RFC 9110, 10.2.2).
-    init(_ reference: String, relativeTo base: String) throws(APIError) {
-        try Self.rejectControls(reference)
-        let original = try URLParts(base)
-        // libcurl 7.88 cuts the query off when the reference has only a fragment, and refuses an empty one.
-        if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") {
-            self = original
-            if !reference.isEmpty { setFragment(String(reference.dropFirst())) }
-            return
-        }
-        let url = try CurlURL()
-        try url.set(original.text, flags: UInt32(CURLU_PATH_AS_IS), named: base)
-        try url.set(try Self.written(reference), flags: 0, named: reference)
-        try self.init(url, named: reference)
-        // libcurl resolved the dots, but left those that are encoded.
-        self = try URLParts(text)
-        if fragment == nil, let inherited = original.fragment { setFragment(inherited) }
-    }
-
-    private init(_ url: CurlURL, named name: String) throws(APIError) {
-        guard let scheme = url.part(CURLUPART_SCHEME)?.lowercasedASCII(), scheme == "http" || scheme == "https" else {
-            throw .invalidRequest("URL \(Self.quoted(name)): only http and https are supported")
-        }
-        if url.part(CURLUPART_USER) != nil || url.part(CURLUPART_PASSWORD) != nil {
-            throw .invalidRequest(
-                "URL \(Self.quoted(name)): a URL must not have a user or password; pass a basic auth arg instead")
-        }
-        guard let host = url.part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE))?.lowercasedASCII(), !host.isEmpty
-        else {
-            throw .invalidRequest(
-                "URL \(Self.quoted(name)): the host is missing or not a valid name; letters beyond ASCII can be written "
-                    + "in punycode (xn--...)")
-        }
-        guard let port = url.part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap({ Int($0) }),
-            (1...65535).contains(port), let text = url.part(CURLUPART_URL, flags: UInt32(CURLU_PUNYCODE))
-        else { throw .invalidRequest("URL \(Self.quoted(name)): the port must be from 1 to 65535") }
-        self.text = text
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        path = url.part(CURLUPART_PATH) ?? "/"
-        query = url.part(CURLUPART_QUERY)
-        fragment = url.part(CURLUPART_FRAGMENT)
-    }
-
-    /// Whether scheme, host and port are the same: whether secrets may follow.
-    func isSameOrigin(as other: URLParts) -> Bool {
-        scheme == other.scheme && host == other.host && port == other.port
-    }
-
-    private mutating func setFragment(_ value: String) {
-        let withoutFragment = text.utf8.firstIndex(of: UInt8(ascii: "#")).map { String(text[..<$0]) } ?? text
-        let value = String(decoding: Self.percentEncoded(value.utf8), as: UTF8.self)
-        fragment = value.isEmpty ? nil : value
-        text = value.isEmpty ? withoutFragment : "\(withoutFragment)#\(value)"
-    }
-
-    private static func rejectControls(_ text: String) throws(APIError) {
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return }
-        throw .invalidRequest("URL \(quoted(text)): it contains a control character")
-    }
-
-    /// The text as it is sent: encoded and without dot segments after the host. A host beyond ASCII is a matter of IDN.
-    ///
-    /// A reference without a host keeps its dots, which mean something relative to its base.
-    private static func written(_ text: String) throws(APIError) -> String {
-        let bytes = Array(text.utf8)
-        let start = endOfAuthority(bytes)
-        let end = bytes[start...].firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.count
-        let hasDots = start > 0 && DotSegments.mayBe(in: bytes[start..<end])
-        guard hasDots || bytes.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return text }
-        guard !bytes[..<start].contains(0x20) else {
-            throw .invalidRequest("URL \(quoted(text)): the host contains a space")
-        }
-        let path = hasDots ? DotSegments.resolve(bytes[start..<end]) : Array(bytes[start..<end])
-        let target = percentEncoded(path) + percentEncoded(bytes[end...])
-        return String(decoding: bytes[..<start] + target, as: UTF8.self)
-    }
-
-    /// Where path, query or fragment begin: 0 in a reference without a host.
-    private static func endOfAuthority(_ bytes: [UInt8]) -> Int {
-        let slash = UInt8(ascii: "/")
-        let start: Int
-        if bytes.starts(with: [slash, slash]) {
-            start = 2
-        } else if let colon = bytes.firstIndex(where: { !$0.isASCIILetter }),
-            bytes[colon...].starts(with: [UInt8(ascii: ":"), slash, slash])
-        {
-            start = colon + 3
-        } else {
-            return 0
-        }
-        let ends = [slash, UInt8(ascii: "?"), UInt8(ascii: "#")]
-        return bytes[start...].firstIndex { ends.contains($0) } ?? bytes.count
-    }
-
-    private static func percentEncoded(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in bytes {
-            if byte >= 0x80 || byte == 0x20 {
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            } else {
-                encoded.append(byte)
-            }
-        }
-        return encoded
-    }
-
-    /// The URL for a message that many will see: no control characters, and nothing that stands before an @.
-    fileprivate static func quoted(_ text: String) -> String {
-        let withoutUser = text.lastIndex(of: "@").map { Secrets.redacted + text[$0...] } ?? text
-        let shown = Secrets.redactURL(withoutUser)
-        var quoted = "'"
-        for scalar in shown.unicodeScalars.prefix(200) {
-            let isControl = scalar.value < 0x20 || scalar.value == 0x7f
-            quoted += isControl ? "\\x\(String(scalar.value, radix: 16))" : String(Character(scalar))
-        }
-        return quoted + (shown.unicodeScalars.count > 200 ? "…'" : "'")
-    }
-}
-
-/// Owns a `CURLU`.
-private final class CurlURL {
+/// A URL that libcurl takes apart, with its `CURLU`.
+final class CurlURL {
     private let handle: OpaquePointer
 
     init() throws(APIError) {
@@ -175,8 +19,13 @@ private final class CurlURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    func set(_ text: String, flags: UInt32, named name: String) throws(APIError) {
-        let code = curl_url_set(handle, CURLUPART_URL, text, flags)
+    /// Sets the whole URL; a second one is resolved against the first.
+    ///
+    /// - Parameters:
+    ///   - keepsDots: whether the segments `.` and `..` of the path stay.
+    ///   - name: what a message calls it.
+    func set(_ text: String, keepsDots: Bool, named name: String) throws(APIError) {
+        let code = curl_url_set(handle, CURLUPART_URL, text, keepsDots ? UInt32(CURLU_PATH_AS_IS) : 0)
         guard code != CURLUE_OK else { return }
         let reason =
             code == CURLUE_BAD_SCHEME
@@ -184,7 +33,18 @@ private final class CurlURL {
         throw .invalidRequest("URL \(URLParts.quoted(name)): \(reason)")
     }
 
-    func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
+    var text: String? { part(CURLUPART_URL, flags: UInt32(CURLU_PUNYCODE)) }
+    var scheme: String? { part(CURLUPART_SCHEME) }
+    var hasUser: Bool { part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil }
+    /// In punycode.
+    var host: String? { part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE)) }
+    /// Also the one that a scheme stands for.
+    var port: Int? { part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } }
+    var path: String? { part(CURLUPART_PATH) }
+    var query: String? { part(CURLUPART_QUERY) }
+    var fragment: String? { part(CURLUPART_FRAGMENT) }
+
+    private func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
         // libidn2 reads names in the thread's locale. That of a program that never called `setlocale` is plain ASCII.
         let previous = Self.utf8Locale.map { uselocale($0) }
         defer { if let previous { uselocale(previous) } }

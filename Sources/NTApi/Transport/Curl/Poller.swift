@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// Waits for many sockets at once, on the network thread. One for each kind of system.
 protocol Poller: AnyObject {
     /// Wakes a wait from any thread.
@@ -44,28 +38,6 @@ struct Interest: OptionSet {
 
     static let read = Interest(rawValue: 1)
     static let write = Interest(rawValue: 2)
-}
-
-/// Wakes a poller from any thread, also one that has ended: the descriptor lives as long as anybody may write to it.
-final class Waker: Sendable {
-    let readEnd: Int32
-    private let writeEnd: Int32
-
-    init(readEnd: Int32, writeEnd: Int32) {
-        self.readEnd = readEnd
-        self.writeEnd = writeEnd
-    }
-
-    deinit {
-        close(readEnd)
-        if writeEnd != readEnd { close(writeEnd) }
-    }
-
-    func wake() {
-        // Eight bytes because an eventfd takes no fewer. A pipe that is full has woken already.
-        var one: UInt64 = 1
-        _ = write(writeEnd, &one, MemoryLayout<UInt64>.size)
-    }
 }
 
 #if os(Linux)

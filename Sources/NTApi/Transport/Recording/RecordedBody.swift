@@ -1,4 +1,4 @@
-/// A body as a recording has it: readable where it can be, and without its secrets.
+/// A body in a recording: readable if possible, and without secrets.
 enum RecordedBody: Sendable {
     case none
     case json(JSON)
@@ -21,7 +21,7 @@ enum RecordedBody: Sendable {
         case bytes([UInt8])
 
         init(_ bytes: [UInt8]) {
-            // What people could not read, or JSON not hold.
+            // Bytes that are unreadable, or that JSON cannot hold.
             let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || [0x09, 0x0A, 0x0D].contains($0) }
             let text = isText ? String(validating: bytes, as: UTF8.self) : nil
             self = text.map { .text($0) } ?? .bytes(bytes)
@@ -34,9 +34,9 @@ enum RecordedBody: Sendable {
             }
         }
 
-        /// Without the secrets of a text, whatever its type says that it is: JSON, lines, events. A picture stays as it is.
+        /// Redacts text of any type: JSON, lines, events. A picture is not changed.
         ///
-        /// - Parameter names: those of secrets beside what is one by its name.
+        /// - Parameter names: additional names of secrets.
         func redacted(_ names: Set<String>) -> Content {
             switch self {
             case .text(let text): .text(Secrets.redact(text, alsoNamed: names))
@@ -44,7 +44,7 @@ enum RecordedBody: Sendable {
             }
         }
 
-        /// Whether another content is this one, whatever stands where something was redacted.
+        /// Whether another content equals this one. Redacted parts match anything.
         func matches(_ other: [UInt8]) -> Bool {
             guard case .text(let text) = self, text.containsSubstring(Secrets.redacted) else { return bytes == other }
             let found = String(decoding: other, as: UTF8.self)
@@ -56,8 +56,8 @@ enum RecordedBody: Sendable {
     }
 
     /// - Parameters:
-    ///   - type: what Content-Type says.
-    ///   - names: those of secrets beside what is one by its name.
+    ///   - type: the Content-Type.
+    ///   - names: additional names of secrets.
     init(_ bytes: [UInt8], type: String?, secretsNamed names: Set<String>) {
         let essence = String((type ?? "").prefix { $0 != ";" }).lowercasedASCII()
         let content = Content(bytes)
@@ -79,7 +79,7 @@ enum RecordedBody: Sendable {
         }
     }
 
-    /// The bytes of an answer that is given again, and what Content-Type is where it was not recorded.
+    /// The bytes for a replayed answer, and its Content-Type if none was recorded.
     var bytes: [UInt8] {
         switch self {
         case .none, .parts: []
@@ -105,7 +105,7 @@ enum RecordedBody: Sendable {
 
     // MARK: Comparison
 
-    /// Whether a request has this body, whatever stands where something was redacted.
+    /// Whether a request has this body. Redacted parts match anything.
     func matches(_ request: StubRequest) -> Bool {
         switch self {
         case .redacted: return true
@@ -130,7 +130,7 @@ enum RecordedBody: Sendable {
         }
     }
 
-    /// Whether JSON is what was recorded. The names of what was redacted do not matter: whatever they are called.
+    /// Whether JSON matches the recorded one. Redacted values match anything.
     fileprivate static func matches(_ recorded: JSON, _ found: JSON) -> Bool {
         if recorded == found { return true }
         let names = redactedNames(in: recorded)
@@ -138,7 +138,7 @@ enum RecordedBody: Sendable {
         return expected != nil && expected == (try? JSON(parsing: Secrets.redact(found.text, alsoNamed: names)))
     }
 
-    /// Whether a text is what was recorded: each piece of it, in order, with anything where something was redacted.
+    /// Whether a text matches the recorded one: all its pieces in order, with anything in place of redacted parts.
     fileprivate static func matches(_ recorded: String, _ found: String) -> Bool {
         TextPattern(recordedBody: recorded).matches(found)
     }
@@ -161,7 +161,7 @@ extension RecordedBody.Part {
         if case .text(Secrets.redacted) = content { true } else { false }
     }
 
-    /// - Parameter names: those of secrets beside what is one by its name.
+    /// - Parameter names: additional names of secrets.
     init(_ part: HTTPRequest.Part, secretsNamed names: Set<String> = []) throws(APIError) {
         name = part.name
         filename = part.filename

@@ -1,4 +1,4 @@
-/// Reads a recording, and says of a bad one where it is bad.
+/// Reads a recording. An error names the wrong place.
 struct RecordingReader {
     private let path: String
     private var place = ""
@@ -12,7 +12,7 @@ struct RecordingReader {
         return try read(bytes, of: path)
     }
 
-    /// - Parameter path: what messages call it.
+    /// - Parameter path: the path for messages.
     static func read(_ bytes: [UInt8], of path: String) throws(APIError) -> Recording {
         var reader = RecordingReader(path: path)
         let json: JSON
@@ -132,5 +132,82 @@ struct RecordingReader {
 
     private func bad(_ reason: String) -> APIError {
         .invalidRequest("the recording \(quoted(path)): \(place)\(reason)")
+    }
+}
+
+extension Stub {
+    /// Replays what a ``Recorder`` has recorded, in any language.
+    ///
+    /// A request must have the same method, URL and body. Redacted parts match anything, and headers are not compared.
+    /// Equal requests get their answers in the order of the recording.
+    ///
+    /// - Parameters:
+    ///   - path: the file.
+    ///   - anyOrigin: whether to ignore scheme, host and port of the URLs.
+    ///   - repeatsLast: whether the last answer to a request is repeated. Otherwise an additional request is an error.
+    /// - Throws: an error that says which exchange of the file is wrong, and why.
+    public convenience init(
+        recording path: String, anyOrigin: Bool = false, repeatsLast: Bool = false
+    ) throws(APIError) {
+        let recording = try RecordingReader.read(path)
+        self.init()
+        var rules: [String: StubRule] = [:]
+        for exchange in recording.exchanges {
+            let key = exchange.key
+            let rule = rules[key] ?? add(exchange.rule(anyOrigin: anyOrigin, repeatsLast: repeatsLast))
+            rules[key] = rule
+            rule.answer(exchange.answer)
+        }
+    }
+}
+
+extension Recording.Exchange {
+    /// Equal for exchanges with the same expectation.
+    fileprivate var key: String {
+        var bare = Recording()
+        bare.exchanges = [Recording.Exchange(method: method, url: url, requestBody: requestBody)]
+        return String(decoding: bare.json.utf8(), as: UTF8.self)
+    }
+
+    fileprivate func rule(anyOrigin: Bool, repeatsLast: Bool) -> StubRule {
+        let url = StubURL(recorded: url, anyOrigin: anyOrigin)
+        let rule = StubRule(method, url, StubBody(kind: .recorded(requestBody)), nil)
+        return repeatsLast ? rule : rule.usedUp()
+    }
+
+    fileprivate var answer: StubAnswer {
+        let fault = fault.flatMap { StubFault(recorded: $0) }
+        guard let status else { return .fault(fault ?? .connectionLost) }
+        var answer = StubAnswer(status: status, headers: headers, body: body.bytes)
+        // The head has arrived, so the failure came after it.
+        if fault != nil { answer.fault = .connectionLost(after: answer.body.count) }
+        return answer
+    }
+}
+
+extension StubFault {
+    private static let recorded: [(name: String, fault: StubFault)] = [
+        ("connection_lost", .connectionLost), ("no_connection", .noConnection), ("no_internet", .noInternet),
+        ("timeout", .timeout), ("unknown_host", .unknownHost), ("untrusted_certificate", .untrustedCertificate),
+    ]
+
+    static var recordedNames: [String] { recorded.map(\.name) }
+
+    /// The fault by its name in a recording.
+    init?(recorded name: String) {
+        guard let known = Self.recorded.first(where: { $0.name == name }) else { return nil }
+        self = known.fault
+    }
+
+    /// The name of an error in a recording.
+    static func recordedName(of error: APIError) -> String {
+        switch (error.code, error.transportCode) {
+        case (.noInternet, _): "no_internet"
+        case (.timeout, _): "timeout"
+        case (.tls, _): "untrusted_certificate"
+        case (.network, 6): "unknown_host"
+        case (.network, 7): "no_connection"
+        default: "connection_lost"
+        }
     }
 }

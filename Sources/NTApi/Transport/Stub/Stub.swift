@@ -1,14 +1,14 @@
-/// Answers a client's requests in memory, in place of the network: for tests.
+/// Answers a client's requests in memory instead of the network, for tests.
 ///
 ///     let stub = Stub()
 ///     stub.on("GET", "find?q=London").answer(.json(["list": [["name": "London"]]]))
 ///     stub.on("POST", "notes", body: .json(["title": "x"])).answer(.status(503), .status(201))
 ///     client.stub = stub
 ///
-/// All the rest is as with a server: hooks, redirects, errors, retries, downloads, streams and progress. No byte leaves the
-/// process. What libcurl does is not there: cookies, Digest, proxies, TLS, decompression, HTTP/2. Of several stubs that
-/// match, the one that was added last answers. A request that none matches fails with the code `no stub`, and the message
-/// names those that come near. May serve several clients. Safe to use from any thread.
+/// Everything else works as with a server: hooks, redirects, errors, retries, downloads, streams and progress. No byte
+/// leaves the process. What libcurl does is missing: cookies, Digest, proxies, TLS, decompression, HTTP/2. If several
+/// expectations match, the last one added answers. A request without a match fails with the code `no stub`, and the
+/// message names the nearest expectations. Several clients may share a stub. Safe to use from any thread.
 public final class Stub: Sendable {
     private struct State {
         var rules: [StubRule] = []
@@ -19,14 +19,15 @@ public final class Stub: Sendable {
 
     public init() {}
 
-    /// Adds an expectation, which answers 200 without a body until it is told otherwise.
+    /// Adds an expectation. Without an answer of its own it answers 200 without a body.
     ///
     /// - Parameters:
     ///   - method: nil is any.
-    ///   - url: `/notes/*` is the path, of any server; `notes/*` the end of it; with `https://…` before, the server counts,
-    ///     too. * is any characters in a segment, ** at the end whatever follows. After a ?, pairs that have to be there.
-    ///   - body: what the body has to be.
-    ///   - predicate: asked on a background worker, with all the rest being right.
+    ///   - url: `/notes/*` is the whole path on any server; `notes/*` is the end of the path; with `https://…` the
+    ///     server must match, too. * matches any characters within a segment, ** at the end matches the rest. After a ?
+    ///     come pairs that the query must have.
+    ///   - body: the expected body.
+    ///   - predicate: called on a background worker when everything else matches.
     @discardableResult public func on(
         _ method: String?, _ url: String = "**", body: StubBody = .any, where predicate: StubRule.Predicate? = nil
     ) -> StubRule {
@@ -38,10 +39,10 @@ public final class Stub: Sendable {
         return rule
     }
 
-    /// The requests that came, in order, those that no stub has matched, too.
+    /// The received requests in order, including unmatched ones.
     public var requests: [StubRequest] { state.withLock { $0.requests } }
 
-    /// The expectations that were not met: never asked for, or with answers left. And the requests that none has matched.
+    /// The unmet expectations (never used, or with unused answers), and the unmatched requests.
     public var problems: [String] {
         let (rules, requests) = state.withLock { ($0.rules, $0.requests) }
         return rules.compactMap(\.shortfall) + requests.filter { !$0.isMatched }.map { "no stub has matched \($0)" }
@@ -49,14 +50,14 @@ public final class Stub: Sendable {
 
     /// Checks that every expectation was met, and every request was expected.
     ///
-    /// - Throws: an error that names what was not.
+    /// - Throws: an error that names the problems.
     public func verify() throws(APIError) {
         let problems = problems
         guard !problems.isEmpty else { return }
         throw APIError(domain: .request, code: .noStub, message: problems.joined(separator: "; "))
     }
 
-    /// Forgets the requests that came, so that every expectation begins again.
+    /// Forgets the received requests, and restarts every expectation.
     public func forgetRequests() {
         let rules = state.withLock { state in
             state.requests = []
@@ -65,7 +66,7 @@ public final class Stub: Sendable {
         for rule in rules { rule.forget() }
     }
 
-    /// Removes all expectations, and what came.
+    /// Removes all expectations and received requests.
     public func reset() {
         let old = state.withLock { exchange(&$0, with: State()) }
         withExtendedLifetime(old) {}
@@ -73,7 +74,7 @@ public final class Stub: Sendable {
 
     // MARK: For the transport
 
-    /// The answer to a request. Runs the user's code.
+    /// The answer to a request. Runs user code.
     func answer(_ request: StubRequest) -> Result<StubAnswer, APIError> {
         var request = request
         request.isMatched = true
@@ -89,7 +90,7 @@ public final class Stub: Sendable {
         }
         request.isMatched = false
         state.withLock { [request] in $0.requests.append(request) }
-        // The sort of the standard library keeps the order of equals.
+        // The standard library's sort is stable.
         let nearest = near.sorted { $0.closeness > $1.closeness }.prefix(3)
         let list = nearest.map { "\($0.rule.description) (\($0.reason))" }.joined(separator: ", ")
         let advice = rules.isEmpty ? "the stub has no expectations" : "the nearest: \(list)"
@@ -104,5 +105,92 @@ public final class Stub: Sendable {
         }
         guard let problem = answer.problem else { return .success(answer) }
         return .failure(.invalidRequest("the stub's answer to \(request) cannot be given: \(problem)"))
+    }
+}
+
+/// A request as a stub has received it.
+public struct StubRequest: Sendable, CustomStringConvertible {
+    public let method: String
+    public let url: String
+    /// The headers to send, without those that libcurl adds: Host, Content-Length, cookies and answers to Digest
+    /// challenges.
+    public let headers: HTTPHeaders
+    public let body: [UInt8]
+    /// Whether a stub has matched it.
+    public internal(set) var isMatched = false
+
+    /// The parts of a multipart body.
+    let parts: [RecordedBody.Part]
+
+    /// The body as JSON; nil when it is not JSON.
+    public var json: JSON? { body.isEmpty ? nil : try? JSON(parsing: body) }
+
+    /// The body as text; bytes that are not UTF-8 are replaced.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Method and URL, secrets redacted.
+    public var description: String { "\(method) \(Secrets.redactURL(url))" }
+
+    init(_ http: HTTPRequest, body: [UInt8]) {
+        var parts: [RecordedBody.Part] = []
+        if case .multipart(let all) = http.body { parts = all.compactMap { try? RecordedBody.Part($0) } }
+        self.parts = parts
+        method = http.method
+        url = http.url
+        self.body = body
+        var headers = http.headers
+        if case .multipart = http.body {
+            headers.setIfAbsent("Content-Type", "multipart/form-data; boundary=\(MultipartText.boundary)")
+        }
+        self.headers = headers
+    }
+}
+
+/// Makes exchanges with a stub, in memory.
+final class StubTransport: Transport {
+    let stub: Stub
+    let clock: any WaitingClock
+    let workers: WorkerPool
+    /// Guards the transport's fields in its exchanges, because there is no network thread here.
+    private let lock = Lock(())
+
+    init(_ stub: Stub, clock: any WaitingClock, workers: WorkerPool) {
+        self.stub = stub
+        self.clock = clock
+        self.workers = workers
+    }
+
+    func begin(_ exchange: Exchange) {
+        let (transfer, isCancelled) = lock.withLock { _ in
+            let transfer = StubTransfer(exchange, to: self)
+            let isCancelled = exchange.phase == .cancelledEarly
+            exchange.phase = .running
+            exchange.transfer = transfer
+            return (transfer, isCancelled)
+        }
+        transfer.run { isCancelled ? $0.end(.cancelled) : $0.start() }
+    }
+
+    func cancel(_ exchange: Exchange) {
+        let transfer = lock.withLock { _ in
+            if exchange.phase == .new { exchange.phase = .cancelledEarly }
+            return exchange.transfer as? StubTransfer
+        }
+        transfer?.run { $0.end(.cancelled) }
+    }
+
+    func change(_ exchange: Exchange, _ change: ExchangeChange) {
+        let transfer = lock.withLock { _ -> StubTransfer? in
+            if exchange.phase == .new, exchange.obeys(change) { exchange.changeEarly(change) }
+            return exchange.transfer as? StubTransfer
+        }
+        transfer?.run { if exchange.obeys(change) { $0.change(change) } }
+    }
+
+    func hasEnded(_ exchange: Exchange) {
+        lock.withLock { _ in
+            exchange.phase = .ended
+            exchange.transfer = nil
+        }
     }
 }

@@ -1,16 +1,16 @@
-/// What a stub answers a request with.
+/// The answer of a stub to a request.
 public struct StubAnswer: Sendable {
     public var status: Int
-    /// Content-Length comes by itself where it is not said.
+    /// Content-Length is added automatically if it is missing.
     public var headers: HTTPHeaders
     public var body: [UInt8]
     /// Seconds of the client's clock before the answer.
     public var delay = 0.0
-    /// The most bytes of the body that come at a time; 0 is no limit.
+    /// The largest piece of the body in bytes; 0 is no limit.
     public var pieceSize = 0
-    /// Seconds of the client's clock before each piece but the first.
+    /// Seconds of the client's clock before each piece except the first.
     public var pieceDelay = 0.0
-    /// What goes wrong.
+    /// The failure.
     public var fault: StubFault?
 
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
@@ -47,7 +47,7 @@ public struct StubAnswer: Sendable {
         make(status, headers, bytes, "application/octet-stream", delay)
     }
 
-    /// No answer, but what the network may do instead.
+    /// A failure of the network instead of an answer.
     public static func fault(_ fault: StubFault, delay: Double = 0) -> StubAnswer {
         var answer = StubAnswer()
         answer.fault = fault
@@ -55,11 +55,11 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same with a body that comes in pieces.
+    /// The same with a body in pieces.
     ///
     /// - Parameters:
-    ///   - size: the most bytes of a piece.
-    ///   - delay: seconds of the client's clock before each piece but the first.
+    ///   - size: the largest piece in bytes.
+    ///   - delay: seconds of the client's clock before each piece except the first.
     public func inPieces(of size: Int, every delay: Double = 0) -> StubAnswer {
         var answer = self
         answer.pieceSize = size
@@ -67,7 +67,7 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same in which something goes wrong.
+    /// The same with a failure.
     public func with(_ fault: StubFault) -> StubAnswer {
         var answer = self
         answer.fault = fault
@@ -86,10 +86,10 @@ public struct StubAnswer: Sendable {
 }
 
 extension StubAnswer {
-    /// Says what the body is, unless a header does.
+    /// Sets the content type, unless a header does.
     package mutating func setType(_ type: String) { headers.setIfAbsent("Content-Type", type) }
 
-    /// What is wrong with it; nil when it can be given.
+    /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
         guard (200..<1000).contains(status) else {
             return "the status \(status) is none of a final response (200 to 999)"
@@ -99,5 +99,104 @@ extension StubAnswer {
             return "\(quoted(field.name)) with \(quoted(field.value)) cannot be a header"
         }
         return nil
+    }
+}
+
+/// A failure instead of an answer, or in the middle of one.
+public struct StubFault: Sendable, Hashable {
+    enum Kind: Sendable, Hashable {
+        case noConnection, noInternet, unknownHost, untrustedCertificate, timeout, silence
+        case connectionLost(after: Int?)
+    }
+
+    let kind: Kind
+
+    /// Nobody listens: `network`, as for a refused connection.
+    public static let noConnection = StubFault(kind: .noConnection)
+    /// The machine is offline: `no internet`.
+    public static let noInternet = StubFault(kind: .noInternet)
+    /// The host's name is not found: `network`.
+    public static let unknownHost = StubFault(kind: .unknownHost)
+    /// The server's certificate is not accepted: `TLS`.
+    public static let untrustedCertificate = StubFault(kind: .untrustedCertificate)
+    /// The idle clock has run out: `timeout`, at once.
+    public static let timeout = StubFault(kind: .timeout)
+    /// Nothing ever comes: the request's own timeouts run out, by the client's clock.
+    public static let silence = StubFault(kind: .silence)
+    /// The connection breaks before the answer: `network`.
+    public static let connectionLost = StubFault(kind: .connectionLost(after: nil))
+
+    /// The connection breaks in the body: `network`.
+    ///
+    /// - Parameter bytes: how many bytes of the body arrive before.
+    public static func connectionLost(after bytes: Int) -> StubFault {
+        StubFault(kind: .connectionLost(after: max(0, bytes)))
+    }
+
+    /// How many bytes of the body arrive before; nil for a failure instead of an answer.
+    var bytesBefore: Int? {
+        if case .connectionLost(let bytes) = kind { bytes } else { nil }
+    }
+
+    /// The error that the network would give; nil for silence.
+    func error(_ http: HTTPRequest, _ origin: Origin) -> APIError? {
+        func make(
+            _ code: ErrorCode, _ what: String, _ transportCode: Int, _ failure: NetworkFailure, retry: Bool = false
+        ) -> APIError {
+            var error = APIError(
+                domain: .network, code: code, message: "\(origin.host):\(origin.port): \(what) (a stub's fault)",
+                transportCode: transportCode, isRetryable: retry)
+            error.failure = failure
+            return error
+        }
+        // The numbers are libcurl's error codes.
+        switch kind {
+        case .noConnection: return make(.network, "no connection", 7, .refused, retry: true)
+        case .noInternet: return make(.noInternet, "this machine has no network", 7, .unreachable, retry: true)
+        case .unknownHost: return make(.network, "the host's name was not found", 6, .nameLookup, retry: true)
+        case .untrustedCertificate: return make(.tls, "the server's certificate was not accepted", 60, .tls)
+        case .timeout: return .timeout(.idle, http.settings.timeouts.idle, origin, isRetryable: http.mayBeRepeated)
+        case .silence: return nil
+        case .connectionLost(nil):
+            let what = "the server closed the connection without an answer"
+            return make(.network, what, 52, .noAnswer, retry: http.mayBeRepeated)
+        case .connectionLost:
+            let what = "the server broke the connection while the answer was awaited or received"
+            return make(.network, what, 56, .reset, retry: http.mayBeRepeated)
+        }
+    }
+}
+
+/// The body that a stub expects.
+public struct StubBody: Sendable {
+    enum Kind: Sendable {
+        case any
+        case json(JSON)
+        case containing(String)
+        case recorded(RecordedBody)
+    }
+
+    let kind: Kind
+
+    /// Any body, or none.
+    public static let any = StubBody(kind: .any)
+
+    /// JSON that equals this. The order of members and the formatting do not matter.
+    public static func json(_ json: JSON) -> StubBody { StubBody(kind: .json(json)) }
+
+    /// A body that contains this text.
+    public static func containing(_ text: String) -> StubBody { StubBody(kind: .containing(text)) }
+
+    /// How a request's body differs; nil when it matches.
+    func mismatch(_ request: StubRequest) -> String? {
+        switch kind {
+        case .any: return nil
+        case .json(let expected):
+            guard let json = request.json else { return "the body is no JSON" }
+            return json == expected ? nil : "the body is other JSON"
+        case .containing(let text):
+            return request.text.containsSubstring(text) ? nil : "the body does not contain \(quoted(text))"
+        case .recorded(let body): return body.matches(request) ? nil : "the body is another"
+        }
     }
 }

@@ -1,9 +1,9 @@
-/// One expectation of a ``Stub``, and what it is answered with.
+/// One expectation of a ``Stub``, with its answers.
 ///
-/// Answers are given in the order in which they were added; the last is given again and again, unless ``usedUp()`` says
-/// otherwise. Without an answer it is 200 with no body. Safe to use from any thread.
+/// Answers come in the order in which they were added. The last one repeats, unless ``usedUp()`` is set. Without
+/// answers it answers 200 without a body. Safe to use from any thread.
 public final class StubRule: Sendable {
-    /// Whether a request is meant. Called on a background worker; may block.
+    /// Whether a request matches. Called on a background worker; may block.
     public typealias Predicate = @Sendable (StubRequest) -> Bool
 
     /// Makes the answer to a request. Called on a background worker; may block.
@@ -38,12 +38,12 @@ public final class StubRule: Sendable {
 
     // MARK: What is expected
 
-    /// Expects a body, in place of what was expected before.
+    /// Sets the expected body.
     @discardableResult public func body(_ body: StubBody) -> StubRule {
         change { $0.body = body }
     }
 
-    /// Asks a function, too, whether a request is meant.
+    /// Adds a function that must also accept the request.
     @discardableResult public func matching(_ predicate: @escaping Predicate) -> StubRule {
         change { $0.predicates.append(predicate) }
     }
@@ -55,22 +55,22 @@ public final class StubRule: Sendable {
         change { $0.sources += answers.map { .answer($0) } }
     }
 
-    /// Adds an answer that is made when it is wanted.
+    /// Adds an answer that is made on demand.
     @discardableResult public func answer(_ responder: @escaping Responder) -> StubRule {
         change { $0.sources.append(.responder(responder)) }
     }
 
-    /// Adds a request that goes wrong.
+    /// Adds a failure as an answer.
     @discardableResult public func fail(_ fault: StubFault, delay: Double = 0) -> StubRule {
         answer(.fault(fault, delay: delay))
     }
 
-    /// Says that it matches no more requests than it has answers.
+    /// Limits the matches to the number of answers.
     @discardableResult public func usedUp() -> StubRule {
         change { $0.repeatsLast = false }
     }
 
-    // What is replaced may run the user's code as it goes, so it must outlive the lock.
+    // Releasing the old value may run user code, so it must outlive the lock.
     private func change(_ change: (inout State) -> Void) -> StubRule {
         let replaced = state.withLock { state in
             let old = state
@@ -83,16 +83,16 @@ public final class StubRule: Sendable {
 
     // MARK: What came
 
-    /// How many requests it has matched.
+    /// The number of matched requests.
     public var callCount: Int { state.withLock { $0.requests.count } }
 
-    /// The requests that it has matched, in order.
+    /// The matched requests, in order.
     public var requests: [StubRequest] { state.withLock { $0.requests } }
 
-    /// What it expects, for people.
+    /// The expectation, for messages.
     public var description: String { "\(method ?? "any method") \(Secrets.redactURL(url.description))" }
 
-    /// What is missing; nil when every answer was given.
+    /// What is missing; nil when every answer was used.
     var shortfall: String? {
         let (given, wanted) = state.withLock { ($0.requests.count, $0.repeatsLast ? 1 : max(1, $0.sources.count)) }
         guard given < wanted else { return nil }
@@ -102,7 +102,7 @@ public final class StubRule: Sendable {
 
     // MARK: For the stub
 
-    /// How a request differs; nil when it is meant. Runs the user's code.
+    /// How a request differs; nil when it matches. Runs user code.
     func mismatch(_ request: StubRequest) -> (reason: String, closeness: Int)? {
         var closeness = 0
         if let reason = url.mismatch(request.url, closeness: &closeness) {
@@ -118,7 +118,7 @@ public final class StubRule: Sendable {
 
     private func isMethod(of request: StubRequest) -> Bool { method.map { $0 == request.method } ?? true }
 
-    /// The answer for a request that is meant; nil when another has taken the last one meanwhile.
+    /// The answer for a matching request; nil when another request has just taken the last one.
     func take(_ request: StubRequest) -> Source? {
         state.withLock { state in
             guard !state.isUsedUp else { return nil }
@@ -130,4 +130,51 @@ public final class StubRule: Sendable {
     }
 
     func forget() { state.withLock { $0.requests = [] } }
+}
+
+/// A multipart/form-data body as text (RFC 7578), for display. libcurl writes the real body.
+enum MultipartText {
+    static let boundary = "----ntapi-boundary"
+
+    static func bytes(_ parts: [HTTPRequest.Part]) throws(APIError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for part in parts {
+            var head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(escaped(part.name))\""
+            if let filename = part.filename { head += "; filename=\"\(escaped(filename))\"" }
+            if let type = part.contentType { head += "\r\nContent-Type: \(type)" }
+            bytes += Array("\(head)\r\n\r\n".utf8)
+            bytes += try content(of: part)
+            bytes += Array("\r\n".utf8)
+        }
+        return bytes + Array("--\(boundary)--\r\n".utf8)
+    }
+
+    static func content(of part: HTTPRequest.Part) throws(APIError) -> [UInt8] {
+        switch part.content {
+        case .bytes(let bytes): return bytes
+        case .file(let path):
+            do {
+                guard let bytes = try SystemFile.read(path) else {
+                    throw SystemError(what: "cannot read \(path)", number: 2)
+                }
+                return bytes
+            } catch {
+                throw .invalidRequest("part \(quoted(part.name)): \(error)")
+            }
+        }
+    }
+
+    // Escapes like browsers and libcurl (WHATWG HTML, 4.10.21.8).
+    private static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": escaped += "%22"
+            case "\r": escaped += "%0D"
+            case "\n": escaped += "%0A"
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
 }

@@ -1,9 +1,9 @@
-/// An exchange with a stub: what the network would do to a request, and in the same order.
+/// An exchange with a stub. It does what the network would do, in the same order.
 ///
-/// Its steps run one after the other on workers, as those of a network thread would: the observer hears of one thing
-/// after the other. Reading the body and asking the stub run the user's code, which no network thread does.
+/// Its steps run one after the other on workers, so the observer's calls are in order. Reading the body and asking the
+/// stub run user code, which a network thread never does.
 final class StubTransfer: @unchecked Sendable {
-    // Safe to share: what changes is touched in jobs of the queue alone.
+    // Safe to share: only jobs of the serial queue access mutable fields.
     private enum Step {
         case send, ask
         case head(StubAnswer)
@@ -20,7 +20,7 @@ final class StubTransfer: @unchecked Sendable {
     private var step = Step.send
     private var holds: Holds
     private var clocks: ExchangeClocks
-    /// Wakes it when a clock of the exchange may have run out, and for when.
+    /// The job that wakes it when a clock may have run out, and its moment.
     private var limit: (job: ScheduledJob, moment: MonotonicTime)?
     /// While it sleeps.
     private var sleep: ScheduledJob?
@@ -34,7 +34,7 @@ final class StubTransfer: @unchecked Sendable {
     private var offset = 0
     private var isRested = false
     private var progress = ProgressReporter()
-    /// Over, but the body stream is still being read.
+    /// The result while the body stream is still being read.
     private var held: ExchangeResult?
 
     init(_ exchange: Exchange, to transport: StubTransport) {
@@ -45,7 +45,7 @@ final class StubTransfer: @unchecked Sendable {
         let parts = try? URLParts(url)
         origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
         holds = exchange.firstHolds
-        // It has nobody to wait for, and waits for the permission alone.
+        // There is no queue here, so it only waits for the permission.
         if exchange.asksToStart { holds.formUnion(.decision) }
         let now = transport.clock.now
         clocks = ExchangeClocks(begun: now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
@@ -54,7 +54,7 @@ final class StubTransfer: @unchecked Sendable {
 
     private var clock: any WaitingClock { transport.clock }
 
-    /// Does something in its turn, and all that follows from it.
+    /// Runs a job in order, and then continues the exchange.
     func run(_ job: @escaping @Sendable (StubTransfer) -> Void) {
         queue.run { [self] in
             job(self)
@@ -123,7 +123,7 @@ final class StubTransfer: @unchecked Sendable {
         }
     }
 
-    /// - Returns: false when it waits for the body's stream.
+    /// - Returns: false when it waits for the body stream.
     private func send() -> Bool {
         if clocks.startedAt == nil {
             clocks.started(clock.now)
@@ -157,7 +157,7 @@ final class StubTransfer: @unchecked Sendable {
         case .failure(let error): end(error)
         case .success(let answer):
             step = .head(answer)
-            // Nothing comes, for as long as somebody waits.
+            // Silence lasts as long as the caller waits.
             sleep(answer.fault == .silence ? .infinity : answer.delay)
         }
     }
@@ -182,7 +182,7 @@ final class StubTransfer: @unchecked Sendable {
         if exchange.routesBody, !isQuiet { setRoute(exchange.observer.exchangeDidReceiveHead(head, deliveries)) }
     }
 
-    /// - Returns: false when it waits for who takes the body.
+    /// - Returns: false when it waits for the body's sink.
     private func receiveBody(_ answer: StubAnswer) -> Bool {
         let end = min(answer.body.count, answer.fault?.bytesBefore ?? .max)
         guard offset < end else {
@@ -255,7 +255,7 @@ final class StubTransfer: @unchecked Sendable {
         guard seconds > 0 else { return }
         naps += 1
         let nap = naps
-        // Who only waits for a timeout does not sleep.
+        // A wait that can only time out is not a sleeper.
         let purpose = seconds.isFinite ? WaitPurpose.pause : .limit
         sleep = clock.schedule(purpose, at: clock.now.advanced(bySeconds: seconds)) { [weak self] in
             self?.run { if $0.naps == nap { $0.sleep = nil } }
@@ -279,7 +279,7 @@ final class StubTransfer: @unchecked Sendable {
 
     // MARK: Its end
 
-    /// - Parameter error: nil when the answer is whole.
+    /// - Parameter error: nil when the answer is complete.
     func end(_ error: APIError?) {
         if case .over = step { return }
         step = .over
@@ -292,10 +292,10 @@ final class StubTransfer: @unchecked Sendable {
         if error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
         transport.hasEnded(exchange)
         if let stream = source as? StreamSource, stream.close() {
-            // The user's code is reading, and must not be surprised by the response.
+            // User code is reading the body, and the response must not come before it returns.
             held = result
         } else {
-            // It refers back to this.
+            // It has a reference to this object.
             source = nil
             exchange.observer.exchangeDidEnd(result, deliveries)
         }
@@ -335,14 +335,14 @@ extension StubTransfer {
 }
 
 extension StubAnswer {
-    /// What Content-Length says.
+    /// The Content-Length.
     fileprivate var announced: Int64? {
         let head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
         if case .bytes(let count) = head.announcedLength { return count }
         return nil
     }
 
-    /// The head that a server would send, and of the body what would come with it.
+    /// The head that a server would send; shortens the body to what would come with it.
     fileprivate mutating func head(to http: HTTPRequest) -> Result<ResponseHead, NetworkReason> {
         let hasBody = http.method != "HEAD" && status != 204 && status != 304
         let isLengthKnown = headers["Content-Length"] != nil || headers["Transfer-Encoding"] != nil
@@ -361,7 +361,7 @@ extension StubAnswer {
 }
 
 extension HTTPRequest.Body {
-    /// In bytes, where it is known before it is sent.
+    /// The length in bytes, if it is known in advance.
     var knownLength: Int64? {
         switch self {
         case .none, .multipart: nil
@@ -372,7 +372,7 @@ extension HTTPRequest.Body {
     }
 }
 
-/// Why an answer is none.
+/// Why an answer is invalid.
 private struct NetworkReason: Error, ExpressibleByStringLiteral {
     let text: String
 

@@ -1,9 +1,9 @@
-/// The URL that a stub expects, or a part of it.
+/// The URL or part of a URL that a stub expects.
 ///
-/// `/notes/*` is the whole path, of any server; `notes/*`, without the first slash, the end of it, as a command below a base
-/// URL is; with `https://…` before, the server counts, too. A * is any characters within a segment of the path or a
-/// value of the query; ** at the end of the path is whatever follows. The pairs of a query must be there, in any order, and
-/// others may be.
+/// `/notes/*` is the whole path on any server. `notes/*`, without the first slash, is the end of the path, like a
+/// command below a base URL. With `https://…` the server must match, too. A * matches any characters within a path
+/// segment or a query value; ** at the end of the path matches the rest. The query must have the given pairs, in any
+/// order, and may have others.
 struct StubURL: Sendable {
     private enum Extent: Sendable {
         case whole, beginning
@@ -33,16 +33,16 @@ struct StubURL: Sendable {
         var texts = Self.segments(of: path)
         if texts.last == "**" || path.isEmpty {
             texts = texts.dropLast()
-            // The end of the path, and whatever follows: any place of it, which begins like this.
+            // ** matches the rest: the path only has to begin like this.
             extent = .beginning
         }
         segments = texts.map { TextPattern(PercentEncoding.decode($0)) }
         pairs = Self.pairs(of: query ?? "").map { (TextPattern($0.name), TextPattern($0.value)) }
     }
 
-    /// The URL of a recorded request, which is expected just so; what was redacted may be anything.
+    /// The URL of a recorded request, which must match exactly. Redacted parts match anything.
     ///
-    /// - Parameter anyOrigin: whether the server does not matter.
+    /// - Parameter anyOrigin: whether to ignore the server.
     init(recorded url: String, anyOrigin: Bool) {
         text = url
         let (address, query) = Self.split(url, at: "?")
@@ -55,9 +55,9 @@ struct StubURL: Sendable {
 
     var description: String { text }
 
-    /// How a URL differs; nil when it is the one.
+    /// How a URL differs; nil when it matches.
     ///
-    /// - Parameter closeness: grows with what is right.
+    /// - Parameter closeness: grows with each part that matches.
     func mismatch(_ url: String, closeness: inout Int) -> String? {
         let (address, query) = Self.split(Self.split(url, at: "#").0, at: "?")
         let (server, path) = Self.server(of: address)
@@ -102,7 +102,7 @@ struct StubURL: Sendable {
         return (String(text[..<index]), String(text[text.index(after: index)...]))
     }
 
-    /// - Returns: scheme://host:port in small letters, with the port also where it is the usual one; and the path.
+    /// - Returns: scheme://host:port in lower case, always with the port; and the path.
     private static func server(of address: String) -> (String, String) {
         guard let colon = address.firstIndex(of: ":"), address[colon...].hasPrefix("://") else { return ("", address) }
         let scheme = String(address[..<colon]).lowercasedASCII()
@@ -118,7 +118,7 @@ struct StubURL: Sendable {
     private static func segments(of path: String) -> [String] {
         var segments = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         if segments.first == "" { segments.removeFirst() }
-        // A slash at the end is none of a name, but for a path that is nothing else.
+        // Ignore a final slash, except for a path that is only a slash.
         if segments.last == "" { segments.removeLast() }
         return segments
     }
@@ -129,6 +129,66 @@ struct StubURL: Sendable {
             return (
                 PercentEncoding.decode(name, plusIsSpace: true), PercentEncoding.decode(value ?? "", plusIsSpace: true)
             )
+        }
+    }
+}
+
+/// A piece of an expected URL: literal, or with * for any characters.
+enum TextPattern: Sendable {
+    case any
+    case literal(String)
+    /// The pieces between the stars.
+    case glob([String])
+
+    init(_ text: String) {
+        let pieces = text.split(separator: "*", omittingEmptySubsequences: false).map(String.init)
+        self = pieces.count == 1 ? .literal(text) : .glob(pieces)
+    }
+
+    /// The pattern of a recorded text: stars are literal, and a redacted text matches anything.
+    init(recorded text: String) { self = text == Secrets.redacted ? .any : .literal(text) }
+
+    /// The pattern of a recorded body: redacted parts match anything.
+    init(recordedBody text: String) {
+        var pieces: [String] = []
+        var rest = text[...]
+        while let end = Self.end(of: Secrets.redacted, in: rest) {
+            pieces.append(String(rest[..<end].dropLast(Secrets.redacted.count)))
+            rest = rest[end...]
+        }
+        self = pieces.isEmpty ? .literal(text) : .glob(pieces + [String(rest)])
+    }
+
+    func matches(_ text: String) -> Bool {
+        switch self {
+        case .any: return true
+        case .literal(let literal): return text == literal
+        case .glob(let pieces):
+            guard let first = pieces.first, let last = pieces.last, text.hasPrefix(first) else { return false }
+            var rest = text.dropFirst(first.count)
+            for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+                guard let end = Self.end(of: piece, in: rest) else { return false }
+                rest = rest[end...]
+            }
+            return rest.count >= last.count && rest.hasSuffix(last)
+        }
+    }
+
+    // The end of the first occurrence.
+    private static func end(of piece: String, in text: Substring) -> Substring.Index? {
+        var start = text.startIndex
+        while start < text.endIndex {
+            if text[start...].hasPrefix(piece) { return text.index(start, offsetBy: piece.count) }
+            start = text.index(after: start)
+        }
+        return nil
+    }
+
+    var description: String {
+        switch self {
+        case .any: Secrets.redacted
+        case .literal(let text): text
+        case .glob(let pieces): pieces.joined(separator: "*")
         }
     }
 }

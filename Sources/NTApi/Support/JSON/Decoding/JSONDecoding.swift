@@ -1,26 +1,28 @@
-/// One run of a decoder over a part of a document: what all its containers share.
+import Synchronization
+
+/// One run of a decoder over a part of a document. All its containers share it.
 ///
-/// The containers themselves are no more than this and a place on the tape, small enough to be passed around as
-/// existentials without memory of their own. The path to a place is found from the tape when an error wants it.
+/// A container is only this object and a place on the tape, small enough for an existential without an allocation. The
+/// path to a place is computed from the tape when an error needs it.
 ///
-/// A class that is not `Sendable`: it belongs to the call of `decode`, and to the thread that makes it.
+/// Not `Sendable`: it belongs to one call of `decode`, on one thread.
 final class JSONDecoding {
-    /// Types that contain themselves recurse, and must not use up the stack of the thread that decodes.
+    /// Recursive types must not exhaust the stack of the decoding thread.
     static let depthLimit = 512
 
     let document: JSONDocument
     let tape: JSONTape
     let root: Int
     let options: DecodingOptions
-    /// Of the options; looked at for each member.
+    /// Copied from the options, because each member needs it.
     let keys: DecodingOptions.Keys
     var numbersInStrings: Bool
     var looseBooleans: Bool
 
     private var depth = 0
 
-    /// Where the next member that is asked for probably is: the one behind the last, since most texts have their members in
-    /// the order of the declaration. It holds for one object, by its place on the tape.
+    /// Where the next requested member probably is: after the last one, because most texts list members in the order of
+    /// the declaration. Valid for one object, identified by its place on the tape.
     private var expected = (object: -1, key: -1)
 
     /// - Parameter root: where paths in errors begin.
@@ -34,12 +36,12 @@ final class JSONDecoding {
         looseBooleans = options.looseBooleans
     }
 
-    /// Decodes what stands at a place on the tape.
+    /// Decodes the value at a place on the tape.
     ///
-    /// Conversions for types that JSON has no form of belong here.
+    /// Conversions for types without a JSON form belong here.
     func value<Value: Decodable>(_ type: Value.Type, at index: Int) throws -> Value {
-        // What arrays, dictionaries and optionals ask for, without the detour over a container of one value. The types
-        // are the same where a value is taken for one of the other: `as?` would look that up again, for each value.
+        // Arrays, dictionaries and optionals ask for these types, so they skip the single-value container. The bit
+        // casts are between equal types; `as?` would check that again for each value.
         if type == String.self { return unsafeBitCast(try string(at: index), to: type) }
         if type == Int.self { return unsafeBitCast(try integer(Int.self, at: index), to: type) }
         if type == Double.self { return unsafeBitCast(try double(at: index), to: type) }
@@ -59,7 +61,7 @@ final class JSONDecoding {
         return try Value(from: JSONValueDecoder(decoding: self, index: index, isVerbatim: isVerbatim))
     }
 
-    /// Arrays of scalars, without a call by way of a container for each.
+    /// Arrays of scalars, without a container call for each element.
     private func elements<Element>(at index: Int, _ element: (Int) throws -> Element) throws -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(tape.count(index))
@@ -77,16 +79,16 @@ final class JSONDecoding {
 extension JSONDecoding {
     /// The place of the member's value; nil when there is none.
     ///
-    /// - Parameter end: behind the object, if its keys are plain; else 0.
+    /// - Parameter end: the place after the object if its keys are plain, else 0.
     func find(_ name: UnsafeRawBufferPointer, in object: Int, to end: Int) -> Int? {
-        // Another length is no length on a tape.
+        // A tape does not store such a length.
         guard end > 0, name.count < JSONTape.longest else { return document.member(name, of: object) }
         let first = object &+ 2
         let start = expected.object == object ? expected.key : first
         return find(name, in: object, from: start, to: end) ?? find(name, in: object, from: first, to: start)
     }
 
-    /// The same where keys are spelled otherwise than they are declared.
+    /// The same for keys that are spelled differently in JSON.
     @inline(never)
     func find(_ name: UnsafeRawBufferPointer, spelled keys: DecodingOptions.Keys, in object: Int, to end: Int) -> Int? {
         switch keys {
@@ -122,7 +124,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A boolean, or a number or string that the service means as one.
+    /// A boolean, or a number or string that stands for one.
     func truth(at index: Int) -> Bool? { document.bool(at: index) ?? looseBoolean(at: index) }
 
     @inline(never)
@@ -152,7 +154,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A number, or a string that the service means as one.
+    /// A number, or a string that stands for one.
     @inline(__always)
     func number(at index: Int) -> Double? { document.double(at: index) ?? numberInString(at: index) }
 
@@ -190,11 +192,134 @@ extension JSONDecoding {
         return value
     }
 
-    /// An integer, or a number or string that the service means as one; nil when it does not fit.
+    /// An integer, or a number or string that stands for one; nil when it does not fit.
     @inline(__always)
     func fitting<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
         if let value = document.int64(at: index) { return Value(exactly: value) }
         if tape.kind(index) == .double { return JSONNumber.bigInteger(tape.bytes(index), type) }
         return integerInString(type, at: index)
     }
+}
+
+// Dates. JSON has no form for them.
+extension JSONDecoding {
+    func date(at index: Int) throws -> APIDate { try date(at: index, options.dates) }
+
+    /// - Parameter formats: tried in order.
+    func date(at index: Int, _ formats: [DateFormat]) throws -> APIDate {
+        for format in formats {
+            if let date = read(format, at: index) { return date }
+        }
+        throw mismatch("date (\(formats.map(\.name).joined(separator: " or ")))", at: index)
+    }
+
+    private func read(_ format: DateFormat, at index: Int) -> APIDate? {
+        switch format.kind {
+        case .iso8601:
+            document.withUTF8(at: index, ISO8601.seconds).flatMap { $0 }.map { APIDate(secondsSince1970: $0) }
+        case .seconds: number(at: index).map { APIDate(secondsSince1970: $0) }
+        case .milliseconds: number(at: index).map { APIDate(secondsSince1970: $0 / 1000) }
+        case .http: document.string(at: index).flatMap(APIDate.init(http:))
+        case .custom(let read, _): read(JSON(document, index))
+        }
+    }
+}
+
+extension APIDate: Decodable {
+    /// Reads a date in the formats of the ``DecodingOptions``.
+    ///
+    /// - Throws: when the decoder is not the one of `JSON.decode`: another decoder knows no formats.
+    public init(from decoder: any Decoder) throws {
+        guard let decoder = decoder as? JSONValueDecoder else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "APIDate is decoded by JSON.decode alone"))
+        }
+        self = try decoder.decoding.date(at: decoder.index)
+    }
+}
+
+extension APIDate: APIArgValue {
+    /// The date of ISO 8601 in UTC.
+    public var argText: String? { secondsSince1970.isFinite ? description : nil }
+}
+
+/// The decoder of one value.
+struct JSONValueDecoder: Decoder {
+    let decoding: JSONDecoding
+    let index: Int
+    /// Whether the keys of the JSON are data.
+    var isVerbatim = false
+
+    var codingPath: [any CodingKey] { decoding.path(to: index) }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(try JSONKeyedContainer<Key>(decoding, index, isVerbatim ? .asDeclared : decoding.keys))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { try JSONUnkeyedContainer(decoding, index) }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+}
+
+extension JSONValueDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { decoding.isNull(index) }
+    func decode(_ type: Bool.Type) throws -> Bool { try decoding.bool(at: index) }
+    func decode(_ type: String.Type) throws -> String { try decoding.string(at: index) }
+    func decode(_ type: Double.Type) throws -> Double { try decoding.double(at: index) }
+    func decode(_ type: Float.Type) throws -> Float { try decoding.float(at: index) }
+    func decode(_ type: Int.Type) throws -> Int { try decoding.integer(type, at: index) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try decoding.integer(type, at: index) }
+    func decode(_ type: Int128.Type) throws -> Int128 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt.Type) throws -> UInt { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try decoding.integer(type, at: index) }
+    func decode(_ type: UInt128.Type) throws -> UInt128 { try decoding.integer(type, at: index) }
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoding.value(type, at: index) }
+}
+
+/// Foundation's types that other decoders and encoders than Foundation's get wrong.
+///
+/// Foundation's `JSONDecoder` and `JSONEncoder` handle these types specially. Elsewhere they write forms that nobody
+/// wants: `Date` the seconds since 2001, `URL` and `Decimal` objects of their parts, `Data` an array of numbers. The
+/// core must not import Foundation, so it recognizes them by name.
+enum ForeignTypes {
+    /// What to use instead of such a type; nil for all other types.
+    static func advice(for type: Any.Type) -> String? {
+        // Called for each value, and the name of a type costs far more than decoding a small value.
+        let address = UInt(bitPattern: ObjectIdentifier(type))
+        let place = fine + Int((address >> 4 ^ address >> 12) % UInt(capacity))
+        if place.pointee.load(ordering: .relaxed) == address { return nil }
+        let advice = advice(named: _typeName(type, qualified: true))
+        if advice == nil { place.pointee.store(address, ordering: .relaxed) }
+        return advice
+    }
+
+    private static func advice(named name: String) -> String? {
+        guard let dot = name.firstIndex(of: "."), ["Foundation", "FoundationEssentials"].contains(name[..<dot]) else {
+            return nil
+        }
+        return switch name[name.index(after: dot)...] {
+        case "Date": "Foundation's Date: use an APIDate, and Date(timeIntervalSince1970: date.secondsSince1970)"
+        case "URL": "Foundation's URL: use an APIURL or a String, and URL(string: url.text)"
+        case "Decimal": "Foundation's Decimal: use a JSON, and Decimal(string: number.text)"
+        case "Data": "Foundation's Data: use a String, and Data(base64Encoded: text)"
+        default: nil
+        }
+    }
+
+    private static let capacity = 256
+
+    // Safe to share: made once, never freed, with atomic content. Each slot holds one type that passed the check; types
+    // are never freed either.
+    nonisolated(unsafe) private static let fine: UnsafeMutablePointer<Atomic<UInt>> = {
+        let places = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: capacity)
+        for number in 0..<capacity { (places + number).initialize(to: Atomic(0)) }
+        return places
+    }()
 }

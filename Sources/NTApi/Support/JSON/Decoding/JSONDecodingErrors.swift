@@ -1,5 +1,5 @@
-// What does not fit, as the standard library's errors, since types that decode by hand look at those; and as the
-// library's own for the caller.
+// Mismatches as the standard library's errors, because hand-written decoding code looks at those, and as an `APIError`
+// for the caller.
 extension JSONDecoding {
     func mismatch(_ expected: Any.Type, at index: Int) -> DecodingError {
         mismatch("\(expected)", expected, at: index)
@@ -36,12 +36,13 @@ extension JSONDecoding {
             .init(codingPath: path(to: index), debugDescription: "nests deeper than \(Self.depthLimit) levels"))
     }
 
-    /// - Parameter type: which one, and what to use in its place.
+    /// - Parameter type: which type, and what to use instead.
     func refused(_ type: String, at index: Int) -> DecodingError {
         .dataCorrupted(.init(codingPath: path(to: index), debugDescription: "cannot be decoded as \(type)"))
     }
 
-    /// Strings may be secret, and arrays and objects long; numbers are shown, since their value may be what does not fit.
+    /// Strings may be secret, and arrays and objects long, so only numbers are shown: the value may be why it does not
+    /// fit.
     private func found(at index: Int) -> String {
         switch tape.kind(index) {
         case .null: "null"
@@ -53,7 +54,7 @@ extension JSONDecoding {
         }
     }
 
-    /// The way from the root down to a place: into the child in whose words it is, and so on.
+    /// The path from the root to a place: from each container into the child whose words include the place.
     func path(to index: Int) -> [JSONPathKey] {
         var path: [JSONPathKey] = []
         var container = root
@@ -71,7 +72,7 @@ extension JSONDecoding {
         return path
     }
 
-    /// What the caller gets.
+    /// The error for the caller.
     func apiError(_ error: any Error) -> APIError {
         if let error = error as? APIError { return error }
         var missing: [any CodingKey] = []

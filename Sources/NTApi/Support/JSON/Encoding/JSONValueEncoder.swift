@@ -1,4 +1,4 @@
-/// What an `Encodable` type writes itself to: a place in the JSON.
+/// The encoder that an `Encodable` type writes to: a place in the JSON.
 struct JSONValueEncoder: Encoder {
     let encoding: JSONEncoding
     let keys: DecodingOptions.Keys
@@ -31,7 +31,7 @@ struct JSONValueEncoder: Encoder {
     /// For the next element.
     fileprivate func next() -> JSONValueEncoder { below(JSONPathKey.index(tree.count), tree.append()) }
 
-    /// Where a place cannot be made and no error be thrown, what is written goes nowhere.
+    /// When the place cannot be made and this cannot throw, the written value is lost.
     fileprivate func nested(_ key: any CodingKey) -> JSONValueEncoder { (try? below(key)) ?? below(key, JSONTree()) }
 }
 
@@ -114,7 +114,7 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     func encode(_ value: Bool) { encoder.tree.set(JSON(value)) }
     func encode(_ value: String) { encoder.tree.set(JSON(value)) }
     func encode(_ value: Double) throws { try encoder.encoding.write(value, to: encoder.tree, codingPath) }
-    // Of the digits that read back the same: 0.1, and not 0.10000000149011612.
+    // Via the shortest digits that read back the same: 0.1, not 0.10000000149011612.
     func encode(_ value: Float) throws { try encode(Double(value.description) ?? Double(value)) }
     func encode(_ value: Int) throws { try integer(value) }
     func encode(_ value: Int8) throws { try integer(value) }
@@ -130,5 +130,88 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
 
     private func integer(_ value: some BinaryInteger & Sendable) throws {
         try encoder.encoding.write(value, to: encoder.tree, codingPath)
+    }
+}
+
+/// JSON under construction: values can be set at any place, in any order.
+final class JSONTree {
+    private enum Content {
+        case nothing
+        case value(JSON)
+        case array([JSONTree])
+        case object([(key: String, value: JSONTree)], places: [String: Int])
+    }
+
+    /// Why a value cannot be set at a place.
+    struct Clash: Error {
+        let message: String
+    }
+
+    private var content = Content.nothing
+
+    var isEmpty: Bool { if case .nothing = content { true } else { false } }
+
+    /// The result; an empty object when nothing was written.
+    var json: JSON {
+        switch content {
+        case .nothing: JSON([(String, JSON)]())
+        case .value(let value): value
+        case .array(let elements): JSON(elements.map(\.json))
+        case .object(let members, _): JSON(members.map { ($0.key, $0.value.json) })
+        }
+    }
+
+    func set(_ value: JSON) { content = .value(value) }
+
+    /// Makes it an object, if it is still empty.
+    func makeObject() { if isEmpty { content = .object([], places: [:]) } }
+
+    func makeArray() { if isEmpty { content = .array([]) } }
+
+    var count: Int { if case .array(let elements) = content { elements.count } else { 0 } }
+
+    func append() -> JSONTree {
+        let element = JSONTree()
+        if case .array(var elements) = content {
+            content = .nothing  // or the array would be copied
+            elements.append(element)
+            content = .array(elements)
+        } else {
+            content = .array([element])
+        }
+        return element
+    }
+
+    /// The place at the end of a path. Makes missing containers.
+    func place(_ steps: [JSONPath.Step]) throws -> JSONTree {
+        try steps.reduce(self) { tree, step in
+            switch step {
+            case .key(let key): try tree.member(key)
+            case .index(let index): try tree.element(index)
+            }
+        }
+    }
+
+    private func member(_ key: String) throws -> JSONTree {
+        makeObject()
+        guard case .object(var members, var places) = content else {
+            throw Clash(message: "an object is to be where something else is")
+        }
+        if let place = places[key] { return members[place].value }
+        content = .nothing
+        let member = JSONTree()
+        places[key] = members.count
+        members.append((key, member))
+        content = .object(members, places: places)
+        return member
+    }
+
+    private func element(_ index: Int) throws -> JSONTree {
+        makeArray()
+        guard case .array(let elements) = content else {
+            throw Clash(message: "an array is to be where something else is")
+        }
+        guard index <= elements.count else { throw Clash(message: "the elements before it are to be written first") }
+        return index < elements.count ? elements[index] : append()
     }
 }

@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What the process has once: the network threads, the workers and the running requests.
+///
+/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in it.
+final class Runtime: Sendable {
+    let workers: WorkerPool
+    private let delivery: DeliveryRuntime
+    let requests = RequestRegistry()
+    let engine: CurlEngine
+    var clock: SystemClock { SystemClock(engine: engine) }
+    private let generation = Fork.generation
+
+    private init(_ delivery: DeliveryRuntime, networkThreads: Int) {
+        self.delivery = delivery
+        workers = delivery.workers
+        engine = CurlEngine(workers: workers, threads: networkThreads)
+        MailboxWatch.shared.connect(
+            MailboxWatch.Source(
+                clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
+    }
+
+    private static let slot = Lock<Runtime?>(nil, survivesFork: true)
+
+    static var current: Runtime {
+        let generation = Fork.generation
+        if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
+        let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
+        let delivery = DeliveryRuntime.current
+        return slot.withLock { slot in
+            if let runtime = slot, runtime.generation == generation { return runtime }
+            // The child leaks the parent's runtime on purpose: to free it would be to touch it.
+            if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
+            let runtime = Runtime(delivery, networkThreads: networkThreads)
+            slot = runtime
+            ProcessExit.arrange()
+            return runtime
+        }
+    }
+
+    /// The process exits. Running requests may finish within their `exitTimeout`, and are then cancelled. Their
+    /// handlers are called within a limited time: first on the requested threads, then on a worker, because other
+    /// threads may never run their mailboxes again.
+    func exit() {
+        requests.detachBackground()
+        requests.finish(since: .now())
+        let begun = MonotonicTime.now()
+        func isOver(bySeconds seconds: Double) -> Bool {
+            requests.wait(until: begun.advanced(bySeconds: seconds)) == 0
+        }
+        requests.cancelAll { _ in true }
+        if !isOver(bySeconds: 1) {
+            for mailbox in delivery.allMailboxes where !mailbox.isMine || mailbox.isAnyones { mailbox.close() }
+            if !isOver(bySeconds: 1.25) {
+                // A body callback still blocks. Stop the network thread without it, so that the handler is called.
+                engine.stop(timeout: 0.25)
+                _ = isOver(bySeconds: 2)
+            }
+        }
+        engine.stop(timeout: max(0, 1.5 - MonotonicTime.now().seconds(since: begun)))
+        workers.stop()
+        ExitJobs.run()
+    }
+}
+
+/// Ends the library's threads before libcurl's and OpenSSL's own exit handlers free what they use.
+private enum ProcessExit {
+    // Exit handlers run in reverse order, so this one must be registered after those of curl_global_init.
+    private static let registered: Void = {
+        _ = CurlGlobal.ready
+        atexit {
+            // A forked child that never used the library has nothing to stop.
+            ProcessExit.run()
+        }
+    }()
+
+    static func arrange() { registered }
+
+    private static func run() { Runtime.ifAny?.exit() }
+}
+
+extension Runtime {
+    /// This process's runtime, if it has used one.
+    static var ifAny: Runtime? {
+        slot.withLock { $0 }.flatMap { $0.generation == Fork.generation ? $0 : nil }
+    }
+}
+
+/// The system's time. The network thread runs the timers.
+struct SystemClock: WaitingClock {
+    let engine: CurlEngine
+
+    var now: MonotonicTime { .now() }
+    var calendarSeconds: Double { wallClockSeconds() }
+
+    func schedule(
+        _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
+    ) -> ScheduledJob {
+        let timer = engine.schedule(at: moment, job)
+        return ScheduledJob { engine.cancel(timer) }
+    }
+
+    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
+}

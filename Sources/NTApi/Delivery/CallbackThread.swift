@@ -1,0 +1,178 @@
+/// A queue or loop of your own that runs handlers.
+public protocol APIExecutor: Sendable {
+    /// Runs the job once, on any thread you like. Called on threads of the library; must not block.
+    func execute(_ job: @escaping @Sendable () -> Void)
+}
+
+/// Where a handler runs.
+public struct CallbackThread: Sendable {
+    enum Kind: Sendable {
+        case main
+        case background
+        case anywhere
+        case current
+        case mailbox(MailboxReference)
+        indirect case executor(any APIExecutor)
+    }
+
+    let kind: Kind
+
+    /// The process's main thread, when it runs its mailbox. The default.
+    public static let main = CallbackThread(kind: .main)
+    /// A worker thread of the library.
+    public static let background = CallbackThread(kind: .background)
+    /// The thread that begins the request, when it runs its mailbox.
+    public static let current = CallbackThread(kind: .current)
+    /// Swift's main actor, for programs that await and do not run the main thread's mailbox.
+    public static let mainActor = CallbackThread(kind: .executor(MainActorExecutor()))
+    /// The thread that drains this mailbox. The mailbox is not kept alive: keep it as long as you drain it. After that,
+    /// a worker runs the handlers.
+    public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
+        CallbackThread(kind: .mailbox(mailbox.reference))
+    }
+    /// The thread that has the response first, perhaps the network thread. For the library's own handlers that run no
+    /// user code.
+    static let anywhere = CallbackThread(kind: .anywhere)
+    /// Your own queue or loop.
+    public static func executor(_ executor: any APIExecutor) -> CallbackThread {
+        CallbackThread(kind: .executor(executor))
+    }
+}
+
+/// Runs handlers on the main actor.
+private struct MainActorExecutor: APIExecutor {
+    func execute(_ job: @escaping @Sendable () -> Void) { Task { @MainActor in job() } }
+}
+
+/// A callback's thread once the request has begun: `main` and `current` have become mailboxes.
+enum Destination: Sendable {
+    case mailbox(MailboxReference)
+    case background
+    case anywhere
+    indirect case executor(any APIExecutor)
+
+    /// To be called on the thread that begins the request.
+    init(_ thread: CallbackThread) {
+        switch thread.kind {
+        case .main: self = .mailbox(Mailbox.main.reference)
+        case .current: self = .mailbox(Mailbox.current.reference)
+        case .background: self = .background
+        case .anywhere: self = .anywhere
+        case .mailbox(let reference): self = .mailbox(reference)
+        case .executor(let executor): self = .executor(executor)
+        }
+    }
+
+    var isMailbox: Bool {
+        if case .mailbox = self { true } else { false }
+    }
+
+    /// Whether jobs sent to both always run in the order sent.
+    func isInOrder(with other: Destination) -> Bool {
+        if case .mailbox(let mine) = self, case .mailbox(let others) = other { return mine.mailbox === others.mailbox }
+        return false
+    }
+
+    /// Sends a job there with the rest of a batch.
+    func send(_ job: Job, _ deliveries: DeliveryBatch) {
+        switch self {
+        case .mailbox(let reference):
+            if let mailbox = reference.mailbox { return deliveries.add(job, to: mailbox) }
+            deliveries.add(Job(job.runOrphaned))
+        case .background: deliveries.add(job)
+        case .anywhere: job.run()
+        // The executor is user code, and this may be the network thread.
+        case .executor(let executor): deliveries.add(Job { Delivery.call { executor.execute(job.run) } })
+        }
+    }
+
+    /// Sends an event to its mailbox with the rest of a batch.
+    ///
+    /// - Returns: false when there is no mailbox.
+    func send(_ event: DeliveryBatch.Event, _ deliveries: DeliveryBatch) -> Bool {
+        guard case .mailbox(let reference) = self, let mailbox = reference.mailbox else { return false }
+        deliveries.add(event, to: mailbox)
+        return true
+    }
+}
+
+/// A mailbox that lives as long as somebody can drain it: its thread, or the user who made it.
+final class MailboxReference: @unchecked Sendable {
+    // Safe to share: set once, by the mailbox that is being made.
+    private(set) weak var mailbox: Mailbox?
+
+    init() {}
+
+    func set(_ mailbox: Mailbox) { self.mailbox = mailbox }
+}
+
+/// A piece of work for another thread.
+struct Job: Sendable {
+    let run: @Sendable () -> Void
+    /// Runs on a worker instead, when the job's thread has ended.
+    let runOrphaned: @Sendable () -> Void
+
+    init(_ run: @escaping @Sendable () -> Void, orphaned: (@Sendable () -> Void)? = nil) {
+        self.run = run
+        runOrphaned = orphaned ?? run
+    }
+}
+
+/// Collects a thread's jobs for other threads, and hands them over together, with one lock and one wake-up for each
+/// destination.
+///
+/// Belongs to one thread.
+final class DeliveryBatch {
+    @exclusivity(unchecked) private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
+    @exclusivity(unchecked) private var jobs: [Job] = []
+
+    /// An event that a program takes out of a mailbox (pull style).
+    struct Event: Sendable {
+        /// Nil when the event is obsolete.
+        let take: @Sendable () -> AnyObject?
+        let runOrphaned: @Sendable () -> Void
+    }
+
+    var isEmpty: Bool { mailboxes.isEmpty && jobs.isEmpty }
+
+    /// For a worker.
+    func add(_ job: Job) { jobs.append(job) }
+
+    /// For the thread that drains a mailbox.
+    func add(_ job: Job, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].jobs.append(job) }
+
+    func add(_ event: Event, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].events.append(event) }
+
+    /// Hands everything over.
+    func flush(to workers: WorkerPool) {
+        // Most turns end with one request for one mailbox, or with nothing.
+        for entry in mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
+            jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
+        }
+        mailboxes.removeAll(keepingCapacity: true)
+        guard !jobs.isEmpty else { return }
+        workers.run(jobs)
+        jobs.removeAll(keepingCapacity: jobs.count <= 1024)
+    }
+
+    /// Runs the jobs for workers on the calling thread, and hands over the rest.
+    func flushRunningJobs(_ workers: WorkerPool) {
+        while !jobs.isEmpty {
+            let mine = jobs
+            jobs.removeAll()
+            let generation = Fork.generation
+            for job in mine {
+                job.run()
+                // The rest is the parent's.
+                guard generation == Fork.generation else { return }
+            }
+        }
+        flush(to: workers)
+    }
+
+    private func index(of mailbox: Mailbox) -> Int {
+        if let index = mailboxes.firstIndex(where: { $0.mailbox === mailbox }) { return index }
+        mailboxes.append((mailbox, [], []))
+        return mailboxes.count - 1
+    }
+}

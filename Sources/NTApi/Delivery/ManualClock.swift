@@ -1,0 +1,170 @@
+import Synchronization
+
+/// A clock for tests. Time stands still until the test advances it, so tests do not wait.
+///
+///     let clock = ManualClock()
+///     client.clock = clock
+///     let response = Task { await client.response("busy") }
+///     clock.waitForSleepers(1)  // the request waits before its next attempt
+///     clock.advance(by: 2)
+///
+/// It controls the library's own waits: between the attempts of a request, between the connections of a stream of
+/// events, the delays of a ``Stub``, the timeouts of a request whose answers come from a stub, and those of credentials
+/// and decisions. Timers for sockets use the system's time. Several clients may share a clock. Safe to use from any
+/// thread. It belongs to the process that made it: a forked child must make its own.
+public final class ManualClock: WaitingClock {
+    private struct Waiting {
+        let purpose: WaitPurpose
+        let job: @Sendable () -> Void
+    }
+
+    /// A thread in `waitForSleepers`.
+    private final class Watcher: Sendable {
+        let count: Int
+        let isThere = Monitor(false)
+
+        init(_ count: Int) { self.count = count }
+    }
+
+    private struct State {
+        var waiting = IndexedHeap<MonotonicTime, Waiting>()
+        var sleepers = 0
+        var watchers: [Watcher] = []
+        var generation = Fork.generation
+    }
+
+    private let start = MonotonicTime.now()
+    private let calendarStart: Double
+    /// Written under the lock, read without it.
+    private let moment: Atomic<UInt64>
+    private let state = Lock(State(), sharing: .clients)
+
+    /// - Parameter calendar: the calendar's time at the beginning, in seconds since 1970-01-01 00:00 UTC; nil is the
+    ///   current time.
+    public init(calendar: Double? = nil) {
+        moment = Atomic(start.nanoseconds)
+        calendarStart = calendar.flatMap { $0.isFinite ? $0 : nil } ?? wallClockSeconds()
+    }
+
+    /// Seconds by which the clock was advanced in total.
+    public var elapsed: Double { now.seconds(since: start) }
+
+    /// The calendar's time, in seconds since 1970-01-01 00:00 UTC.
+    public var calendarSeconds: Double { calendarStart + elapsed }
+
+    /// How many waits will continue when time passes. Timeouts are not counted.
+    public var sleepers: Int { ofThisProcess { $0.sleepers } }
+
+    /// Seconds until the first sleeper continues; nil when there is none.
+    public var nextWake: Double? {
+        ofThisProcess { $0.waiting.firstKey(where: { $0.purpose == .pause }) }?.seconds(since: now)
+    }
+
+    /// Lets time pass. Everything due by then continues in order on background workers; this call does not wait for it.
+    ///
+    /// Time jumps: whatever continues sees the new time, and begins new waits from there.
+    ///
+    /// - Parameter seconds: zero, a negative number or NaN lets no time pass.
+    public func advance(by seconds: Double) {
+        let jobs = ofThisProcess { state -> [Job] in
+            let now = now.advanced(bySeconds: seconds)
+            moment.store(now.nanoseconds, ordering: .releasing)
+            var jobs: [Job] = []
+            while let first = state.waiting.firstKey, first <= now, let due = state.waiting.popFirst() {
+                if due.purpose == .pause { state.sleepers -= 1 }
+                jobs.append(Job(due.job))
+            }
+            return jobs
+        }
+        if !jobs.isEmpty { DeliveryRuntime.current.workers.run(jobs) }
+    }
+
+    /// Waits until there are so many sleepers, so that the next advance reaches them.
+    ///
+    /// - Parameter timeout: seconds of the system's time; nil waits for ever.
+    /// - Returns: false when the timeout has passed before.
+    @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) -> Bool {
+        let watcher = Watcher(count)
+        let isThere = ofThisProcess { state in
+            if state.sleepers < count { state.watchers.append(watcher) }
+            return state.sleepers >= count
+        }
+        if isThere { return true }
+        let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
+        return DeliveryRuntime.current.workers.whileBlocked {
+            let came = watcher.isThere.wait(until: deadline) { $0 ? true : nil } ?? false
+            ofThisProcess { $0.watchers.removeAll { $0 === watcher } }
+            return came
+        }
+    }
+
+    /// The same for code that may not block its thread.
+    @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async -> Bool {
+        // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
+        await withCheckedContinuation { continuation in
+            DeliveryRuntime.current.workers.run {
+                let isThere: Bool = self.waitForSleepers(count, timeout: timeout)
+                continuation.resume(returning: isThere)
+            }
+        }
+    }
+
+    // MARK: For who waits
+
+    var now: MonotonicTime { MonotonicTime(nanoseconds: moment.load(ordering: .acquiring)) }
+
+    @discardableResult func schedule(
+        _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
+    ) -> ScheduledJob {
+        let waiting = Waiting(purpose: purpose, job: job)
+        let (token, found) = ofThisProcess { state -> (IndexedHeap<MonotonicTime, Waiting>.Token?, [Watcher]) in
+            guard moment > now else { return (nil, []) }
+            let token = state.waiting.insert(waiting, key: moment)
+            guard purpose == .pause else { return (token, []) }
+            state.sleepers += 1
+            let sleepers = state.sleepers
+            defer { state.watchers.removeAll { $0.count <= sleepers } }
+            return (token, state.watchers.filter { $0.count <= sleepers })
+        }
+        for watcher in found {
+            watcher.isThere.withLock { $0 = true }
+            watcher.isThere.broadcast()
+        }
+        guard let token else {
+            DeliveryRuntime.current.workers.run(job)
+            return ScheduledJob {}
+        }
+        return ScheduledJob { [weak self] in self?.callOff(token) }
+    }
+
+    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime {
+        guard moment < .distantFuture else { return moment }
+        return .now().advanced(bySeconds: moment.seconds(since: now))
+    }
+
+    private func callOff(_ token: IndexedHeap<MonotonicTime, Waiting>.Token) {
+        // Releasing it may run user code, so it must outlive the lock.
+        let waiting = ofThisProcess { state in
+            let waiting = state.waiting.remove(token)
+            if waiting?.purpose == .pause { state.sleepers -= 1 }
+            return waiting
+        }
+        withExtendedLifetime(waiting) {}
+    }
+
+    private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
+        state.withLock { state in
+            if state.generation != Fork.generation {
+                // It belongs to the parent, so it is not even released here.
+                _ = Unmanaged.passRetained(Inherited(exchange(&state, with: State())))
+            }
+            return body(&state)
+        }
+    }
+
+    private final class Inherited {
+        let state: State
+
+        init(_ state: State) { self.state = state }
+    }
+}

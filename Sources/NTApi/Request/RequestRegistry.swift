@@ -1,0 +1,170 @@
+/// The requests that are resumed and whose handlers have not returned. It keeps them and their clients alive.
+///
+/// An intrusive list: adding and removing a request needs no allocation and no look-up.
+final class RequestRegistry: Sendable {
+    /// A request's place in the list.
+    struct Links {
+        fileprivate var isListed = false
+        // Unmanaged: the list holds one reference to each request, from `insert` to `remove`.
+        fileprivate var previous: Unmanaged<APIRequest>?
+        fileprivate var next: Unmanaged<APIRequest>?
+    }
+
+    private struct State {
+        var first: Unmanaged<APIRequest>?
+        /// Clients that are ending, until their hook has been called after their last request.
+        var ending: [Ending] = []
+        var waiters: [Mailbox] = []
+
+        var requests: [APIRequest] {
+            var requests: [APIRequest] = []
+            var next = first
+            while let request = next?.takeUnretainedValue() {
+                requests.append(request)
+                next = request.links.next
+            }
+            return requests
+        }
+
+        mutating func ending(of client: APIClient, _ change: (inout Ending) -> Void) {
+            if let index = ending.firstIndex(where: { $0.client === client }) { change(&ending[index]) }
+        }
+
+        // A mailbox's lock is a leaf, so it may be taken under this one.
+        func wakeWaiters() { for waiter in waiters { waiter.wake() } }
+    }
+
+    private struct Ending {
+        let client: APIClient
+        /// How many of its requests are in the list.
+        var left: Int
+        /// The mailbox of the thread that calls its hook.
+        var thread: Mailbox?
+    }
+
+    private let state = Lock(State())
+    private let generation = Fork.generation
+
+    func insert(_ request: APIRequest) {
+        state.withLock { state in
+            guard !request.links.isListed else { return }
+            let entry = Unmanaged.passRetained(request)
+            request.links = Links(isListed: true, previous: nil, next: state.first)
+            state.first?._withUnsafeGuaranteedRef { $0.links.previous = entry }
+            state.first = entry
+            if !state.ending.isEmpty { state.ending(of: request.client) { $0.left += 1 } }
+        }
+    }
+
+    /// - Returns: true when it was the last request of an ending client. The caller must then call `tellEnd`.
+    func remove(_ request: APIRequest) -> Bool {
+        state.withLock { state in
+            guard request.links.isListed else { return false }
+            let links = request.links
+            request.links = Links()
+            if let previous = links.previous {
+                previous._withUnsafeGuaranteedRef { $0.links.next = links.next }
+            } else {
+                state.first = links.next
+            }
+            links.next?._withUnsafeGuaranteedRef { $0.links.previous = links.previous }
+            // Not the last reference: the caller has one.
+            Unmanaged.passUnretained(request).release()
+            state.wakeWaiters()
+            var isLast = false
+            if !state.ending.isEmpty {
+                state.ending(of: request.client) { ending in
+                    ending.left -= 1
+                    // A request that is added after this finds the client invalid, and is cancelled.
+                    isLast = ending.left == 0 && request.client.becomesInvalid()
+                }
+            }
+            return isLast
+        }
+    }
+
+    /// Starts to count the requests of an ending client. A second call does nothing.
+    ///
+    /// - Returns: true when it has none. The caller must then call `tellEnd`.
+    func beginEnd(of client: APIClient) -> Bool {
+        state.withLock { state in
+            guard !client.isInvalid, !state.ending.contains(where: { $0.client === client }) else { return false }
+            let left = state.requests.count { $0.client === client }
+            state.ending.append(Ending(client: client, left: left))
+            return left == 0 && client.becomesInvalid()
+        }
+    }
+
+    /// Calls the hook for a client's end. Waiting for the client's requests includes this call.
+    func tellEnd(of client: APIClient, _ tell: () -> Void) {
+        let mailbox = Mailbox.current
+        state.withLock { $0.ending(of: client) { $0.thread = mailbox } }
+        Delivery.call(tell)
+        forgetEnd(of: client)
+    }
+
+    /// A client's end is complete. Wakes those who wait for it.
+    func forgetEnd(of client: APIClient) {
+        state.withLock { state in
+            state.ending.removeAll { $0.client === client }
+            state.wakeWaiters()
+        }
+    }
+
+    func cancelAll(where matches: (APIRequest) -> Bool) {
+        for request in all where matches(request) { request.cancel() }
+    }
+
+    /// The process ends. Unfinished transfers of background sessions are left to the next process.
+    func detachBackground() {
+        for request in all { request.background?.session.detach() }
+    }
+
+    var isEmpty: Bool { state.withLock { $0.first == nil } }
+
+    /// Lets requests finish when the process ends. Cancels each one when its `exitTimeout`, counted from a moment, is
+    /// over.
+    func finish(since begun: MonotonicTime) {
+        let own = Set(Delivery.running)
+        while true {
+            let elapsed = MonotonicTime.now().seconds(since: begun)
+            var next: Double?
+            for request in all where !own.contains(ObjectIdentifier(request)) && !request.isRevalidation {
+                let timeout = request.exitTimeout
+                if timeout > elapsed { next = min(next ?? timeout, timeout) } else { request.cancel() }
+            }
+            guard let next, wait(until: begun.advanced(bySeconds: next)) > 0 else { return }
+        }
+    }
+
+    /// Waits until no request of the client, or of any client, is left, except those whose callbacks run on this
+    /// thread. Runs the calling thread's mailbox meanwhile.
+    ///
+    /// - Returns: how many are left.
+    func wait(until deadline: MonotonicTime, of client: APIClient? = nil) -> Int {
+        let mailbox = Mailbox.current
+        let own = Set(Delivery.running)
+        var left = 0
+        state.withLock { $0.waiters.append(mailbox) }
+        _ = mailbox.runUntil(deadline, ignoresStop: true) {
+            // Background revalidations of the cache are not waited for.
+            left = all.count {
+                !own.contains(ObjectIdentifier($0)) && (client == nil || $0.client === client) && !$0.isRevalidation
+            }
+            let isTold = state.withLock { state in
+                !state.ending.contains { ending in
+                    ending.left == 0 && ending.thread !== mailbox && (client == nil || ending.client === client)
+                }
+            }
+            return left == 0 && isTold
+        }
+        // A callback has forked. None of these requests belongs to the child.
+        guard generation == Fork.generation else { return 0 }
+        state.withLock { state in
+            if let index = state.waiters.firstIndex(where: { $0 === mailbox }) { state.waiters.remove(at: index) }
+        }
+        return left
+    }
+
+    private var all: [APIRequest] { state.withLock { $0.requests } }
+}

@@ -1,0 +1,17 @@
+/// A large value that is rarely set. It is kept in a box of its own, so that its owner stays small.
+@propertyWrapper struct Boxed<Value: Sendable>: Sendable {
+    private final class Box: Sendable {
+        let value: Value
+
+        init(_ value: Value) { self.value = value }
+    }
+
+    private var box: Box?
+
+    init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+    var wrappedValue: Value? {
+        get { box?.value }
+        set { box = newValue.map { Box($0) } }
+    }
+}

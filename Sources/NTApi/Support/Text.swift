@@ -1,0 +1,74 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A number for messages, with at most three decimals and no trailing zeros.
+func decimal(_ number: Double) -> String {
+    guard let thousandths = Int64(exactly: (number * 1000).rounded()), thousandths >= 0 else { return "\(number)" }
+    let fraction = thousandths % 1000
+    guard fraction > 0 else { return "\(thousandths / 1000)" }
+    var digits = String(fraction + 1000).dropFirst()
+    while digits.last == "0" { digits = digits.dropLast() }
+    return "\(thousandths / 1000).\(digits)"
+}
+
+/// Words of a command line for a POSIX shell.
+enum ShellWord {
+    /// The longest text of a word. Linux accepts 128 KiB, and quoting makes it longer.
+    static let longest = 65536
+
+    /// Quotes a word so that the shell passes it on unchanged: in single quotes, inside of which nothing is special.
+    static func quote(_ text: String) -> String {
+        let plain = Array("-_./:=,@%+".utf8)
+        let isPlain = text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }
+        if isPlain, !text.isEmpty { return text }
+        let pieces = text.split(separator: "'", omittingEmptySubsequences: false)
+        return "'" + pieces.joined(separator: #"'\''"#) + "'"
+    }
+
+    /// Whether the bytes can be the text of a word.
+    static func canHold(_ bytes: [UInt8]) -> Bool {
+        bytes.count <= longest && !bytes.contains(0) && String(validating: bytes, as: UTF8.self) != nil
+    }
+
+    /// The format with which the shell's `printf` writes these bytes.
+    static func format(_ bytes: [UInt8]) -> String {
+        var format: [UInt8] = [UInt8(ascii: "'")]
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "%"): format += [byte, byte]
+            case UInt8(ascii: "\\"), UInt8(ascii: "'"), 0..<0x20, 0x7F...:
+                format.append(UInt8(ascii: "\\"))
+                for shift in [6, 3, 0] as [UInt8] { format.append(UInt8(ascii: "0") + (byte >> shift & 7)) }
+            default: format.append(byte)
+            }
+        }
+        format.append(UInt8(ascii: "'"))
+        return String(decoding: format, as: UTF8.self)
+    }
+}
+
+/// Puts text in quotes, and escapes quotes, backslashes and control characters.
+func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+        switch scalar {
+        case "\"", "\\": result += "\\\(scalar)"
+        case "\n": result += "\\n"
+        case "\r": result += "\\r"
+        case "\t": result += "\\t"
+        case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\u{\(String(scalar.value, radix: 16))}"
+        default: result.unicodeScalars.append(scalar)
+        }
+    }
+    return result + "\""
+}
+
+/// The system's description of an error number.
+func systemErrorText(_ number: Int32) -> String {
+    var text = [CChar](repeating: 0, count: 128)
+    guard strerror_r(number, &text, text.count) == 0 else { return "error \(number)" }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,93 @@
+/// The name of an option: a built-in one, or your own, which hooks can read.
+public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
+    public let name: String
+
+    public init(_ name: String) { self.name = name }
+
+    public init(stringLiteral name: String) { self.name = name }
+
+    /// Do not parse the body as JSON. The body of an HTTP error is still parsed, for the service's own error.
+    public static let rawData = APIOption("raw_data")
+    /// Statuses from 300 are no errors. A refused redirect, too many redirects and `not cached` still are.
+    public static let ignoreHTTPErrors = APIOption("ignore_http_errors")
+    /// Do not verify the server's certificate.
+    public static let allowInvalidCertificate = APIOption("allow_invalid_certificate")
+    /// The largest decoded body, in bytes.
+    public static let maximumResponseSize = APIOption("maximum_response_size")
+    /// How many redirects are followed; 0 follows none.
+    public static let maximumRedirects = APIOption("maximum_redirects")
+    /// Go without the client's authenticator, for the requests that fetch its credentials.
+    public static let bypassAuthentication = APIOption("bypass_authentication")
+    /// "1.0", "1.1" or "2"; negotiated by default.
+    public static let httpVersion = APIOption("http_version")
+    /// Whether a stream of server-sent events reconnects when its connection ends. By default GET does and POST does
+    /// not.
+    public static let reconnect = APIOption("reconnect")
+    /// The stream fails after so many connections in a row without an event; never by default.
+    public static let maximumFailures = APIOption("maximum_failures")
+}
+
+/// The options of a request.
+public struct APIOptions: Sendable, Equatable {
+    // Most requests have no options, and few have more than two: searching a list is faster than a table.
+    private var values: [(name: String, value: String)] = []
+    /// The index of each option, once there are many.
+    private var places: [String: Int]?
+
+    private static let many = 32
+
+    init() {}
+
+    var isEmpty: Bool { values.isEmpty }
+
+    var all: [(name: String, value: String)] { values }
+
+    /// The value of an option; "" if it was switched on without a value, nil if it is not set.
+    public subscript(option: APIOption) -> String? {
+        get { values.first { $0.name == option.name }?.value }
+        set {
+            if let newValue { return set(option.name, newValue) }
+            places = nil
+            values.removeAll { $0.name == option.name }
+        }
+    }
+
+    public static func == (left: APIOptions, right: APIOptions) -> Bool {
+        left.values.elementsEqual(right.values) { $0 == $1 }
+    }
+
+    mutating func set(_ name: String, _ value: String) {
+        if values.count >= Self.many, places == nil {
+            places = values.indices.reduce(into: [:]) { $0[values[$1].name] = $1 }
+        }
+        if let index = places.map({ $0[name] }) ?? values.firstIndex(where: { $0.name == name }) {
+            values[index].value = value
+        } else {
+            places?[name] = values.count
+            values.append((name, value))
+        }
+    }
+
+    /// Whether any option affects the transfer, not only the handling of the answer.
+    var concernTransfer: Bool {
+        values.contains { $0.name != APIOption.rawData.name && $0.name != APIOption.ignoreHTTPErrors.name }
+    }
+
+    /// Whether an option is on: set, and not to "false" or "0".
+    func isOn(_ option: APIOption) throws(APIError) -> Bool {
+        switch self[option] {
+        case nil, "false", "0": return false
+        case "", "true", "1": return true
+        case let other?:
+            throw .invalidRequest("option \(option.name) is \"\(other)\": leave the value out, or say true or false")
+        }
+    }
+
+    func number(_ option: APIOption) throws(APIError) -> Int64? {
+        guard let text = self[option] else { return nil }
+        guard let number = Int64(text), number >= 0 else {
+            throw .invalidRequest("option \(option.name) is \"\(text)\": a whole number from 0 is needed")
+        }
+        return number
+    }
+}

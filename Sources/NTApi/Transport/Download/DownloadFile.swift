@@ -1,0 +1,274 @@
+import CNTApiSystem
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Writes a body to a temporary file in the destination's folder, and renames it when the body is complete.
+///
+/// Runs on the transport's thread: writing to the system's cache is cheaper than handing the bytes to another thread.
+/// When several downloads want the same temporary file, the first one gets it.
+final class DownloadFile: BodySink, @unchecked Sendable {
+    // Safe to share: one thread writes, and hands it over through a lock when it is done.
+    let destination: String
+    let temporary: String
+    private var descriptor: Int32
+    /// The size of the temporary file in bytes.
+    private(set) var size: Int64
+    private let generation = Fork.generation
+
+    /// Makes a temporary file.
+    ///
+    /// - Parameter isPrivate: whether only the user may read it.
+    convenience init(for destination: String, isPrivate: Bool = false) throws(APIError) {
+        for _ in 0..<16 {
+            let path = Self.newTemporary(for: destination)
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, isPrivate ? 0o600 : 0o666)
+            if descriptor >= 0 {
+                try self.init(destination, path, descriptor, 0)
+                return
+            }
+            guard errno == EEXIST else { break }
+        }
+        throw Self.error(destination, "cannot be made: \(systemErrorText(errno))")
+    }
+
+    /// A unique path for a temporary file.
+    static func newTemporary(for destination: String) -> String {
+        let (folder, name) = split(destination)
+        // A file name may have 255 bytes. The text only helps people to recognize the file.
+        let start = String(decoding: name.utf8.prefix(200), as: UTF8.self)
+        return "\(folder)/.\(start).\(String(UInt64.random(in: .min ... .max), radix: 36)).part"
+    }
+
+    /// Removes a temporary file that cannot be resumed. Only removes our own files, recognized by folder and name.
+    ///
+    /// - Parameter resume: the resume data that referred to it, perhaps with another destination.
+    static func removeTemporary(_ path: String, for destination: String, _ resume: ResumeData?) {
+        var status = stat()
+        guard isTemporary(path, for: destination, resume), lstat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid()
+        else { return }
+        unlink(path)
+    }
+
+    /// Whether `newTemporary` could have made a path for the destination, or for that of the resume data.
+    static func isTemporary(_ path: String, for destination: String, _ resume: ResumeData?) -> Bool {
+        let (folder, name) = split(path)
+        return [destination, resume?.destination].contains { destination in
+            guard let destination, case (let home, let end) = split(destination), folder == home else { return false }
+            let start = ".\(String(decoding: end.utf8.prefix(200), as: UTF8.self))."
+            guard name.hasASCIIPrefix(start), name.hasSuffix(".part") else { return false }
+            let number = name.utf8.dropFirst(start.utf8.count).dropLast(".part".utf8.count)
+            return !number.isEmpty && number.allSatisfy { $0.isASCIIDigit || ("a"..."z").contains(Unicode.Scalar($0)) }
+        }
+    }
+
+    /// Continues a temporary file. Cuts off bytes beyond the offset.
+    convenience init(
+        for destination: String, continuing temporary: String, at offset: Int64, isPrivate: Bool = false
+    ) throws(APIError) {
+        // Without O_NOFOLLOW, foreign resume data could reach any file through a symbolic link.
+        let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
+        guard descriptor >= 0 else {
+            throw Self.error(temporary, "cannot be gone on with: \(systemErrorText(errno))")
+        }
+        try self.init(destination, temporary, descriptor, offset)
+    }
+
+    private init(
+        _ destination: String, _ temporary: String, _ descriptor: Int32, _ offset: Int64
+    ) throws(APIError) {
+        self.destination = destination
+        self.temporary = temporary
+        self.descriptor = descriptor
+        size = offset
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw refuse("is no regular file")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw refuse("is being written by another download: wait for its end")
+        }
+        guard offset <= status.st_size, ftruncate(descriptor, off_t(offset)) == 0,
+            lseek(descriptor, off_t(offset), SEEK_SET) == offset
+        else { throw refuse("cannot be gone on with at byte \(offset): \(systemErrorText(errno))") }
+    }
+
+    private func refuse(_ reason: String) -> APIError {
+        close(descriptor)
+        descriptor = -1
+        return Self.error(temporary, reason)
+    }
+
+    // The file is no longer needed. In a forked child it belongs to the parent, which may still write it.
+    deinit {
+        if descriptor >= 0, generation == Fork.generation { discard() }
+    }
+
+    func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                return .failed(Self.error(destination, "cannot be written: \(systemErrorText(errno))"))
+            }
+            size += Int64(count)
+            rest = rest.dropFirst(count)
+        }
+        return .taken
+    }
+
+    /// The body is complete. Renames the file.
+    ///
+    /// - Parameters:
+    ///   - expected: its length, if known.
+    ///   - isDurable: whether it must be on the disk when this returns. This waits for the disk, so not on the network
+    ///     thread.
+    func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
+        if let expected, size != expected {
+            throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
+        }
+        if isDurable {
+            let status = ntapi_system_sync(descriptor)
+            guard status == 0 else {
+                throw Self.error(destination, "cannot be written: \(systemErrorText(status))")
+            }
+        }
+        // A network file system may report a full disk only here.
+        guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
+        guard rename(temporary, destination) == 0 else {
+            throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
+        }
+        if isDurable { Self.syncFolder(of: destination) }
+    }
+
+    /// Makes the rename durable. If it fails, a power cut may undo the rename.
+    private static func syncFolder(of path: String) {
+        let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        _ = ntapi_system_sync(folder)
+        close(folder)
+    }
+
+    /// Keeps the temporary file for a resume.
+    func keep() { _ = shut() }
+
+    /// Removes the temporary file.
+    func discard() {
+        unlink(temporary)
+        _ = shut()
+    }
+
+    private func shut() -> Bool {
+        guard descriptor >= 0 else { return true }
+        defer { descriptor = -1 }
+        return close(descriptor) == 0
+    }
+
+    /// The size of a temporary file; 0 when there is none.
+    static func size(of temporary: String) -> Int64 {
+        var status = stat()
+        return lstat(temporary, &status) == 0 && status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : 0
+    }
+
+    /// Checks a destination as far as possible before the body comes.
+    ///
+    /// - Returns: its absolute path, because the program may change its working directory before the body comes.
+    static func check(_ path: String) throws(APIError) -> String {
+        guard !path.utf8.contains(0) else {
+            throw .invalidRequest("the path of the download \(quoted(path)) has a NUL")
+        }
+        let (folder, name) = split(path)
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw .invalidRequest("the path of the download \(quoted(path)) names no file")
+        }
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw .invalidRequest("the path of the download \(quoted(path)) is there, and no regular file")
+        }
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, access(folder, W_OK | X_OK) == 0 else {
+            let reason = status.st_mode & S_IFMT == S_IFDIR ? systemErrorText(errno) : "no such folder"
+            throw .invalidRequest("the folder \(quoted(folder)) of the download cannot be written to: \(reason)")
+        }
+        return try absolute(path, "download")
+    }
+
+    /// An absolute path, which stays valid in any working directory.
+    static func absolute(_ path: String, _ what: String) throws(APIError) -> String {
+        guard path.utf8.first != UInt8(ascii: "/") else { return path }
+        guard let here = getcwd(nil, 0) else {
+            throw .invalidRequest("the path of the \(what) \(quoted(path)) is relative to a folder that is gone")
+        }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
+    }
+
+    private static func split(_ path: String) -> (folder: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let folder = String(path[..<slash])
+        return (folder.isEmpty ? "/" : folder, String(path[path.utf8.index(after: slash)...]))
+    }
+
+    static func error(_ path: String, _ reason: String) -> APIError {
+        APIError(domain: .request, code: .generic, message: "the download \(quoted(path)) \(reason)")
+    }
+}
+
+/// The file of a download without a destination. It is removed with this object, or when the process exits, unless it
+/// was released.
+final class TemporaryFile: Sendable {
+    let path: String
+    private let generation = Fork.generation
+
+    /// The existing files. A forked child removes none of its parent's.
+    private struct Known {
+        var generation = Fork.generation
+        var paths: Set<String> = []
+        var isArranged = false
+    }
+
+    private static let known = Lock(Known(), survivesFork: true)
+
+    /// Takes over an existing file.
+    init(_ path: String) {
+        self.path = path
+        let isFirst = Self.known.withLock { known in
+            if known.generation != generation { known = Known(isArranged: known.isArranged) }
+            known.paths.insert(path)
+            defer { known.isArranged = true }
+            return !known.isArranged
+        }
+        if isFirst { ExitJobs.add { Self.removeAll() } }
+    }
+
+    deinit {
+        guard generation == Fork.generation, release() else { return }
+        // If the program has moved the file away, there is nothing to remove.
+        unlink(path)
+    }
+
+    /// Gives up the file without removing it.
+    ///
+    /// - Returns: false when it was already released or removed.
+    @discardableResult func release() -> Bool { Self.known.withLock { $0.paths.remove(path) != nil } }
+
+    private static func removeAll() {
+        let paths = known.withLock { known in
+            defer { known.paths = [] }
+            return known.generation == Fork.generation ? known.paths : []
+        }
+        for path in paths { unlink(path) }
+    }
+
+    /// A unique new path in the folder for temporary files.
+    static func newPath() -> String {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? ""
+        let name = "ntapi-\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        return folder.utf8.first == UInt8(ascii: "/") ? "\(folder)/\(name)" : "/tmp/\(name)"
+    }
+}

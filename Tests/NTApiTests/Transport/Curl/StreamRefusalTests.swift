@@ -1,0 +1,24 @@
+import Testing
+
+@testable import NTApi
+
+@Suite struct StreamRefusalTests {
+    private func verdict(_ lines: String...) -> Bool {
+        var refusal = StreamRefusal()
+        var lastStream: Int?
+        for line in lines { lastStream = Array(line.utf8).withUnsafeBytes { refusal.hear($0) } ?? lastStream }
+        return refusal.isCertain(after: lastStream)
+    }
+
+    @Test func believesOnlyWhatIsSafe() {
+        let goAway = "recveived GOAWAY, error=0, last_stream=99\n"
+        #expect(verdict("Using Stream ID: 101 (easy handle 0x1)\n", goAway))
+        #expect(!verdict("Using Stream ID: 99 (easy handle 0x1)\n", goAway))
+        #expect(!verdict(goAway))
+        #expect(!verdict("Using Stream ID: 101 (easy handle 0x1)\n", goAway, "Using Stream ID: 1 (easy handle 0x1)\n"))
+        #expect(verdict("REFUSED_STREAM, retrying a fresh connect\n"))
+        #expect(!verdict("Using Stream ID: 101", "Connection died, retrying a fresh connect (retry count: 1)\n"))
+        #expect(!verdict("Using Stream ID: ", "Using Stream ID: x", " GOAWAY, error=", " GOAWAY, error=1", ""))
+        #expect(!verdict("Using Stream ID: 99999999999999999999", " GOAWAY, error=1, last_stream="))
+    }
+}

@@ -1,0 +1,136 @@
+import Testing
+
+@testable import NTApi
+
+@Suite struct HeaderAssemblerTests {
+    private func assemble(_ lines: [String]) -> (HeaderAssembler, [HeaderAssembler.Outcome]) {
+        var assembler = HeaderAssembler()
+        let outcomes = lines.map { line in Array(line.utf8).withUnsafeBytes { assembler.append($0) } }
+        return (assembler, outcomes)
+    }
+
+    @Test func assembles() {
+        let (assembler, outcomes) = assemble([
+            "HTTP/1.1 100 Continue\r\n", "X: interim\r\n", "\r\n", "HTTP/1.0 200 OK\r\n", "A: 1 \r\n", "a:2\r\n",
+            "B:\r\n",
+            " folded\t\r\n", "no colon\r\n", ": no name\r\n", "\r\n", "Trailer: x\r\n", "HTTP/1.1 500 x\r\n", "\r\n",
+        ])
+        #expect(outcomes.filter { $0 == .complete }.count == 1)
+        #expect(assembler.head?.status == 200 && assembler.head?.httpVersion == 1.0)
+        #expect(assembler.head?.headers.all("a") == ["1", "2"])
+        #expect(assembler.head?.headers["b"] == "folded")
+        #expect(assembler.head?.headers.count == 3)
+    }
+
+    /// More than there is room for at first, in lines and in text, and continued lines among them.
+    @Test func growsWithItsLines() throws {
+        let values = (0..<200).map { String(repeating: "v", count: $0) }
+        let lines = values.enumerated().flatMap { ["N\($0.offset): \($0.element)\r\n", "\t\($0.element) \r\n"] }
+        let headers = try #require(assemble(["HTTP/1.1 200 OK\r\n"] + lines + ["\r\n"]).0.head).headers
+        #expect(headers.map(\.name) == values.indices.map { "N\($0)" })
+        #expect(headers.map(\.value) == values.map { $0.isEmpty ? "" : "\($0) \($0)" })
+        #expect(headers["n199"] == values[199] + " " + values[199] && headers["n200"] == nil)
+    }
+
+    @Test func whatCameIsLikeWhatWasMade() throws {
+        let lines = ["HTTP/1.1 200 OK", "A: 1", "Set-Cookie: x", "a: 2", "B:", "set-cookie: y", ""]
+        let came = try #require(assemble(lines).0.head).headers
+        let made = HTTPHeaders([("A", "1"), ("Set-Cookie", "x"), ("a", "2"), ("B", ""), ("set-cookie", "y")])
+        #expect(came == made && Array(came) == Array(made) && came.description == made.description)
+        for name in ["a", "A", "b", "SET-COOKIE", "c", ""] {
+            #expect(came[name] == made[name] && came.all(name) == made.all(name))
+        }
+        #expect(came["a"] == "1, 2" && came["set-cookie"] == "x" && came.all("Set-Cookie") == ["x", "y"])
+        let changes: [(inout HTTPHeaders) -> Void] = [
+            { $0.set("A", "3") }, { $0.set("C", "3") }, { $0.add("a", "3") }, { $0.remove("SET-cookie") },
+            { $0.removeSecrets() }, { $0.setIfAbsent("B", "3") },
+            { $0.addMissing(from: HTTPHeaders([("b", "3"), ("C", "4")])) },
+        ]
+        for change in changes {
+            var (left, right) = (came, made)
+            change(&left)
+            change(&right)
+            #expect(left == right)
+        }
+        #expect(came == made)
+    }
+
+    @Test(arguments: [
+        ("HTTP/2 204", 204, 2.0), ("HTTP/2 204 ", 204, 2), ("HTTP/1.1  302 Found", 302, 1.1), ("HTTP/3 599", 599, 3),
+    ])
+    func readsStatusLines(_ line: String, _ status: Int, _ version: Double) {
+        let (assembler, _) = assemble([line, ""])
+        #expect(assembler.head?.status == status && assembler.head?.httpVersion == version)
+    }
+
+    @Test(arguments: ["HTTP/", "HTTP/1.1", "HTTP/1.1 ", "HTTP/1.1 20", "HTTP/1.1 099", "HTTP/x 200", "HTTP/1.1 2 00"])
+    func refusesStatusLines(_ line: String) { #expect(assemble([line]).1 == [.malformed]) }
+
+    @Test func readsWhatIsNotUTF8AsISO88591() {
+        var assembler = HeaderAssembler()
+        for line in [Array("HTTP/2 200".utf8), [0x41, 0x3a, 0xff, 0xe4], []] {
+            _ = line.withUnsafeBytes { assembler.append($0) }
+        }
+        #expect(assembler.head?.headers["a"] == "\u{ff}\u{e4}")
+        #expect(
+            assembler.head?.headers.bytes("a") == [0xff, 0xe4] && assembler.head?.headers.first?.bytes == [0xff, 0xe4])
+        var changed = assembler.head?.headers ?? HTTPHeaders()
+        changed.add("b", "c")
+        #expect(
+            changed.bytes("a") == [0xff, 0xe4] && changed.bytes("b") == Array("c".utf8) && changed.bytes("c") == nil)
+        changed.set("a", "ÿ")
+        #expect(changed.bytes("a") == Array("ÿ".utf8))
+    }
+
+    @Test func tellsInterimAnswersThatSaySomething() {
+        var assembler = HeaderAssembler()
+        var seen: [HeaderAssembler.Outcome] = []
+        for line in ["HTTP/1.1 100 Continue", "", "HTTP/1.1 103 Early Hints", "Link: </a>", "", "HTTP/1.1 200 OK", ""] {
+            seen.append(Array(line.utf8).withUnsafeBytes { assembler.append($0) })
+        }
+        #expect(seen == [.more, .more, .more, .more, .information, .more, .complete])
+        #expect(assembler.information?.status == 103 && assembler.information?.headers["link"] == "</a>")
+        #expect(assembler.head?.status == 200 && assembler.head?.headers.isEmpty == true)
+        // Not without a bound.
+        var count = 0
+        for _ in 0..<100 {
+            for line in ["HTTP/1.1 103", ""] {
+                if Array(line.utf8).withUnsafeBytes({ assembler.append($0) }) == .information { count += 1 }
+            }
+        }
+        #expect(count == 0)
+    }
+
+    @Test func isBounded() {
+        var assembler = HeaderAssembler()
+        let line = [UInt8](repeating: 0x61, count: 1024)
+        for _ in 0..<300 { #expect(line.withUnsafeBytes { assembler.append($0) } == .more) }
+        #expect(line.withUnsafeBytes { assembler.append($0) } == .tooLarge)
+    }
+
+    /// Whatever a server sends: no trap.
+    @Test(arguments: [UInt64.random(in: 0 ... .max)]) func survivesAnything(seed: UInt64) {
+        var random = SeededGenerator(seed)
+        let alphabet = Array("HTTP/1.2 0\r\n\t:aä\0".utf8)
+        for _ in 0..<2000 {
+            var assembler = HeaderAssembler()
+            for _ in 0..<8 {
+                let line = (0..<Int.random(in: 0..<14, using: &random)).map { _ in
+                    alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+                }
+                _ = line.withUnsafeBytes { assembler.append($0) }
+            }
+            _ = assembler.head?.announcedLength
+        }
+    }
+
+    @Test(arguments: [
+        (["5"], ResponseHead.AnnouncedLength.bytes(5)), ([], .unknown), (["5", "5"], .bytes(5)), (["5, 5"], .bytes(5)),
+        (["5", "6"], .invalid), (["-5"], .invalid), (["+5"], .invalid), (["5,"], .invalid), ([""], .invalid),
+        (["9223372036854775808"], .invalid), (["0x5"], .invalid),
+    ])
+    func readsLengths(_ values: [String], _ length: ResponseHead.AnnouncedLength) {
+        let headers = HTTPHeaders(values.map { ("Content-Length", $0) })
+        #expect(ResponseHead(status: 200, headers: headers, httpVersion: 1.1).announcedLength == length)
+    }
+}

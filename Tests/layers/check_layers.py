@@ -1,0 +1,153 @@
+"""Checks that each folder of Sources/NTApi names types of its own layer and of those below it only.
+
+python3 Tests/layers/check_layers.py
+
+It prints each reference to a type of a layer above: file and line, the type, both folders. A library of C is imported
+by one folder only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from swift_source import Source, Types, read
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = ROOT / "Sources" / "NTApi"
+
+# From the top to the bottom. Client and Request refer to each other by nature.
+LAYERS: list[set[str]] = [
+    {"Client", "Request"},
+    {"Flow"},
+    {"Pipeline"},
+    {"Transport"},
+    {"Delivery"},
+    {"Support"},
+]
+
+# The only folder that imports a library.
+IMPORTED_BY = {"CCurl": "Transport/Curl", "CJansson": "Support/JSON", "CScan": "Support/JSON"}
+
+# File and type, and why the reference stands.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+# References that are still to go. One that is gone must leave the list, so that it only gets shorter.
+KNOWN: set[tuple[str, str]] = {
+    ("Flow/Attempts.swift", "RequestDecision"),
+    ("Flow/Challenges.swift", "AuthenticationChallenge"),
+    ("Flow/Challenges.swift", "Authenticator"),
+    ("Flow/Challenges.swift", "RequestDecision"),
+    ("Flow/Credentials.swift", "Authenticator"),
+    ("Flow/RequestHistory.swift", "ResponseMetrics"),
+    ("Flow/RequestHistory.swift", "TransactionMetrics"),
+    ("Flow/RequestStream.swift", "ResolvedSettings"),
+    ("Flow/Stage.swift", "AuthenticationChallenge"),
+    ("Flow/Stage.swift", "Authenticator"),
+    ("Flow/Stage.swift", "RequestDecision"),
+    ("Flow/Stage.swift", "ResponseContent"),
+}
+
+
+@dataclass(frozen=True)
+class Upward:
+    """A reference from a layer to one above it."""
+
+    file: str
+    line: int
+    type: str
+    declared: str
+
+    def __str__(self) -> str:
+        below, above = folder(self.file), folder(self.declared)
+        return f"{self.file}:{self.line}: {self.type} is declared in {above} ({self.declared}), above {below}"
+
+
+def folder(file: str) -> str:
+    """The folder of a file of the core, "" for one that is in none."""
+    return file.rpartition("/")[0]
+
+
+def layer(file: str) -> int | None:
+    """The number of a file's layer, counted from the top; None for what is in no folder."""
+    top = file.split("/")[0]
+    return next((number for number, folders in enumerate(LAYERS) if top in folders), None)
+
+
+def upward(sources: dict[str, Source]) -> Iterator[Upward]:
+    """All references to a layer above, by file and line."""
+    declared: dict[tuple[str, ...], list[str]] = {}
+    for file, source in sources.items():
+        for declaration in source.declarations:
+            declared.setdefault(declaration.path, []).append(file)
+    types = Types(sources.values())
+    for file, source in sorted(sources.items()):
+        here = layer(file)
+        for mention in source.mentions:
+            for path in types.named(mention):
+                above = [other for other in declared[path] if is_above(layer(other), here)]
+                if len(above) == len(declared[path]):
+                    yield Upward(file, mention.line, ".".join(path), above[0])
+                    break
+
+
+def is_above(other: int | None, here: int | None) -> bool:
+    """What is in no folder is below all others."""
+    if other is None:
+        return False
+    return here is None or other < here
+
+
+def wrong_imports(sources: dict[str, Source]) -> Iterator[str]:
+    """Imports of a library of C outside of the folder that wraps it."""
+    for file, source in sorted(sources.items()):
+        for module, line in source.imports:
+            only = IMPORTED_BY.get(module)
+            if only and not file.startswith(only + "/"):
+                yield f"{file}:{line}: {module} is imported by {only} only"
+
+
+def strangers(sources: dict[str, Source]) -> Iterator[str]:
+    """Files in a folder that has no layer."""
+    for file in sorted(sources):
+        if layer(file) is None:
+            yield f"{file}: this folder has no layer; add it to LAYERS"
+
+
+def problems(
+    sources: dict[str, Source], exceptions: dict[tuple[str, str], str], known: set[tuple[str, str]]
+) -> Iterator[str]:
+    """One line for each problem."""
+    yield from strangers(sources)
+    yield from wrong_imports(sources)
+    met: set[tuple[str, str]] = set()
+    for reference in upward(sources):
+        key = (reference.file, reference.type)
+        met.add(key)
+        if key not in exceptions and key not in known:
+            yield str(reference)
+    for file, name in sorted((set(exceptions) | known) - met):
+        yield f"{file}: no longer names {name}; take it out of the list"
+
+
+def core(root: Path) -> dict[str, Source]:
+    """The files of the core by their path inside of it."""
+    return {
+        path.relative_to(root).as_posix(): read(path.read_text(encoding="utf-8"))
+        for path in sorted(root.rglob("*.swift"))
+    }
+
+
+def main() -> int:
+    found = list(problems(core(CORE), EXCEPTIONS, KNOWN))
+    for problem in found:
+        print(f"Sources/NTApi/{problem}")
+    if KNOWN:
+        print(f"{len(KNOWN)} references to a layer above are still to go.")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
