@@ -158,7 +158,8 @@ extension APIClient {
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
         let options = http.options
         return BuiltRequest(
-            http: consume http, options: options, secrets: secrets, download: download, pacing: pacing)
+            http: consume http, options: options, secrets: secrets, download: download, pacing: pacing,
+            interceptors: allInterceptors + applied.interceptors)
     }
 
     func pacing(

@@ -15,6 +15,7 @@ open class APIClient: @unchecked Sendable {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var answers: SessionAnswers?
+        var interceptors: [Interceptor] = []
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
         var settings: (version: Int?, value: ResolvedSettings)?
         /// How often they were read.
@@ -52,6 +53,9 @@ open class APIClient: @unchecked Sendable {
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
     private let ownHooks: Atomic<Int>
     private let ownDecisions = Atomic<Int>(0)
+    /// Whether there are interceptors of the client, so that a request need not take a lock to know.
+    private let hasInterceptors = Atomic<Bool>(false)
+    private let configuredInterceptors: [Interceptor]
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
     private let ownRateLimiter = Attachment<RateLimiter>(sharing: .clients)
     private let ownClock = Attachment<ManualClock>(sharing: .clients)
@@ -93,6 +97,7 @@ open class APIClient: @unchecked Sendable {
     public init(baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = []) {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
         sessionKind = configuration?.kind
+        configuredInterceptors = configuration?.interceptors ?? []
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -112,6 +117,7 @@ open class APIClient: @unchecked Sendable {
     ) {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
+        configuredInterceptors = []
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -224,6 +230,27 @@ open class APIClient: @unchecked Sendable {
             state.answers = made
             return made
         }
+    }
+
+    // MARK: Interceptors
+
+    /// What looks at the requests of this class, the outermost first. A subclass overrides it.
+    open class var interceptors: [Interceptor] { [] }
+
+    /// What looks at the client's requests and answers, inside those of its class and its configuration; the outermost
+    /// first. For requests begun from now on.
+    public var interceptors: [Interceptor] {
+        get { state.withLock { $0.interceptors } }
+        set {
+            let replaced = state.withLock { exchange(&$0.interceptors, with: newValue) }
+            hasInterceptors.store(!newValue.isEmpty, ordering: .relaxed)
+            withExtendedLifetime(replaced) {}
+        }
+    }
+
+    var allInterceptors: [Interceptor] {
+        let own = hasInterceptors.load(ordering: .relaxed) ? interceptors : []
+        return type(of: self).interceptors + configuredInterceptors + own
     }
 
     // MARK: Hooks

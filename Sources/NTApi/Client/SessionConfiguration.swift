@@ -30,6 +30,8 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     /// By default ``CredentialStorage/shared``; for an ephemeral configuration a storage in memory, shared by its
     /// clients.
     public var credentialStorage: CredentialStorage?
+    /// What looks at the session's requests and answers, the outermost first.
+    public var interceptors: [Interceptor] = []
 
     private init(_ kind: Kind) {
         self.kind = kind

@@ -50,6 +50,14 @@ final class CacheExchange: Sendable {
         use.cache.store(response, key, storage, mayReplace: mayReplace)
     }
 
+    /// Whether what was sent is what was looked up: an interceptor may have changed it on the way.
+    func isMeant(by answer: Answer) -> Bool {
+        let http = request.http
+        guard answer.sent.method == http.method, answer.sent.url == http.url else { return false }
+        guard let head = answer.result.head else { return true }
+        return CacheRequest(answer.sent).selectors(for: head) == request.selectors(for: head)
+    }
+
     func outcome(of result: ExchangeResult, now: Double) -> Outcome {
         let hasFailed = result.error.map { [.network, .noInternet, .timeout].contains($0.code) }
         if hasFailed ?? result.head.map({ CacheStatus.isServerError($0.status) }) ?? false,

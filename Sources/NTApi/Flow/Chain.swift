@@ -4,6 +4,7 @@
 /// redirects and challenges come when an answer needs them.
 final class Chain: @unchecked Sendable {
     // Safe to share: belongs to a `RequestFlow`, under the request's lock.
+    @exclusivity(unchecked) var calls: Interceptors?
     @exclusivity(unchecked) var reconnection: Reconnection?
     @exclusivity(unchecked) var redirects: Redirects?
     @exclusivity(unchecked) var attempts: Attempts?
@@ -12,6 +13,7 @@ final class Chain: @unchecked Sendable {
     @exclusivity(unchecked) var download: Downloading?
     @exclusivity(unchecked) var cache: CacheStage?
     @exclusivity(unchecked) var turn: Turn?
+    @exclusivity(unchecked) var interceptors: Interceptors?
 
     @exclusivity(unchecked) var trip: Trip
     /// On the way out.
@@ -43,6 +45,11 @@ final class Chain: @unchecked Sendable {
         return statuses
     }
 
+    /// The interceptors that wait for an answer.
+    var waiting: [any InterceptorRun] {
+        ((calls?.runs ?? []) + (interceptors?.runs ?? [])).compactMap { $0 }
+    }
+
     enum Passage {
         case send
         case receive
@@ -53,6 +60,7 @@ final class Chain: @unchecked Sendable {
     func ask(_ place: Place, _ passage: Passage) -> Step {
         self.place = place
         switch place {
+        case .calls: return ask(&calls, passage)
         case .reconnection: return ask(&reconnection, passage)
         case .redirects: return ask(&redirects, passage)
         case .attempts: return ask(&attempts, passage)
@@ -61,6 +69,7 @@ final class Chain: @unchecked Sendable {
         case .download: return ask(&download, passage)
         case .cache: return ask(&cache, passage)
         case .turn: return ask(&turn, passage)
+        case .interceptors: return ask(&interceptors, passage)
         case .exchange: return .on
         }
     }

@@ -151,7 +151,8 @@ struct Challenges: Stage {
 
     private mutating func answerServer(_ answer: Answer, _ trip: inout Trip) -> Step {
         // With credentials that the program put in itself the answer stands.
-        let isOwn = server.credential == nil && (answer.sent.digest != nil || answer.sent.headers["Authorization"] != nil)
+        let isOwn =
+            server.credential == nil && (answer.sent.digest != nil || answer.sent.headers["Authorization"] != nil)
         guard answer.result.error == nil, let head = answer.result.head, !isOwn,
             let best = AuthenticationChallenge.best(of: head.headers.all("WWW-Authenticate")),
             let parts = try? URLParts(answer.sent.url)

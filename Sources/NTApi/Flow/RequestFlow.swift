@@ -20,6 +20,8 @@ struct RequestFlow: Sendable {
         case token
         /// The program. A cancel ends it; at the request's deadline it goes on as if nobody had been asked.
         case decision
+        /// An interceptor. A cancel ends it, and the request's deadline.
+        case interceptor
     }
 
     /// What the shell is to do.
@@ -60,7 +62,7 @@ struct RequestFlow: Sendable {
     mutating func begin(_ chain: Chain) -> Transition {
         self.chain = chain
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
-        return goIn(chain, from: .reconnection)
+        return goIn(chain, from: .calls)
     }
 
     /// The exchange has ended, and its body was read.
@@ -70,7 +72,7 @@ struct RequestFlow: Sendable {
         guard let chain else { return Transition(next: .conclude(answer)) }
         chain.trip.moment = moment
         chain.answer = answer
-        return goOut(chain, from: .turn)
+        return goOut(chain, from: .interceptors)
     }
 
     /// What was waited for is there.
@@ -89,7 +91,7 @@ struct RequestFlow: Sendable {
         case .wait(let need): return wait(for: need, chain)
         case .again(let reason): return again(chain, reason, from: place)
         case .answer(let answer): return turn(chain, back: answer, at: place)
-        case .stands: return conclude(chain)
+        case .stands: return stands(chain, at: place)
         }
     }
 
@@ -99,7 +101,7 @@ struct RequestFlow: Sendable {
     mutating func leave() -> Bool {
         switch kind {
         case .nothing, .work: return false
-        case .pause, .turn, .token, .decision:
+        case .pause, .turn, .token, .decision, .interceptor:
             kind = .nothing
             return true
         }
@@ -138,13 +140,13 @@ struct RequestFlow: Sendable {
         var next = first
         while let place = next {
             next = place.outer
-            // There is nothing to look at in a failure, but whether a stream goes on.
-            if chain.answer?.failure != nil, place != .reconnection { continue }
+            // There is nothing to look at in a failure, but whether a stream goes on, and what the program makes of it.
+            if chain.answer?.failure != nil, place != .reconnection, place != .calls { continue }
             switch chain.ask(place, .receive) {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
             case .again(let reason): return again(chain, reason, from: place)
-            case .stands, .answer: return conclude(chain)
+            case .stands, .answer: return stands(chain, at: place)
             }
         }
         return conclude(chain)
@@ -154,7 +156,8 @@ struct RequestFlow: Sendable {
         history.count(reason)
         chain.trip.reason = reason
         chain.answer = nil
-        return goIn(chain, from: place)
+        // Each exchange needs a turn of its own.
+        return goIn(chain, from: place == .interceptors ? .turn : place)
     }
 
     private mutating func turn(_ chain: Chain, back answer: Answer, at place: Place) -> Transition {
@@ -171,6 +174,11 @@ struct RequestFlow: Sendable {
         kind = need.kind
         ticket &+= 1
         return transition(chain, .start(need, ticket: ticket))
+    }
+
+    /// Only the call's interceptors look at it once more.
+    private mutating func stands(_ chain: Chain, at place: Place) -> Transition {
+        place == .calls ? conclude(chain) : goOut(chain, from: .calls)
     }
 
     private func conclude(_ chain: Chain) -> Transition {
@@ -197,6 +205,7 @@ extension Need {
         case .turn: .turn
         case .token, .otherToken: .token
         case .ask: .decision
+        case .intercept: .interceptor
         case .lookUp, .rewind, .file, .content, .recall, .stream: .work
         }
     }

@@ -44,7 +44,7 @@ struct RequestHistory: Sendable {
         case .credentials: retries += 1
         // The pause before them is what counts.
         case .retry, .reconnect: break
-        case .first, .trust, .inspection, .range, .reload: break
+        case .first, .trust, .inspection, .range, .reload, .interceptor: break
         }
     }
 }

@@ -82,7 +82,8 @@ final class RequestStream: Sendable {
     /// Whether the connection that ended is followed by another; the body of the one before has been read.
     ///
     /// - Parameter calendar: now, in seconds since 1970.
-    private func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision {
+    private func ended(_ head: ResponseHead?, _ error: APIError?, calendar: Double) -> EventStreamReconnection.Decision
+    {
         guard format == .serverEvents else { return .finish }
         let jitter = Double.random(in: 0...1)
         return state.withLock { state in

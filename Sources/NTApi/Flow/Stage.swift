@@ -31,6 +31,8 @@ extension Stage {
 
 /// Where the stages stand, from the outermost to the innermost.
 enum Place: UInt8, Comparable, CaseIterable, Sendable {
+    /// The program's interceptors of the scope *call*: once for each request.
+    case calls
     case reconnection
     case redirects
     case attempts
@@ -39,6 +41,8 @@ enum Place: UInt8, Comparable, CaseIterable, Sendable {
     case download
     case cache
     case turn
+    /// The program's interceptors of the scope *attempt*: for each exchange, after its turn, so that signatures are fresh.
+    case interceptors
     /// No stage: the network, or what stands in for it.
     case exchange
 
@@ -68,6 +72,8 @@ enum Reason: Sendable {
     case range
     /// Past the cache.
     case reload
+    /// An interceptor sends it.
+    case interceptor
 }
 
 /// What comes next.
@@ -132,6 +138,8 @@ struct Answer: Sendable {
     var note: String?
     /// What the result comes to, where a stage had to know.
     @Boxed var content: ResponseContent?
+    /// Whether it is, at least in part, an interceptor's own.
+    var isMade = false
     /// Whether the program has got a part of the body.
     var isDelivered = false
 
@@ -176,6 +184,8 @@ enum Need: Sendable {
     case recall(Recall)
     /// The stream of events or lines says how it goes on.
     case stream(StreamWork)
+    /// An interceptor says how it goes on.
+    case intercept(any InterceptorRun, Passing)
 }
 
 /// What a stage has waited for.
@@ -193,6 +203,7 @@ enum Reply: Sendable {
     case credential(Credential?, isOwn: Bool)
     case certificate(String?)
     case stream(StreamReply)
+    case intercepted(InterceptionReply)
 }
 
 /// A question to the program.
@@ -229,6 +240,8 @@ enum Effect: Sendable {
     case show(ExchangeResult)
     /// The next exchange is another engine's, perhaps.
     case leaveTransport
+    /// An interceptor's passage is over.
+    case release(any InterceptorRun)
 }
 
 /// What goes into the log.

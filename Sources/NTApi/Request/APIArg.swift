@@ -33,6 +33,7 @@ public struct APIArg: Sendable {
         // Rare and large, too.
         indirect case retry(RetryPolicy)
         case rateLimiter(RateLimiter)
+        case interceptor(Interceptor)
         /// Nil has one made.
         case idempotencyKey(String?)
         // Rare and large, too.
@@ -305,6 +306,11 @@ extension APIArg {
     /// The same limiter for all requests that share the limit.
     public static func rateLimiter(_ limiter: RateLimiter?) -> APIArg {
         limiter.map { APIArg(.rateLimiter($0)) } ?? APIArg(.suppressed)
+    }
+
+    /// Lets an interceptor look at this request, inside those of the client.
+    public static func interceptor(_ interceptor: Interceptor?) -> APIArg {
+        interceptor.map { APIArg(.interceptor($0)) } ?? APIArg(.suppressed)
     }
 
     /// Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it twice.

@@ -189,6 +189,7 @@ extension APIRequest: BodySink {
     /// Gives a downloaded file its name, or says what can be gone on from.
     func finishDownload(_ content: inout ResponseContent) {
         let (chain, history) = shared.withLock { ($0.flow.takeChain(), $0.flow.history) }
+        for run in chain?.waiting ?? [] { run.end() }
         guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
         guard content.error == nil else { return keep(download, http, history, &content) }

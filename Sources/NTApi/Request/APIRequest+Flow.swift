@@ -32,9 +32,10 @@ extension APIRequest: ExchangeObserver {
         }
         let usesCache = built.http.settings.context?.cache != nil
         let format = shared.withLock { $0.handlers.isRead ? $0.handlers.format : nil }
-        guard format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil else {
-            return nil
-        }
+        guard
+            format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
+                || !built.interceptors.isEmpty
+        else { return nil }
         var moment = moment
         moment.isElsewhere = built.download != nil
         shared.withLock { $0.complete(&moment) }
@@ -47,6 +48,11 @@ extension APIRequest: ExchangeObserver {
         chain.download = built.download.map { Downloading(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
         if built.pacing?.limiter != nil { chain.turn = Turn() }
+        for scope in [Interceptor.Scope.call, .attempt] {
+            let made = built.interceptors.filter { $0.scope == scope }.map(\.make)
+            guard !made.isEmpty else { continue }
+            if scope == .call { chain.calls = Interceptors(made) } else { chain.interceptors = Interceptors(made) }
+        }
         return chain
     }
 

@@ -4,6 +4,8 @@ struct FlowWait: Sendable {
         /// Somebody else's: it is left when the request waits no longer.
         case token(Authenticator, LineWait)
         case turn(RateLimiter, LineWait)
+        /// The program's interceptor.
+        case interceptor
         case none
     }
 
@@ -74,6 +76,14 @@ extension APIRequest {
         case .stream(let work):
             guard let stream = shared.withLock({ $0.flow.chain?.reconnection?.stream }) else { return nil }
             return .stream(stream.answer(work))
+        case .intercept(let run, let passing):
+            let now = clock.now
+            let deadline = shared.withLock { $0.deadline(now) }
+            guard begin(FlowWait(ticket: ticket, line: .interceptor, begun: now, deadline: deadline)) else {
+                return nil
+            }
+            intercept(run, passing, ticket, deliveries)
+            return nil
         }
     }
 
@@ -236,15 +246,16 @@ extension APIRequest {
         let error: APIError
         switch late.line {
         case .turn(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
-        case .token, .none: error = noToken(late.clock)
+        case .token, .none: error = tooLate("the credentials were not refreshed", late.clock)
+        case .interceptor: error = tooLate("an interceptor did not answer", late.clock)
         }
         onWorker { self.told(ticket, .failed(error), $0) }
     }
 
-    private func noToken(_ clock: TimeoutClock) -> APIError {
+    private func tooLate(_ problem: String, _ clock: TimeoutClock) -> APIError {
         var error = APIError(
             domain: .network, code: .timeout,
-            message: "the credentials were not refreshed in time (\(clock.rawValue) timeout, \(summary))",
+            message: "\(problem) in time (\(clock.rawValue) timeout, \(summary))",
             isRetryable: true)
         error.clock = clock
         return error
@@ -254,7 +265,7 @@ extension APIRequest {
         switch wait.line {
         case .token(let authenticator, let line): authenticator.leave(line)
         case .turn(let limiter, let line): limiter.leave(line)
-        case .none: break
+        case .interceptor, .none: break
         }
     }
 
@@ -360,6 +371,7 @@ extension APIRequest {
         case .cache(let effect): perform(effect)
         case .show(let result): showStored(result, deliveries)
         case .leaveTransport: leaveTransport()
+        case .release: break
         }
     }
 

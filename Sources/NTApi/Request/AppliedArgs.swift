@@ -40,6 +40,7 @@ struct AppliedArgs {
     @Boxed private(set) var retry: RetryPolicy?
     /// In the place of the client's.
     private(set) var rateLimiter: RateLimiter?
+    private(set) var interceptors: [Interceptor] = []
     /// Whether the request is to be given a key, if it needs one.
     private(set) var makesIdempotencyKey = false
     private(set) var secrets = MarkedSecrets()
@@ -92,6 +93,7 @@ struct AppliedArgs {
             if let problem = policy.problem { throw .invalidRequest("the retry policy: \(problem)") }
             retry = policy
         case .rateLimiter(let limiter): rateLimiter = limiter
+        case .interceptor(let interceptor): interceptors.append(interceptor)
         case .idempotencyKey(let key): try setIdempotencyKey(key)
         case .cachePolicy(let policy): cachePolicy = policy
         case .option(let name, let value): options.set(name, value)

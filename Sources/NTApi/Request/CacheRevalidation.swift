@@ -15,7 +15,7 @@ extension APIRequest {
         options.set(APIOption.rawData.name, "")
         let built = BuiltRequest(
             http: http, options: options, secrets: built.request?.secrets ?? MarkedSecrets(), pacing: pacing,
-            isRevalidation: true)
+            interceptors: built.request?.interceptors.filter { $0.scope == .attempt } ?? [], isRevalidation: true)
         let request = APIRequest(
             client: client, identifier: client.countRequest(), command: command,
             threads: HandlerThreads([.handlers(.all, on: .background)]), built: .success(built))

@@ -13,13 +13,16 @@ final class BuiltRequest: Sendable {
     let download: DownloadTarget?
     /// Nil for a request that is sent once, and at once.
     let pacing: Pacing?
+    /// The outermost first.
+    let interceptors: [Interceptor]
     /// Whether it brings a stored response up to date, and no program waits for it.
     let isRevalidation: Bool
 
     init(
         http: HTTPRequest, options: APIOptions, secrets: MarkedSecrets, download: DownloadTarget? = nil,
-        pacing: Pacing?, isRevalidation: Bool = false
+        pacing: Pacing?, interceptors: [Interceptor] = [], isRevalidation: Bool = false
     ) {
+        self.interceptors = interceptors
         self.isRevalidation = isRevalidation
         self.http = http
         self.pacing = pacing

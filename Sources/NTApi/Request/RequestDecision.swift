@@ -225,7 +225,9 @@ extension APIRequest {
         watch(decision)
         let client = client
         let run: @Sendable () -> Void = {
-            self.callDecisionHandler(decision) { if let handler { handler(decision) } else { client.decide(decision) } }
+            self.callDecisionHandler(isAnswered: decision.isAnswered) {
+                if let handler { handler(decision) } else { client.decide(decision) }
+            }
         }
         let runOrphaned: @Sendable () -> Void = {
             self.warnThatThreadEnded()
@@ -240,11 +242,13 @@ extension APIRequest {
     }
 
     /// Unless it was answered meanwhile, by a cancel or the clock. The response waits until the handler has returned.
-    private func callDecisionHandler(_ decision: RequestDecision, _ handler: () -> Void) {
+    func callDecisionHandler(isAnswered: @autoclosure () -> Bool, _ handler: () -> Void) {
         guard shared.withLock({ $0.flow.gate.decisionBegins() }) else { return }
-        if !decision.isAnswered { Delivery.run(self, handler) }
+        if !isAnswered() { Delivery.run(self, handler) }
         guard isOfThisProcess else { return }
-        if shared.withLock({ $0.flow.gate.decisionReturned() }) == .deliverResponse { onWorker { self.postResponse($0) } }
+        if shared.withLock({ $0.flow.gate.decisionReturned() }) == .deliverResponse {
+            onWorker { self.postResponse($0) }
+        }
     }
 
     /// Answers for the program when the time of the request is over. While it is suspended no time passes: `resume` calls this
@@ -255,7 +259,9 @@ extension APIRequest {
         let timer = clock.schedule(.limit, at: deadline) { [weak self, weak decision] in
             guard let self, let decision else { return }
             let now = now
-            if shared.withLock({ !$0.flow.gate.isSuspended && $0.flow.history.deadline <= now }) { decision.answer(.proceed) }
+            if shared.withLock({ !$0.flow.gate.isSuspended && $0.flow.history.deadline <= now }) {
+                decision.answer(.proceed)
+            }
         }
         let replaced = shared.withLock { shared -> ScheduledJob? in
             guard shared.decision === decision else { return timer }

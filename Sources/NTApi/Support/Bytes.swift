@@ -63,6 +63,18 @@ package final class Bytes: @unchecked Sendable {
 public struct ResponseData: Sendable, RandomAccessCollection {
     package let bytes: Bytes
 
+    package init(bytes: Bytes) { self.bytes = bytes }
+
+    /// No bytes.
+    public init() { self.init(bytes: .empty) }
+
+    /// A copy of some bytes.
+    public init(_ copied: some Sequence<UInt8>) {
+        let bytes = Bytes()
+        let array = Array(copied)
+        self.init(bytes: array.withUnsafeBytes { bytes.append($0) } ? bytes : .empty)
+    }
+
     public var startIndex: Int { 0 }
     public var endIndex: Int { bytes.count }
     public subscript(position: Int) -> UInt8 { bytes.buffer[position] }

@@ -1,3 +1,5 @@
+import CNTApiSystem
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Darwin)

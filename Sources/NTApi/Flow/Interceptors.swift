@@ -1,0 +1,152 @@
+/// The program's interceptors of one scope, in order: the first is the outermost.
+struct Interceptors: Stage {
+    private let make: [@Sendable () -> any InterceptorRun]
+    /// The passages that wait for an answer, by interceptor.
+    private(set) var runs: [(any InterceptorRun)?]
+    private var index = 0
+    private var number = 0
+    private var reason = Interception.Reason.first
+    /// Where the request goes in that an interceptor sends again; nil is at the first one.
+    private var entrance: Int?
+    /// Whether what goes out is an interceptor's own answer, which those before it see.
+    private var isOwnAnswer = false
+
+    init(_ make: [@Sendable () -> any InterceptorRun]) {
+        self.make = make
+        runs = Array(repeating: nil, count: make.count)
+    }
+
+    // MARK: In
+
+    mutating func send(_ trip: inout Trip) -> Step {
+        guard trip.reason != .inspection else { return .on }
+        number += 1
+        reason = Interception.Reason(trip.reason)
+        index = entrance ?? 0
+        entrance = nil
+        return askOnTheWayIn(&trip)
+    }
+
+    private mutating func askOnTheWayIn(_ trip: inout Trip) -> Step {
+        guard index < make.count else { return .on }
+        let run = make[index]()
+        release(index, &trip)
+        runs[index] = run
+        return .wait(.intercept(run, Passing(request: trip.request, response: nil, number: number, reason: reason)))
+    }
+
+    private mutating func resumeOnTheWayIn(_ reply: InterceptionReply, _ trip: inout Trip) -> Step {
+        switch reply {
+        case .proceed(let request):
+            if let request { trip.request = request }
+            release(index, &trip)
+        case .send(let request): trip.request = request
+        case .respond(let response): return answer(response, &trip)
+        case .fail(let error): return answer(HTTPResponse(status: 0, error: error), &trip)
+        }
+        index += 1
+        return askOnTheWayIn(&trip)
+    }
+
+    private mutating func answer(_ response: HTTPResponse, _ trip: inout Trip) -> Step {
+        release(index, &trip)
+        isOwnAnswer = true
+        var answer = Answer(ExchangeResult(), to: trip.request)
+        answer.take(response)
+        return .answer(answer)
+    }
+
+    // MARK: Out
+
+    mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        guard trip.reason != .inspection else { return .on }
+        if !isOwnAnswer { index = make.count }
+        isOwnAnswer = false
+        return askOnTheWayOut(answer, &trip)
+    }
+
+    private mutating func askOnTheWayOut(_ answer: Answer, _ trip: inout Trip) -> Step {
+        while index > 0 {
+            index -= 1
+            guard let run = runs[index] else { continue }
+            let passing = Passing(
+                request: answer.sent, response: HTTPResponse(untouched: answer), number: number, reason: reason)
+            return .wait(.intercept(run, passing))
+        }
+        return .on
+    }
+
+    mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
+        guard var known = answer else {
+            guard case .intercepted(let reply) = reply else { return failed(reply, &trip) }
+            return resumeOnTheWayIn(reply, &trip)
+        }
+        defer { answer = known }
+        switch reply {
+        case .intercepted(.proceed): break
+        case .intercepted(.respond(let response)): known.take(response)
+        case .intercepted(.fail(let error)): known.take(HTTPResponse(status: 0, error: error))
+        case .intercepted(.send(let request)):
+            trip.request = request
+            guard case .stream(let stream) = request.body else { return sendAgain() }
+            return .wait(.rewind(stream))
+        case .rewound(true): return sendAgain()
+        case .rewound(false): known.take(HTTPResponse(status: 0, error: Self.isSpent))
+        case .failed(let error): known.take(HTTPResponse(status: 0, error: error))
+        default: break
+        }
+        release(index, &trip)
+        return askOnTheWayOut(known, &trip)
+    }
+
+    /// The interceptor waits for the next answer; those behind it see another request.
+    private mutating func sendAgain() -> Step {
+        entrance = index + 1
+        return .again(.interceptor)
+    }
+
+    private mutating func failed(_ reply: Reply, _ trip: inout Trip) -> Step {
+        guard case .failed(let error) = reply else { return .on }
+        return answer(HTTPResponse(status: 0, error: error), &trip)
+    }
+
+    /// What a passage holds is the program's: it goes when no lock is held.
+    private mutating func release(_ index: Int, _ trip: inout Trip) {
+        if let run = runs[index].take() { trip.effects.append(.release(run)) }
+    }
+
+    private static let isSpent = APIError(
+        domain: .request, code: .invalidRequest,
+        message: "an interceptor sends the request again, and the body is a stream that cannot be sent twice")
+}
+
+extension Answer {
+    /// An interceptor's answer takes the place of what there was.
+    fileprivate mutating func take(_ response: HTTPResponse) {
+        let version = result.head?.httpVersion ?? 1.1
+        result.head =
+            response.status > 0
+            ? ResponseHead(status: response.status, headers: response.headers, httpVersion: version) : nil
+        result.body = response.body.bytes
+        result.error = response.error
+        result.question = nil
+        result.isCut = false
+        (failure, refusal, note, content) = (nil, nil, nil, nil)
+        isMade = true
+    }
+}
+
+extension Interception.Reason {
+    fileprivate init(_ reason: Reason) {
+        switch reason {
+        case .first, .inspection: self = .first
+        case .reconnect: self = .reconnect
+        case .redirect: self = .redirect
+        case .retry: self = .retry
+        case .credentials, .trust: self = .credentials
+        case .range: self = .range
+        case .reload: self = .reload
+        case .interceptor: self = .interceptor
+        }
+    }
+}

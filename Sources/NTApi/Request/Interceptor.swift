@@ -1,0 +1,192 @@
+/// Looks at requests on their way out and at answers on their way back, and may change, repeat or replace them.
+///
+///     let signer = Interceptor(.attempt) { call in
+///         var request = call.request
+///         if call.isOwnOrigin { request.headers.set("X-Signature", signature(of: request), isSecret: true) }
+///         return try await call.next(request)
+///     }
+///     client.interceptors = [signer]
+///
+/// The first of several is the outermost. Those of a class come before those of the configuration, the client and the
+/// request.
+public struct Interceptor: Sendable {
+    /// Where it stands on a request's way.
+    public enum Scope: Sendable {
+        /// Around the whole request: once for each, before and behind redirects, retries, credentials and the cache. It sees
+        /// the final answer, before that is parsed.
+        case call
+        /// Around each exchange with a server: redirects, retries and replays pass it again, and what the cache answers does
+        /// not. It comes last before the network, after the rate limit, so that signatures are fresh; stub and recorder
+        /// see what it made of the request. What it makes another request (method, URL, credentials) is not cached.
+        case attempt
+    }
+
+    public let scope: Scope
+    let make: @Sendable () -> any InterceptorRun
+
+    /// With a function that goes on with `next` and returns the answer. It runs as a task of its own for each passage.
+    public init(_ scope: Scope, _ body: @escaping @Sendable (InterceptedCall) async throws -> HTTPResponse) {
+        self.scope = scope
+        make = { AsyncInterceptorRun(body) }
+    }
+
+    /// With a handler that is called for the request and, where it has asked for that, for the answer. On a background worker.
+    public init(_ scope: Scope, handler: @escaping @Sendable (Interception) -> Void) {
+        self.scope = scope
+        make = { HandlerInterceptorRun(handler) }
+    }
+}
+
+/// A request in the hands of an ``Interceptor``.
+public struct InterceptedCall: Sendable {
+    private let run: AsyncInterceptorRun
+    /// As it goes on unless ``next(_:)`` gets another one.
+    public let request: HTTPRequest
+    /// Which passage of the request it is, from 1.
+    public let number: Int
+    public let reason: Interception.Reason
+    /// Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: add nothing secret there.
+    public let isOwnOrigin: Bool
+
+    fileprivate init(_ run: AsyncInterceptorRun, _ interception: Interception) {
+        self.run = run
+        request = interception.httpRequest
+        number = interception.number
+        reason = interception.reason
+        isOwnOrigin = interception.isOwnOrigin
+    }
+
+    /// Sends the request and returns its answer, also where there is none: see ``HTTPResponse/error``. As often as you like, one
+    /// call after the other.
+    ///
+    /// - Parameter request: nil is the one that was given.
+    /// - Throws: `cancelled` when the request ends first; `invalidRequest` for a request that may not be sent.
+    public func next(_ request: HTTPRequest? = nil) async throws(APIError) -> HTTPResponse {
+        try await run.next(request ?? self.request)
+    }
+}
+
+/// A passage that an async function looks after.
+private final class AsyncInterceptorRun: InterceptorRun {
+    typealias Body = @Sendable (InterceptedCall) async throws -> HTTPResponse
+
+    private struct State {
+        /// What the function is to answer.
+        var current: Interception?
+        /// Of a function that waits for the answer.
+        var waiting: CheckedContinuation<HTTPResponse?, Never>?
+        var task: Task<Void, Never>?
+        var isOver = false
+    }
+
+    private let body: Body
+    private let state = Lock(State())
+
+    init(_ body: @escaping Body) { self.body = body }
+
+    func intercept(_ interception: Interception) {
+        let waiting = state.withLock { state in
+            state.current = interception
+            return state.waiting.take()
+        }
+        if let waiting {
+            waiting.resume(returning: interception.response)
+            return
+        }
+        let task = Task {
+            do {
+                let response = try await body(InterceptedCall(self, interception))
+                respond(response)
+            } catch {
+                fail(error)
+            }
+        }
+        let isOver = state.withLock { state in
+            state.task = task
+            return state.isOver
+        }
+        if isOver { task.cancel() }
+    }
+
+    func end() {
+        let (waiting, task) = state.withLock { state in
+            state.isOver = true
+            return (state.waiting.take(), state.task.take())
+        }
+        task?.cancel()
+        waiting?.resume(returning: nil)
+    }
+
+    fileprivate func next(_ request: HTTPRequest) async throws(APIError) -> HTTPResponse {
+        let (current, isOver) = state.withLock { ($0.current, $0.isOver) }
+        guard !isOver else { throw .cancelled }
+        guard request.isValid else {
+            throw .invalidRequest("an interceptor sends what cannot be sent: a method, header or URL is malformed")
+        }
+        guard let current else { throw .invalidRequest("an interceptor calls next before its last call has returned") }
+        let response = await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard !state.isOver else { return true }
+                state.waiting = continuation
+                state.current = nil
+                return false
+            }
+            if isOver {
+                continuation.resume(returning: nil)
+            } else {
+                current.send(request)
+            }
+        }
+        guard let response else { throw .cancelled }
+        return response
+    }
+
+    private func respond(_ response: HTTPResponse) {
+        let current = state.withLock { $0.current.take() }
+        // What has not been touched is still the server's.
+        if response.isUntouched, current?.response != nil { current?.proceed() } else { current?.respond(response) }
+    }
+
+    private func fail(_ error: any Error) {
+        let current = state.withLock { $0.current.take() }
+        current?.fail(
+            (error as? APIError)
+                ?? APIError(domain: .request, code: .generic, message: "an interceptor has failed: \(error)"))
+    }
+}
+
+/// A passage that a handler looks after.
+private final class HandlerInterceptorRun: InterceptorRun {
+    private let handler: @Sendable (Interception) -> Void
+
+    init(_ handler: @escaping @Sendable (Interception) -> Void) { self.handler = handler }
+
+    func intercept(_ interception: Interception) { handler(interception) }
+
+    func end() {}
+}
+
+extension Interception {
+    /// The request of the client that it is about.
+    public var request: APIRequest? { requestHost as? APIRequest }
+}
+
+// How a request asks its interceptors.
+extension APIRequest: InterceptionHost {
+    /// Calls one on a worker: the answer comes to `intercepted`.
+    func intercept(_ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
+        let home = client.settings.baseURL.flatMap { Authenticator.origin(of: $0.text) }
+        let isOwn = home != nil && Authenticator.origin(of: passing.request.url) == home
+        let interception = Interception(passing, self, ticket: ticket, isOwnOrigin: isOwn)
+        deliveries.add(
+            Job {
+                self.callDecisionHandler(isAnswered: interception.isAnswered) { run.intercept(interception) }
+            })
+    }
+
+    func intercepted(_ ticket: UInt32, _ reply: InterceptionReply) {
+        // A forked child has a copy of it: the request is the parent's.
+        guard isOfThisProcess else { return }
+        onWorker { self.told(ticket, .intercepted(reply), $0) }
+    }
+}
