@@ -100,6 +100,7 @@ static void a_cancel_reaches_a_request_that_an_interceptor_holds(void **state) {
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_request_cancel(request));
     check_outcome(request, NTAPI_CODE_CANCELLED);
+    assert_int_equal(one.ends, 1); /* before the response */
     check_over(interception);
     assert_int_equal(ntapi_stub_request_count(stub), 0);
 }
@@ -187,7 +188,36 @@ static void closing_the_client_ends_the_passage(void **state) {
     ntapi_interception *interception = kept_by(&one);
     check_ok(ntapi_client_close(client));
     check_outcome(request, NTAPI_CODE_CANCELLED);
+    assert_int_equal(one.ends, 1); /* before the response */
     check_over(interception);
+}
+
+static sem_t entered, may_go_on;
+
+static void block(interceptor *self, ntapi_interception *interception) {
+    sem_post(&entered);
+    sem_wait(&may_go_on);
+    expect(self, self->ends == 0);
+    ntapi_interception_free(interception);
+}
+
+static void the_end_waits_until_a_call_has_returned(void **state) {
+    (void)state;
+    stub_everything();
+    sem_init(&entered, 0, 0);
+    sem_init(&may_go_on, 0, 0);
+    one.request = block;
+    one.expected_ends = -1; /* none, when the call answers first */
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &one);
+    ntapi_request *request = begin_notes();
+    sem_wait(&entered);
+    check_ok(ntapi_request_cancel(request));
+    sem_post(&may_go_on);
+    witness_wait(&seen, 1);
+    witness_check_once(&seen);
+    ntapi_request_free(request);
+    sem_destroy(&entered);
+    sem_destroy(&may_go_on);
 }
 
 static void copy_kept(interceptor *self, ntapi_interception *interception) {
@@ -242,6 +272,7 @@ int main(void) {
         on_stub(the_total_timeout_ends_the_wait_for_an_interceptor),
         on_stub(the_total_timeout_ends_the_wait_for_another_answer),
         on_stub(closing_the_client_ends_the_passage),
+        on_stub(the_end_waits_until_a_call_has_returned),
         on_stub(an_interception_stays_readable_after_its_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
