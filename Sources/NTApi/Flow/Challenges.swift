@@ -72,7 +72,7 @@ struct Challenges: Stage {
         given = trip.request
         if trip.reason == .reconnect { connectAgain() }
         guard !servers.isEmpty || !pins.isEmpty || proxy.credential != nil,
-            let origin = Authenticator.origin(of: trip.request.url)
+            let origin = Origin(url: trip.request.url)
         else { return .on }
         server = servers[origin] ?? Attempt()
         addCredentials(&trip.request)
@@ -112,7 +112,7 @@ struct Challenges: Stage {
         case (_, .certificates(let chain)): return askWhetherToTrust(chain, &answer)
         case (_, .otherCertificate):
             guard case .pinned(let leaf) = answer.sent.settings.trust,
-                let origin = Authenticator.origin(of: answer.sent.url)
+                let origin = Origin(url: answer.sent.url)
             else { return .on }
             return .wait(.recall(.distrust(leaf, origin)))
         default:
@@ -262,13 +262,13 @@ struct Challenges: Stage {
     // MARK: Certificates
 
     private mutating func meetUntrusted(_ answer: Answer, _ trip: inout Trip) -> Step {
-        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        guard let origin = Origin(url: answer.sent.url) else { return .on }
         guard answer.sent.settings.trust == .verified else { return inspect(answer, &trip) }
         return .wait(.recall(.certificate(origin)))
     }
 
     private mutating func recalled(_ leaf: String?, _ answer: Answer, _ trip: inout Trip) -> Step {
-        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        guard let origin = Origin(url: answer.sent.url) else { return .on }
         if case .pinned = answer.sent.settings.trust {
             // The server shows another certificate than the one that was trusted, for the session or for an earlier connection of
             // a stream: that answer does not hold any more.
@@ -314,7 +314,7 @@ struct Challenges: Stage {
 
     private mutating func trust(forSession: Bool, _ answer: Answer, _ trip: inout Trip) -> Step {
         refused = nil
-        guard let leaf = pinned.take(), let origin = Authenticator.origin(of: answer.sent.url) else { return .stands }
+        guard let leaf = pinned.take(), let origin = Origin(url: answer.sent.url) else { return .stands }
         if forSession { trip.effects.append(.trust(certificate: leaf, origin)) }
         pins[origin] = leaf
         trip.request = given
@@ -349,7 +349,7 @@ extension HTTPRequest {
     }
 
     /// Whether an answer that asks for credentials might be answered.
-    func mayBeChallenged(_ kinds: RequestDecision.Kinds) -> Bool {
+    func mayBeChallenged(_ kinds: DecisionKinds) -> Bool {
         kinds.contains(.challenge) || settings.session?.credential != nil
     }
 }

@@ -111,7 +111,7 @@ struct Moment: Sendable {
     /// When the request is over.
     var deadline: MonotonicTime
     /// What somebody wants to be asked.
-    var asks: RequestDecision.Kinds
+    var asks: DecisionKinds
     /// By chance, from 0 to 1.
     var fraction: Double
     /// Whether the body goes elsewhere than into the response.
@@ -169,7 +169,7 @@ enum Need: Sendable {
     /// A token for a request that has none yet.
     case token(HTTPRequest)
     /// Another token than this one, which the server has rejected.
-    case otherToken(than: UInt64, Authenticator.Gate.History)
+    case otherToken(than: UInt64, TokenHistory)
     /// What is stored for a request, if that is of interest at all.
     case lookUp(CacheRequest, CacheUse, CacheKey)
     /// The program decides.
@@ -196,7 +196,7 @@ enum Reply: Sendable {
     case failed(APIError)
     case token(TokenReply)
     case stored(CachedResponse?)
-    case decision(RequestDecision.Answer)
+    case decision(DecisionAnswer)
     case rewound(Bool)
     case file(Download, HTTPRequest?)
     case content(ResponseContent)
@@ -204,21 +204,6 @@ enum Reply: Sendable {
     case certificate(String?)
     case stream(StreamReply)
     case intercepted(InterceptionReply)
-}
-
-/// A question to the program.
-struct Question: Sendable {
-    var kind: RequestDecision.Kind
-    var head: ResponseHead?
-    var redirectedRequest: HTTPRequest?
-    var challenge: AuthenticationChallenge?
-    var retry: (attempt: Int, wait: Double?, content: ResponseContent)?
-    var proposedStorage = CacheStorage.none
-
-    init(_ kind: RequestDecision.Kind, _ head: ResponseHead?) {
-        self.kind = kind
-        self.head = head
-    }
 }
 
 /// What the shell does for a stage, and nobody waits for.

@@ -31,7 +31,10 @@ extension APIRequest: ExchangeObserver {
                 ? authenticator : nil
         }
         let usesCache = built.http.settings.context?.cache != nil
-        let format = shared.withLock { $0.handlers.isRead ? $0.handlers.format : nil }
+        let format = shared.withLock { shared in
+            shared.authenticator = authenticator
+            return shared.handlers.isRead ? shared.handlers.format : nil
+        }
         guard
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
                 || !built.interceptors.isEmpty
@@ -44,7 +47,7 @@ extension APIRequest: ExchangeObserver {
         let stream = format.map { RequestStream($0, built.http, built.options) }
         chain.reconnection = stream.map { Reconnection($0) }
         chain.attempts = built.pacing?.retry.map { Attempts($0, leavesConnections: stream?.reconnects == true) }
-        chain.credentials = authenticator.map { Credentials($0) }
+        chain.credentials = authenticator.map { Credentials($0.settings.use) }
         chain.download = built.download.map { Downloading(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
         if built.pacing?.limiter != nil { chain.turn = Turn() }

@@ -175,8 +175,8 @@ extension Interception {
 extension APIRequest: InterceptionHost {
     /// Calls one on a worker: the answer comes to `intercepted`.
     func intercept(_ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
-        let home = client.settings.baseURL.flatMap { Authenticator.origin(of: $0.text) }
-        let isOwn = home != nil && Authenticator.origin(of: passing.request.url) == home
+        let home = client.settings.baseURL.flatMap { Origin(url: $0.text) }
+        let isOwn = home != nil && Origin(url: passing.request.url) == home
         let interception = Interception(passing, self, ticket: ticket, isOwnOrigin: isOwn)
         deliveries.add(
             Job {
