@@ -7,6 +7,7 @@ import ctypes
 from ._arg import Arg
 from ._library import lib, take_text
 from ._numbers import Status
+from ._python_calls import INTERPRETER, quick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,6 +186,9 @@ def _append_multipart_named_data(
     )
 
 
+_json_text = quick("ntapi_args_json_text") if INTERPRETER else None
+
+
 def _append_json(pointer: int, _: list[int], text: str) -> int:
     content = text.encode("utf-8", "surrogatepass")
     import re
@@ -192,6 +196,9 @@ def _append_json(pointer: int, _: list[int], text: str) -> int:
     if re.search(r"\d{19}", text):
         # Beyond 64 bits the core's integers become doubles; Python's are exact and stay so.
         return int(lib.ntapi_args_data(pointer, content, len(content), b"application/json"))
+    if _json_text is not None and _json_text(pointer, content, len(content)) == _OK:
+        return _OK
+    # It says what is wrong with the text.
     error = ctypes.c_void_p()
     value = lib.ntapi_json_parse(content, len(content), ctypes.byref(error))
     if not value:
