@@ -1,5 +1,4 @@
 public import CNTApi
-import CNTApi
 import NTApi
 
 @_cdecl("ntapi_stub_create") @implementation
