@@ -54,7 +54,7 @@ extern "C" {
 /** What a call returns when it can fail: few values, by what the caller can do about it. */
 typedef enum ntapi_status {
     NTAPI_STATUS_OK = 0,               /* done */
-    NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: mend the call */
+    NTAPI_STATUS_INVALID_ARGUMENT = 1, /* a NULL, wrong or freed handle, or a bad value: fix the call */
     NTAPI_STATUS_INVALID_STATE = 2,    /* too late or too early for this call, for example a second resume */
     NTAPI_STATUS_TIMED_OUT = 3,        /* the time given to a wait ran out: call again */
     NTAPI_STATUS_INTERRUPTED = 4       /* a wait looked up: see what it was for, and call again */
@@ -120,7 +120,7 @@ void ntapi_text_free(char *text);
 /** Where an error comes from. */
 typedef enum ntapi_error_domain {
     NTAPI_ERROR_DOMAIN_NONE = 0,
-    NTAPI_ERROR_DOMAIN_REQUEST = 1,  /* the request could not be built or sent: mend the call */
+    NTAPI_ERROR_DOMAIN_REQUEST = 1,  /* the request could not be built or sent: fix the call */
     NTAPI_ERROR_DOMAIN_NETWORK = 2,  /* no answer, or not a whole one */
     NTAPI_ERROR_DOMAIN_HTTP = 3,     /* the answer's status is 300 or above */
     NTAPI_ERROR_DOMAIN_JSON = 4,     /* the body is not JSON */

@@ -8,7 +8,7 @@ final class SharedConnection {
     @exclusivity(unchecked) fileprivate(set) var streams = 0
     /// When a byte last came over it.
     @exclusivity(unchecked) var lastActivity: MonotonicTime
-    /// The last stream that the server looks at, once it has said good-bye (RFC 9113, 6.8).
+    /// The last stream that the server looks at, after its GOAWAY (RFC 9113, 6.8).
     @exclusivity(unchecked) var lastStream: Int?
     /// Whether no further exchange goes over it.
     @exclusivity(unchecked) fileprivate(set) var isLeft = false

@@ -229,7 +229,7 @@ extension HostQueue.Ticket {
 
     func leave(_ seat: inout HostConnections.Seat) { host.connections.leave(&seat) }
 
-    /// Nothing more goes over the connection that the exchange uses: the server has said good-bye.
+    /// Nothing more goes over the connection that the exchange uses: the server has sent GOAWAY.
     func leaveConnection(of seat: HostConnections.Seat) {
         if let connection = seat.connection { host.connections.leave(connection) }
     }

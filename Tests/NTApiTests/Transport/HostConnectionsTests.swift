@@ -8,7 +8,7 @@ import Testing
     private struct Model {
         /// What the server allows on one connection; 1 is HTTP/1.1.
         var streams: Int
-        /// How many requests until it says good-bye.
+        /// How many requests until it sends GOAWAY.
         var requests = Int.max
         var connections: [Int: (streams: Int, requests: Int)] = [:]
         private var lastPort = 0

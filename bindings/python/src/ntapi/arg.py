@@ -271,7 +271,7 @@ def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Cloc
 
 
 def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
-    """Sends the request again by itself when an attempt fails that another one may mend.
+    """Sends the request again by itself after a failure that another attempt may fix.
 
     True is `RetryPolicy()`, False makes one attempt. In the place of the client's default `retry`.
     What may not be sent twice is not.
