@@ -89,8 +89,6 @@ package struct SharedMutex: @unchecked Sendable {
     package static let args = SharedMutex()
     package static let texts = SharedMutex()
     static let documents = SharedMutex()
-    /// Taken from inside libcurl.
-    static let receiveBuffers = SharedMutex()
 
     /// For state that is too small to have a `Lock` of its own.
     @inline(__always)

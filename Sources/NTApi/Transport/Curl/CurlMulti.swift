@@ -6,10 +6,11 @@ import CCurl
     import Darwin
 #endif
 
-/// libcurl, set up once for the process and never taken down: the host program may use it too.
+/// libcurl, set up once for the process and never taken down: the host program may use it, too.
 enum CurlGlobal {
-    /// The result of `curl_global_init`, which runs at the first look.
-    static let ready: CURLcode = ReceiveBuffers.initializeCurl()
+    /// The result of `curl_global_init`, which runs when this is first asked for. libcurl keeps the C library's allocator: whose
+    /// it is to be, if not that, is for the host program to say.
+    static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
 /// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the
