@@ -129,7 +129,6 @@ struct EasyOptions {
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
         if settings.trust != .verified { setUnverified() }
-        if profile.generation > 0 { setGeneration(profile.generation) }
         guard profile.maySpeakTLS else { return forgetCertificates() }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
@@ -157,14 +156,6 @@ struct EasyOptions {
         set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         set(CURLOPT_FRESH_CONNECT, 1)
         set(CURLOPT_FORBID_REUSE, 1)
-    }
-
-    /// Keeps the transfer off the connections of other generations: libcurl shares one only among those that want the same
-    /// of TLS. These three wishes mean something with Windows' own TLS alone.
-    private mutating func setGeneration(_ generation: UInt8) {
-        let wishes = [CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT, CURLSSLOPT_AUTO_CLIENT_CERT]
-        let mask = wishes.enumerated().reduce(0) { generation & (1 << $1.offset) == 0 ? $0 : $0 | Int($1.element) }
-        set(CURLOPT_SSL_OPTIONS, mask)
     }
 
     private mutating func setIdentity(_ identity: ConnectionIdentity) {
