@@ -6,10 +6,10 @@
 
 /// The background threads of the library: they parse, decide, and run the handlers that asked for `background`.
 ///
-/// Plain threads, not libdispatch, so that a forked child can have its own. Threads are started when work waits and none
-/// is free, up to `maximumActive`, and stay. One that blocks in a wait says so (`whileBlocked`) and is stood in for, so
-/// that a handler that waits for another request cannot starve that request's own delivery. A handler that waits for
-/// something of its own cannot say so: when nothing gets on for a moment, one more thread is lent.
+/// Plain threads, not libdispatch, so that a forked child can have its own. A thread is started when a job waits and none is
+/// idle, up to `maximumThreads`; one that has been idle for a while ends. Handlers may block, so there are many more threads
+/// than processors. One that blocks in a wait of the library says so (`whileBlocked`) and does not count: a handler that
+/// waits for another request cannot hold up that request's own delivery, however many do.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
@@ -18,25 +18,18 @@ final class WorkerPool: Sendable {
         /// Of the threads, those that have yet to look for their first job.
         var starting = 0
         var blocked = 0
-        /// Threads beyond the usual number, lent because nothing got on.
-        var lent = 0
-        /// How many jobs were begun.
-        var begun: UInt64 = 0
-        var isWatched = false
         var isStopped = false
-
-        var allowed: Int { WorkerPool.maximumActive + lent }
     }
 
-    fileprivate static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
-
-    /// More than these are not lent.
+    /// Threads at once, save those that block in the library.
     private static let maximumThreads = 64
-    /// How long nothing may get on before a thread is lent, in milliseconds.
-    private static let patience: Int32 = 100
+    /// Seconds after which an idle thread ends.
+    private let idleTime: Double
 
     private let state = Monitor(State())
     private let generation = Fork.generation
+
+    init(idleTime: Double = 10) { self.idleTime = idleTime }
 
     /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
@@ -44,17 +37,14 @@ final class WorkerPool: Sendable {
     func run(_ jobs: [Job]) {
         // A child does not do its parent's work.
         guard generation == Fork.generation else { return }
-        let (wakes, newThreads, watches) = state.withLock { state in
+        let (wakes, newThreads) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
             var newThreads = 0
             while Self.takesThread(&state) { newThreads += 1 }
-            let watches = !state.isWatched && state.jobs.count > state.idle + state.starting
-            if watches { state.isWatched = true }
-            return (min(state.idle, jobs.count), newThreads, watches)
+            return (min(state.idle, jobs.count), newThreads)
         }
         for _ in 0..<wakes { state.signal() }
         for _ in 0..<newThreads { startThread() }
-        if watches { watch() }
     }
 
     /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
@@ -76,37 +66,12 @@ final class WorkerPool: Sendable {
     }
 
     private static func takesThread(_ state: inout State) -> Bool {
-        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < state.allowed else {
+        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < maximumThreads else {
             return false
         }
         state.threads += 1
         state.starting += 1
         return true
-    }
-
-    /// Looks after the jobs that wait, until none does.
-    private func watch() {
-        let started = Thread.start(name: "ntapi-overseer") { [self] in
-            var begun = state.withLock { $0.begun }
-            while true {
-                _ = poll(nil, 0, Self.patience)
-                let (isOver, lends) = state.withLock { state -> (Bool, Bool) in
-                    guard !state.isStopped, state.jobs.count > 0 else {
-                        state.isWatched = false
-                        return (true, false)
-                    }
-                    defer { begun = state.begun }
-                    guard begun == state.begun, state.threads < Self.maximumThreads else { return (false, false) }
-                    state.lent += 1
-                    state.threads += 1
-                    state.starting += 1
-                    return (false, true)
-                }
-                if isOver { return }
-                if lends { startThread() }
-            }
-        }
-        if !started { state.withLock { $0.isWatched = false } }
     }
 
     private func startThread() {
@@ -128,25 +93,24 @@ final class WorkerPool: Sendable {
     /// The next job for the calling worker; nil ends its thread.
     private func nextJob() -> Job? {
         var isIdle = false
-        let next = state.wait { state -> Job?? in
-            if isIdle { state.idle -= 1 }
-            isIdle = false
-            if let job = state.jobs.popFirst() {
-                state.begun &+= 1
-                return .some(job)
+        let limit = MonotonicTime.now().advanced(bySeconds: idleTime)
+        while true {
+            let next = state.wait(until: limit) { state -> Job?? in
+                if isIdle { state.idle -= 1 }
+                isIdle = false
+                if let job = state.jobs.popFirst() { return .some(job) }
+                // Counted out in the same moment: no job may be left to a thread that is about to end.
+                if state.isStopped || state.threads - state.blocked > Self.maximumThreads || limit <= .now() {
+                    state.threads -= 1
+                    return .some(nil)
+                }
+                state.idle += 1
+                isIdle = true
+                return nil
             }
-            // More threads than wanted exist after a blocked one was stood in for: the surplus ends here, and what was lent.
-            let isLent = state.lent > 0
-            if state.isStopped || isLent || state.threads - state.blocked > state.allowed {
-                if isLent { state.lent -= 1 }
-                state.threads -= 1
-                return .some(nil)
-            }
-            state.idle += 1
-            isIdle = true
-            return nil
+            // Nil when the system's wait ended a moment before the limit.
+            if let next { return next }
         }
-        return next ?? nil
     }
 
     private static let workerMark = ThreadLocalFlag()

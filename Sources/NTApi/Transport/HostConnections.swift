@@ -1,7 +1,35 @@
+/// The addresses and ports of both ends of a connection: what tells it from every other that is open.
+struct ConnectionEnds: Hashable {
+    let localPort: Int32
+    /// Of the other three.
+    private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    /// As libcurl's prereq callback has them; the addresses are numbers in ASCII.
+    init(
+        _ address: UnsafePointer<CChar>?, _ port: Int32, _ localAddress: UnsafePointer<CChar>?, _ localPort: Int32
+    ) {
+        self.localPort = localPort
+        mix(UInt64(truncatingIfNeeded: port))
+        add(address)
+        add(localAddress)
+    }
+
+    private mutating func add(_ text: UnsafePointer<CChar>?) {
+        guard var next = text else { return }
+        while next.pointee != 0 {
+            mix(UInt64(UInt8(bitPattern: next.pointee)))
+            next += 1
+        }
+        mix(0)
+    }
+
+    // FNV-1a: half a dozen instructions a letter.
+    private mutating func mix(_ value: UInt64) { hash = (hash ^ value) &* 0x100_0000_01B3 }
+}
+
 /// One connection that exchanges use now.
 final class SharedConnection {
-    /// Our end of it: what tells it from the others to the same server.
-    let port: Int
+    let ends: ConnectionEnds
     /// When an exchange first went over it, of those that use it now.
     let since: MonotonicTime
     /// How many exchanges use it.
@@ -17,8 +45,8 @@ final class SharedConnection {
     /// Whether an exchange that would share went over it.
     @exclusivity(unchecked) fileprivate var wasOffered = false
 
-    fileprivate init(port: Int, _ now: MonotonicTime) {
-        self.port = port
+    fileprivate init(_ ends: ConnectionEnds, _ now: MonotonicTime) {
+        self.ends = ends
         since = now
         lastActivity = now
     }
@@ -26,11 +54,11 @@ final class SharedConnection {
 
 /// The connections to one server, as far as they decide how many exchanges may run: over HTTP/2 many share one.
 ///
-/// A pure value. libcurl keeps the connections and says little of them, but enough: from which local port an exchange
-/// goes, so that two with the same port share a connection; and when it is about to open another one, which can be refused.
-/// Of an exchange that starts nobody knows in advance whether it finds room on a connection that is open: a server allows
-/// as many streams as it likes, and leaves a connection when it likes. So room is assumed, and where it is not there, one
-/// exchange at a time opens a connection while the others wait. libcurl alone would open one for each of them.
+/// A pure value. libcurl keeps the connections and says little of them, but enough: between which addresses and ports an
+/// exchange goes, so that two with the same ends share a connection; and when it is about to open another one, which can be
+/// refused. Nobody knows in advance whether an exchange that starts finds room on an open connection: a server allows as many
+/// streams as it likes, and leaves a connection when it likes. So room is assumed. Where it is not there, one exchange at a
+/// time opens a connection while the others wait. libcurl alone would open one for each of them.
 struct HostConnections {
     /// An exchange's place among the connections.
     struct Seat {
@@ -53,15 +81,18 @@ struct HostConnections {
 
     private let maximumAge: Double
     private var sharing = Sharing.unknown
-    private var connections: [Int: SharedConnection] = [:]
+    private var connections: [ConnectionEnds: SharedConnection] = [:]
     /// Exchanges that have a connection.
     private var connected = 0
     /// Exchanges that open one.
     private var opening = 0
     /// Connections that no further exchange goes over, and their exchanges.
     private var left = (connections: 0, streams: 0)
-    /// What the connections that are to be used have in common, and those that are to be left have not. From 0 to 7.
-    private(set) var generation: UInt8 = 0
+    /// Which of the loop's pools of connections new exchanges go to: the next one when they must not use a connection that libcurl
+    /// would take.
+    private(set) var pool = 0
+    /// How many of the pools it uses, one after the other and around.
+    static let poolCount = 8
     /// How many exchanges one connection has room for, by what was seen.
     private var streams = maximumStreams
     /// A connection that the server would not have an exchange on.
@@ -131,11 +162,11 @@ struct HostConnections {
     /// An exchange has a connection and is about to be sent.
     ///
     /// - Parameter shares: whether it can do with a part of the connection.
-    mutating func join(_ seat: inout Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
+    mutating func join(_ seat: inout Seat, _ ends: ConnectionEnds, shares: Bool, _ now: MonotonicTime) {
         let wasOpening = seat.isOpening
         leave(&seat)
-        let connection = connections[port] ?? SharedConnection(port: port, now)
-        connections[port] = connection
+        let connection = connections[ends] ?? SharedConnection(ends, now)
+        connections[ends] = connection
         connection.streams += 1
         if shares { connection.wasOffered = true }
         connected += 1
@@ -152,7 +183,7 @@ struct HostConnections {
         if now.seconds(since: connection.since) > maximumAge { replace(connection) }
     }
 
-    /// Lets no further exchange go over a connection: libcurl will not, or `generation` sees to it.
+    /// Lets no further exchange go over a connection: libcurl will not, or `pool` sees to it.
     mutating func leave(_ connection: SharedConnection) {
         guard !connection.isLeft, connection.streams > 0 else { return }
         connection.isLeft = true
@@ -164,7 +195,7 @@ struct HostConnections {
     mutating func replace(_ connection: SharedConnection) {
         guard sharing == .always, !connection.isLeft else { return }
         leave(connection)
-        generation = (generation + 1) & 7
+        pool = (pool + 1) % Self.poolCount
     }
 
     /// The connection of an exchange broke, or the server refused it there.
@@ -189,7 +220,7 @@ struct HostConnections {
         guard connection.streams == 0 else { return }
         if connection.isLeft { left.connections -= 1 }
         if refusing === connection { refusing = nil }
-        connections[connection.port] = nil
+        connections[connection.ends] = nil
         isFull = false
     }
 

@@ -26,7 +26,6 @@ struct HostQueue<Element> {
         /// Whether the host is in `candidates`.
         @exclusivity(unchecked) var isCandidate = false
         @exclusivity(unchecked) var connections: HostConnections
-        @exclusivity(unchecked) fileprivate var pools = PoolCounts()
         /// How many connections it may have by now; counted only where there is a limit for all servers.
         @exclusivity(unchecked) fileprivate var inUse = 0
         fileprivate let changes: Changes
@@ -213,17 +212,10 @@ extension HostQueue.Ticket {
         host.connections.mayOpen(&seat, limit: limit, shares: shares)
     }
 
-    func join(_ seat: inout HostConnections.Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
-        host.connections.join(&seat, port: port, shares: shares, now)
+    func join(_ seat: inout HostConnections.Seat, _ ends: ConnectionEnds, shares: Bool, _ now: MonotonicTime) {
+        host.connections.join(&seat, ends, shares: shares, now)
         if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
     }
-
-    /// See `PoolCounts.enter`.
-    func enterPool(maySpread: Bool, skipsFirst: Bool) -> Int {
-        host.pools.enter(maySpread: maySpread, skipsFirst: skipsFirst)
-    }
-
-    func leavePool(_ pool: Int) { host.pools.leave(pool) }
 
     func lose(_ seat: inout HostConnections.Seat) { host.connections.lose(&seat) }
 
@@ -239,8 +231,8 @@ extension HostQueue.Ticket {
         if let connection = seat.connection { host.connections.replace(connection) }
     }
 
-    /// See `HostConnections.generation`.
-    var generation: UInt8 { host.connections.generation }
+    /// See `HostConnections.pool`.
+    var pool: Int { host.connections.pool }
 
     func hear(httpVersion: Double) { host.connections.hear(httpVersion: httpVersion) }
 }

@@ -111,7 +111,7 @@ func curlIsAboutToSend(
 ) -> Int32 {
     guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
     return transfer.connectionIsReady(
-        OpenSockets.Ends(address, port, localAddress, localPort), localAddress: localAddress, localPort: Int(localPort))
+        ConnectionEnds(address, port, localAddress, localPort), localAddress: localAddress)
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 

@@ -6,10 +6,11 @@ import CCurl
     import Darwin
 #endif
 
-/// libcurl, set up once for the process and never taken down: the host program may use it too.
+/// libcurl, set up once for the process and never taken down: the host program may use it, too.
 enum CurlGlobal {
-    /// The result of `curl_global_init`, which runs at the first look.
-    static let ready: CURLcode = ReceiveBuffers.initializeCurl()
+    /// The result of `curl_global_init`, which runs when this is first asked for. libcurl keeps the C library's allocator: whose
+    /// it is to be, if not that, is for the host program to say.
+    static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
 /// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the
@@ -17,22 +18,19 @@ enum CurlGlobal {
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
-    /// The pools of its loop, and its number among them.
+    /// The pools of its loop, and what tells it from the others; 0 is the first.
     @exclusivity(unchecked) unowned(unsafe) var pools: ConnectionPools?
-    private let number: UInt16
+    private let number: Int
     /// How many transfers are in it.
     @exclusivity(unchecked) private(set) var transferCount = 0
     /// When it was first seen without a transfer, since the last one.
     @exclusivity(unchecked) var idleSince: MonotonicTime?
-    /// Whether it is among those of which `pools` reads the messages.
-    @exclusivity(unchecked) var mayHaveMessages = false
     /// When libcurl wants to be called, whatever the sockets do.
     @exclusivity(unchecked) private(set) var timer: MonotonicTime?
 
+    /// Nil when libcurl cannot be set up.
     init?(poller: SystemPoller, number: Int) {
-        guard CurlGlobal.ready == CURLE_OK, let number = UInt16(exactly: number), let handle = curl_multi_init() else {
-            return nil
-        }
+        guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }
         self.number = number
         self.handle = handle
         self.poller = poller
@@ -87,7 +85,6 @@ final class CurlMulti {
     /// Calls libcurl for its timer, which sets the next one from inside.
     func runTimer() {
         timer = nil
-        if number > 0 { pools?.willRun(self) }
         var running: Int32 = 0
         curl_multi_socket_action(handle, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -96,7 +93,6 @@ final class CurlMulti {
         var mask: Int32 = 0
         if ready.contains(.read) { mask |= CURL_CSELECT_IN }
         if ready.contains(.write) { mask |= CURL_CSELECT_OUT }
-        if number > 0 { pools?.willRun(self) }
         var running: Int32 = 0
         curl_multi_socket_action(handle, socket, mask, &running)
     }

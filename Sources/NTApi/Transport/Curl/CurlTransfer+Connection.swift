@@ -27,9 +27,7 @@ extension CurlTransfer {
     }
 
     /// A connection is ready and the request is about to be sent. False stops it.
-    func connectionIsReady(
-        _ ends: OpenSockets.Ends, localAddress: UnsafePointer<CChar>?, localPort: Int
-    ) -> Bool {
+    func connectionIsReady(_ ends: ConnectionEnds, localAddress: UnsafePointer<CChar>?) -> Bool {
         guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         connectionsUsed += 1
         clocks.connected(turn.now)
@@ -37,7 +35,7 @@ extension CurlTransfer {
             guard maySendAgain() else { return false }
             assembler.restart()
         }
-        if countsConnection { join(localPort) }
+        if countsConnection { join(ends) }
         // Nothing of it has been sent: it starts again on another connection.
         guard !holds.contains(.suspended), connectionFits(ends) else {
             mustWait = true
@@ -87,7 +85,7 @@ extension CurlTransfer {
 
     /// Whether the connection is this origin's, and silent. What a server sends on an idle connection (a second answer, a late
     /// 408) would be taken for the answer to this request, and the answers of all later ones would be one behind.
-    private func connectionFits(_ ends: OpenSockets.Ends) -> Bool {
+    private func connectionFits(_ ends: ConnectionEnds) -> Bool {
         guard let handle, let sockets = handle.sockets else { return true }
         var opened = 0
         ntapi_easy_get_long(handle.easy, CURLINFO_NUM_CONNECTS, &opened)

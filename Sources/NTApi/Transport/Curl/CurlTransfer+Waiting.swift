@@ -38,11 +38,11 @@ extension CurlTransfer {
         clocks.putBack()
     }
 
-    func join(_ localPort: Int) {
-        guard localPort > 0 else { return }
-        ticket?.join(&seat, port: localPort, shares: sharesConnections, turn.now)
+    func join(_ ends: ConnectionEnds) {
+        guard ends.localPort > 0 else { return }
+        ticket?.join(&seat, ends, shares: sharesConnections, turn.now)
         guard let connection = seat.connection else { return }
-        // libcurl tells of a good-bye to the one for which it reads from the connection, whoever that is.
+        // libcurl reports a GOAWAY to the exchange for which it reads from the connection, whichever that is.
         if mayBeRefused { connection.isListening = true }
         if connection.isListening { handle?.listen() }
     }

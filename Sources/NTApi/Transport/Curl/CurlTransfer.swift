@@ -35,9 +35,8 @@ final class CurlTransfer {
 
     /// Nil while it waits in the queue, and after its end.
     @exclusivity(unchecked) private(set) var handle: EasyHandle?
-    /// Where its handle is, by the count of which pool of its host.
+    /// Where its handle is.
     @exclusivity(unchecked) private unowned(unsafe) var pool: CurlMulti?
-    @exclusivity(unchecked) private var poolNumber = 0
     @exclusivity(unchecked) var mime: OpaquePointer?
     @exclusivity(unchecked) var parts: [MimePart] = []
     @exclusivity(unchecked) var source: (any UploadSource)?
@@ -71,7 +70,7 @@ final class CurlTransfer {
     /// How many connections were opened for it.
     @exclusivity(unchecked) var connectionsOpened = 0
     /// Those of the connection that it was sent on.
-    @exclusivity(unchecked) var ends: OpenSockets.Ends?
+    @exclusivity(unchecked) var ends: ConnectionEnds?
     /// Whether none that is open will do.
     @exclusivity(unchecked) var needsNewConnection = false
     /// The mobile interface that a connection would have left by, though it must not.
@@ -107,14 +106,14 @@ final class CurlTransfer {
         if exchange.hearsHeads { handle.listen() }
     }
 
-    /// Gives the handle to libcurl, in a pool with room.
+    /// Gives the handle to libcurl.
     func enter(_ pools: ConnectionPools) -> CURLMcode {
         guard let handle, let ticket else { return CURLM_BAD_EASY_HANDLE }
-        let isApart = ConnectionPools.mixesVersions && origin.isSecure && !sharesConnections
-        poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection, skipsFirst: isApart)
-        let pool = pools.pool(poolNumber, orFirst: !isApart)
+        let number = ConnectionPools.number(
+            isSecure: origin.isSecure, sharesConnections: sharesConnections, pool: ticket.pool)
+        let pool = pools.pool(number)
         let code = pool?.add(handle.easy) ?? CURLM_OUT_OF_MEMORY
-        if code == CURLM_OK { self.pool = pool } else { ticket.leavePool(poolNumber) }
+        if code == CURLM_OK { self.pool = pool }
         return code
     }
 
@@ -123,7 +122,6 @@ final class CurlTransfer {
         guard let pool, let handle else { return }
         self.pool = nil
         pool.remove(handle.easy)
-        ticket?.leavePool(poolNumber)
     }
 
     /// Lets libcurl go on with what was paused.

@@ -210,8 +210,6 @@ struct HandleProfile {
     let decompresses: Bool
     /// For the idle clock a body's bytes are seen only by way of progress.
     let hasProgress: Bool
-    /// See `HostConnections.generation`.
-    let generation: UInt8
     /// Whether the body may have to wait for whoever takes it.
     let routesBody: Bool
 
@@ -221,7 +219,6 @@ struct HandleProfile {
         isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
-        generation = transfer.ticket?.generation ?? 0
         routesBody = transfer.exchange.routesBody
     }
 
@@ -229,8 +226,7 @@ struct HandleProfile {
         let request = transfer.exchange.request
         return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request)
-            && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
-            && settings.connectsAlike(request.settings)
+            && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
     }
 
     /// Whether the server or the proxy may be spoken to over TLS.

@@ -76,7 +76,7 @@ final class EngineLoop {
         expireTimers()
         startReady()
         runTransfers()
-        pools.closeUnneeded(transfers: transferCount, current.now)
+        pools.closeIdle(current.now)
         return isStopping
     }
 
