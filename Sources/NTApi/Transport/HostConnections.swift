@@ -32,23 +32,27 @@ final class SharedConnection {
     let ends: ConnectionEnds
     /// When an exchange first went over it, of those that use it now.
     let since: MonotonicTime
-    /// How many exchanges use it.
-    @exclusivity(unchecked) fileprivate(set) var streams = 0
-    /// When a byte last came over it.
-    @exclusivity(unchecked) var lastActivity: MonotonicTime
-    /// The last stream that the server looks at, after its GOAWAY (RFC 9113, 6.8).
-    @exclusivity(unchecked) var lastStream: Int?
-    /// Whether no further exchange goes over it.
-    @exclusivity(unchecked) fileprivate(set) var isLeft = false
-    /// Whether its exchanges listen for that, because one of them must not happen twice.
-    @exclusivity(unchecked) var isListening = false
-    /// Whether an exchange that would share went over it.
-    @exclusivity(unchecked) fileprivate var wasOffered = false
+    @exclusivity(unchecked) var state: State
+
+    struct State {
+        /// How many exchanges use it.
+        fileprivate(set) var streams = 0
+        /// When a byte last came over it.
+        var lastActivity: MonotonicTime
+        /// The last stream that the server looks at, once it closes the connection (GOAWAY: RFC 9113, 6.8).
+        var lastStream: Int?
+        /// Whether no further exchange goes over it.
+        fileprivate(set) var isLeft = false
+        /// Whether its exchanges listen for that, because one of them must not happen twice.
+        var isListening = false
+        /// Whether an exchange that would share went over it.
+        fileprivate var wasOffered = false
+    }
 
     fileprivate init(_ ends: ConnectionEnds, _ now: MonotonicTime) {
         self.ends = ends
         since = now
-        lastActivity = now
+        state = State(lastActivity: now)
     }
 }
 
@@ -142,7 +146,8 @@ struct HostConnections {
         // More than one address may be tried.
         if seat.isOpening { return true }
         // libcurl would have put it on the connection that is there.
-        if shares, sharing == .unknown, connections.values.contains(where: { $0.wasOffered && !$0.isLeft }) {
+        if shares, sharing == .unknown, connections.values.contains(where: { $0.state.wasOffered && !$0.state.isLeft })
+        {
             sharing = .never
         }
         let isShared = sharing == .always && shares
@@ -167,13 +172,13 @@ struct HostConnections {
         leave(&seat)
         let connection = connections[ends] ?? SharedConnection(ends, now)
         connections[ends] = connection
-        connection.streams += 1
-        if shares { connection.wasOffered = true }
+        connection.state.streams += 1
+        if shares { connection.state.wasOffered = true }
         connected += 1
-        if connection.isLeft { left.streams += 1 }
+        if connection.state.isLeft { left.streams += 1 }
         seat.connection = connection
-        if connection.streams > 1 { sharing = .always }
-        if wasOpening, let left = refusing?.streams {
+        if connection.state.streams > 1 { sharing = .always }
+        if wasOpening, let left = refusing?.state.streams {
             // A server tells how many streams it allows after the first of them are on their way. Those that it refused have
             // all left by now.
             streams = max(1, min(streams, left))
@@ -185,15 +190,15 @@ struct HostConnections {
 
     /// Lets no further exchange go over a connection: libcurl will not, or `pool` sees to it.
     mutating func leave(_ connection: SharedConnection) {
-        guard !connection.isLeft, connection.streams > 0 else { return }
-        connection.isLeft = true
+        guard !connection.state.isLeft, connection.state.streams > 0 else { return }
+        connection.state.isLeft = true
         left.connections += 1
-        left.streams += connection.streams
+        left.streams += connection.state.streams
     }
 
     /// Leaves a connection of which libcurl does not know that it is too old, or dead.
     mutating func replace(_ connection: SharedConnection) {
-        guard sharing == .always, !connection.isLeft else { return }
+        guard sharing == .always, !connection.state.isLeft else { return }
         leave(connection)
         pool = (pool + 1) % Self.poolCount
     }
@@ -214,11 +219,11 @@ struct HostConnections {
         }
         guard let connection = seat.connection else { return }
         seat.connection = nil
-        connection.streams -= 1
+        connection.state.streams -= 1
         connected -= 1
-        if connection.isLeft { left.streams -= 1 }
-        guard connection.streams == 0 else { return }
-        if connection.isLeft { left.connections -= 1 }
+        if connection.state.isLeft { left.streams -= 1 }
+        guard connection.state.streams == 0 else { return }
+        if connection.state.isLeft { left.connections -= 1 }
         if refusing === connection { refusing = nil }
         connections[connection.ends] = nil
         isFull = false

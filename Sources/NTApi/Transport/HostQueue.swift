@@ -21,27 +21,35 @@ struct HostQueue<Element> {
 
     fileprivate final class Host {
         let key: Key
-        @exclusivity(unchecked) var running = 0
-        @exclusivity(unchecked) fileprivate var waiting = IndexedHeap<Double, Waiting>()
-        /// Whether the host is in `candidates`.
-        @exclusivity(unchecked) var isCandidate = false
-        @exclusivity(unchecked) var connections: HostConnections
-        /// How many connections it may have by now; counted only where there is a limit for all servers.
-        @exclusivity(unchecked) fileprivate var inUse = 0
+        @exclusivity(unchecked) fileprivate var state: State
         fileprivate let changes: Changes
 
         init(_ key: Key, _ changes: Changes, connectionAge: Double) {
             self.key = key
             self.changes = changes
-            connections = HostConnections(maximumAge: connectionAge)
+            state = State(connections: HostConnections(maximumAge: connectionAge))
         }
+    }
+
+    fileprivate struct State {
+        var running = 0
+        var waiting = IndexedHeap<Double, Waiting>()
+        /// Whether the host is in `candidates`.
+        var isCandidate = false
+        var connections: HostConnections
+        /// How many connections it may have by now; counted only where there is a limit for all servers.
+        var inUse = 0
     }
 
     /// Hosts at which an exchange was connected, so that there may be room for others. Noted from inside libcurl's calls.
     fileprivate final class Changes {
-        @exclusivity(unchecked) var hosts: [Host] = []
+        @exclusivity(unchecked) var state = ChangesState()
+    }
+
+    fileprivate struct ChangesState {
+        var hosts: [Host] = []
         /// Whether they matter when nobody waits at that host, too.
-        @exclusivity(unchecked) var isWanted = false
+        var isWanted = false
     }
 
     /// Names what was enqueued, until it is removed.
@@ -66,11 +74,11 @@ struct HostQueue<Element> {
     init(total: Int? = nil, connectionAge: Double = HostConnections.maximumAge) {
         self.total = total
         self.connectionAge = connectionAge
-        changes.isWanted = total != nil
+        changes.state.isWanted = total != nil
     }
 
     /// How many exchanges wait or run.
-    var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
+    var count: Int { hosts.values.reduce(0) { $0 + $1.state.running + $1.state.waiting.count } }
     /// How many servers are remembered, once for each limit, save one that nobody talks to.
     var hostCount: Int { hosts.count - (unused == nil ? 0 : 1) }
 
@@ -90,7 +98,7 @@ struct HostQueue<Element> {
             host = known
             if known === unused {
                 unused = nil
-                known.connections = HostConnections(maximumAge: connectionAge)
+                known.state.connections = HostConnections(maximumAge: connectionAge)
             }
         } else {
             host = Host(key, changes, connectionAge: connectionAge)
@@ -100,7 +108,7 @@ struct HostQueue<Element> {
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
         let waiting = Waiting(element: element, sharesConnections: sharesConnections, number: lastNumber)
-        let token = host.waiting.insert(waiting, key: again ? order.nextDown : order)
+        let token = host.state.waiting.insert(waiting, key: again ? order.nextDown : order)
         reconsider(host)
         return Ticket(host: host, token: token)
     }
@@ -109,7 +117,7 @@ struct HostQueue<Element> {
     ///
     /// - Parameter reserved: how many connections to each server others use.
     mutating func startNext(reserved: Int = 0) -> Element? {
-        if !changes.hosts.isEmpty { reconsiderChanged() }
+        if !changes.state.hosts.isEmpty { reconsiderChanged() }
         while let host = candidates.last {
             if let total {
                 guard inUse < total else { return startShared(reserved: reserved) }
@@ -117,7 +125,7 @@ struct HostQueue<Element> {
             }
             if let next = ready(host, reserved) { return start(next, to: host) }
             candidates.removeLast()
-            host.isCandidate = false
+            host.state.isCandidate = false
             forgetIfUnused(host)
         }
         return nil
@@ -127,12 +135,12 @@ struct HostQueue<Element> {
     /// where there is a limit for all of them.
     private mutating func startFirst(reserved: Int) -> Element? {
         let isReady = candidates.map { ready($0, reserved) != nil }
-        for (host, isReady) in zip(candidates, isReady) where !isReady { host.isCandidate = false }
-        let passed = candidates.filter { !$0.isCandidate }
-        candidates.removeAll { !$0.isCandidate }
+        for (host, isReady) in zip(candidates, isReady) where !isReady { host.state.isCandidate = false }
+        let passed = candidates.filter { !$0.state.isCandidate }
+        candidates.removeAll { !$0.state.isCandidate }
         for host in passed { forgetIfUnused(host) }
         let first = candidates.min { left, right in
-            guard let one = left.waiting.first, let other = right.waiting.first else { return false }
+            guard let one = left.state.waiting.first, let other = right.state.waiting.first else { return false }
             return one.key == other.key ? one.element.number < other.element.number : one.key < other.key
         }
         return first.flatMap { host in ready(host, reserved).map { start($0, to: host) } }
@@ -140,10 +148,10 @@ struct HostQueue<Element> {
 
     /// What may start at a server now.
     private func ready(_ host: Host, _ reserved: Int) -> Waiting? {
-        host.waiting.first.map(\.element).flatMap { next in
+        host.state.waiting.first.map(\.element).flatMap { next in
             let limit = max(1, host.key.limit - reserved)
-            let mayStart = host.connections.mayStart(
-                running: host.running, limit: limit, shares: next.sharesConnections)
+            let mayStart = host.state.connections.mayStart(
+                running: host.state.running, limit: limit, shares: next.sharesConnections)
             return mayStart ? next : nil
         }
     }
@@ -152,7 +160,7 @@ struct HostQueue<Element> {
     private mutating func startShared(reserved: Int) -> Element? {
         for host in candidates {
             guard let next = ready(host, reserved), next.sharesConnections,
-                host.connections.hasRoom(running: host.running)
+                host.state.connections.hasRoom(running: host.state.running)
             else { continue }
             return start(next, to: host)
         }
@@ -160,46 +168,46 @@ struct HostQueue<Element> {
     }
 
     private mutating func start(_ waiting: Waiting, to host: Host) -> Element {
-        _ = host.waiting.popFirst()
-        host.running += 1
+        _ = host.state.waiting.popFirst()
+        host.state.running += 1
         recount(host)
         return waiting.element
     }
 
     /// Forgets an exchange, whether it waits or runs; the one that waited behind it may be next. Once for each ticket.
     mutating func remove(_ ticket: Ticket) {
-        if ticket.host.waiting.remove(ticket.token) == nil {
-            ticket.host.running -= 1
+        if ticket.host.state.waiting.remove(ticket.token) == nil {
+            ticket.host.state.running -= 1
             recount(ticket.host)
         }
         reconsider(ticket.host)
     }
 
     private mutating func reconsider(_ host: Host) {
-        guard !host.isCandidate else { return }
-        if host.waiting.isEmpty { return forgetIfUnused(host) }
-        host.isCandidate = true
+        guard !host.state.isCandidate else { return }
+        if host.state.waiting.isEmpty { return forgetIfUnused(host) }
+        host.state.isCandidate = true
         candidates.append(host)
     }
 
     private mutating func reconsiderChanged() {
-        for host in changes.hosts {
+        for host in changes.state.hosts {
             recount(host)
-            if !host.waiting.isEmpty { reconsider(host) }
+            if !host.state.waiting.isEmpty { reconsider(host) }
         }
-        changes.hosts.removeAll(keepingCapacity: true)
+        changes.state.hosts.removeAll(keepingCapacity: true)
     }
 
     private mutating func recount(_ host: Host) {
         guard total != nil else { return }
-        let needed = host.connections.needed(running: host.running)
-        inUse += needed - host.inUse
-        host.inUse = needed
+        let needed = host.state.connections.needed(running: host.state.running)
+        inUse += needed - host.state.inUse
+        host.state.inUse = needed
     }
 
     /// Nothing is kept of hosts that nobody talks to, save of the last one: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
-        guard host.running == 0, host.waiting.isEmpty, host !== unused else { return }
+        guard host.state.running == 0, host.state.waiting.isEmpty, host !== unused else { return }
         if let unused { hosts[unused.key] = nil }
         unused = host
     }
@@ -209,30 +217,30 @@ struct HostQueue<Element> {
 extension HostQueue.Ticket {
     /// - Returns: whether it may open one more connection.
     func mayOpen(_ seat: inout HostConnections.Seat, limit: Int, shares: Bool) -> Bool {
-        host.connections.mayOpen(&seat, limit: limit, shares: shares)
+        host.state.connections.mayOpen(&seat, limit: limit, shares: shares)
     }
 
     func join(_ seat: inout HostConnections.Seat, _ ends: ConnectionEnds, shares: Bool, _ now: MonotonicTime) {
-        host.connections.join(&seat, ends, shares: shares, now)
-        if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
+        host.state.connections.join(&seat, ends, shares: shares, now)
+        if !host.state.waiting.isEmpty || host.changes.state.isWanted { host.changes.state.hosts.append(host) }
     }
 
-    func lose(_ seat: inout HostConnections.Seat) { host.connections.lose(&seat) }
+    func lose(_ seat: inout HostConnections.Seat) { host.state.connections.lose(&seat) }
 
-    func leave(_ seat: inout HostConnections.Seat) { host.connections.leave(&seat) }
+    func leave(_ seat: inout HostConnections.Seat) { host.state.connections.leave(&seat) }
 
     /// Nothing more goes over the connection that the exchange uses: the server has sent GOAWAY.
     func leaveConnection(of seat: HostConnections.Seat) {
-        if let connection = seat.connection { host.connections.leave(connection) }
+        if let connection = seat.connection { host.state.connections.leave(connection) }
     }
 
     /// The same, of a connection that libcurl would use.
     func replaceConnection(of seat: HostConnections.Seat) {
-        if let connection = seat.connection { host.connections.replace(connection) }
+        if let connection = seat.connection { host.state.connections.replace(connection) }
     }
 
     /// See `HostConnections.pool`.
-    var pool: Int { host.connections.pool }
+    var pool: Int { host.state.connections.pool }
 
-    func hear(httpVersion: Double) { host.connections.hear(httpVersion: httpVersion) }
+    func hear(httpVersion: Double) { host.state.connections.hear(httpVersion: httpVersion) }
 }

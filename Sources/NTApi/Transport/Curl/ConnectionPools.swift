@@ -21,7 +21,7 @@ final class ConnectionPools {
         self.first = first
         self.poller = poller
         self.limit = limit
-        first.pools = self
+        first.state.pools = self
         if let limit { first.limitConnections(to: limit) }
     }
 
@@ -47,7 +47,7 @@ final class ConnectionPools {
         while others.count < number { others.append(nil) }
         if let pool = others[number - 1] { return pool }
         guard let pool = CurlMulti(poller: poller, number: number) else { return number == Self.http1 ? nil : first }
-        pool.pools = self
+        pool.state.pools = self
         if let limit { pool.limitConnections(to: limit) }
         others[number - 1] = pool
         return pool
@@ -58,9 +58,9 @@ final class ConnectionPools {
 
     /// The earliest moment at which libcurl wants to be called, whatever the sockets do.
     var timer: MonotonicTime? {
-        var earliest = first.timer
+        var earliest = first.state.timer
         for pool in others {
-            if let timer = pool?.timer { earliest = min(timer, earliest ?? timer) }
+            if let timer = pool?.state.timer { earliest = min(timer, earliest ?? timer) }
         }
         return earliest
     }
@@ -100,9 +100,9 @@ final class ConnectionPools {
     func closeIdle(_ now: MonotonicTime) {
         guard !others.isEmpty else { return }
         for (index, pool) in others.enumerated() {
-            guard let pool, pool.transferCount == 0 else { continue }
-            let idleSince = pool.idleSince ?? now
-            pool.idleSince = idleSince
+            guard let pool, pool.state.transferCount == 0 else { continue }
+            let idleSince = pool.state.idleSince ?? now
+            pool.state.idleSince = idleSince
             guard now.seconds(since: idleSince) > Self.idleTime else { continue }
             pool.close()
             others[index] = nil

@@ -18,7 +18,7 @@ private func withTransfer<Result>(
 ) -> Result {
     guard let data else { return none }
     return Unmanaged<EasyHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { handle in
-        handle.unmanagedTransfer.map { $0._withUnsafeGuaranteedRef(body) } ?? none
+        handle.state.unmanagedTransfer.map { $0._withUnsafeGuaranteedRef(body) } ?? none
     }
 }
 
@@ -35,7 +35,7 @@ func curlWritesBody(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     withTransfer(data, orElse: 0) { transfer in
-        if EasyOptions.readsFreedHeader, transfer.assembler.head == nil {
+        if EasyOptions.readsFreedHeader, transfer.state.assembler.head == nil {
             let line = UnsafeRawBufferPointer(start: bytes, count: count)
             return transfer.previewHeaderLine(line) ? count : stopWriting(count)
         }
@@ -53,10 +53,10 @@ private func stopWriting(_ count: Int) -> Int { count == 0 ? 1 : 0 }
 func curlReadsBody(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let transfer = transfer(data), let source = transfer.source else { return Int(CURL_READFUNC_ABORT) }
+    guard let transfer = transfer(data), let source = transfer.state.source else { return Int(CURL_READFUNC_ABORT) }
     let chunk = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
     let result = read(from: source, for: transfer, chunk)
-    if result <= chunk.count { transfer.bytesTaken += Int64(result) }
+    if result <= chunk.count { transfer.state.bytesTaken += Int64(result) }
     return result
 }
 
@@ -72,22 +72,23 @@ func curlReadsPart(
 private func read(
     from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer
 ) -> Int {
-    guard !transfer.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
+    guard !transfer.state.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
     switch source.read(into: buffer) {
     case .bytes(let count): return count
     case .end: return 0
     case .wait: return Int(CURL_READFUNC_PAUSE)
     case .failed(let error):
-        transfer.failure = error
+        transfer.state.failure = error
         return Int(CURL_READFUNC_ABORT)
     }
 }
 
 func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let transfer = transfer(data), transfer.source?.seek(to: Int64(offset)) == true else {
+    guard origin == SEEK_SET, let transfer = transfer(data), transfer.state.source?.seek(to: Int64(offset)) == true
+    else {
         return CURL_SEEKFUNC_CANTSEEK
     }
-    transfer.bytesTaken = Int64(offset)
+    transfer.state.bytesTaken = Int64(offset)
     return CURL_SEEKFUNC_OK
 }
 

@@ -18,15 +18,21 @@ enum CurlGlobal {
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
-    /// The pools of its loop, and what tells it from the others; 0 is the first.
-    @exclusivity(unchecked) unowned(unsafe) var pools: ConnectionPools?
+    /// What tells it from the other pools of its loop; 0 is the first.
     private let number: Int
-    /// How many transfers are in it.
-    @exclusivity(unchecked) private(set) var transferCount = 0
-    /// When it was first seen without a transfer, since the last one.
-    @exclusivity(unchecked) var idleSince: MonotonicTime?
-    /// When libcurl wants to be called, whatever the sockets do.
-    @exclusivity(unchecked) private(set) var timer: MonotonicTime?
+    @exclusivity(unchecked) var state = State()
+
+    struct State {
+        /// The pools of its loop.
+        unowned(unsafe) var pools: ConnectionPools?
+        /// How many transfers are in it.
+        fileprivate(set) var transferCount = 0
+        /// When it was first seen without a transfer, since the last one.
+        var idleSince: MonotonicTime?
+        /// When libcurl wants to be called, whatever the sockets do.
+        fileprivate(set) var timer: MonotonicTime?
+        fileprivate var connectionLimit = 2 * CurlMulti.idleConnections
+    }
 
     /// Nil when libcurl cannot be set up.
     init?(poller: SystemPoller, number: Int) {
@@ -38,20 +44,19 @@ final class CurlMulti {
         ntapi_multi_set_socket(handle, curlWantsSocket, this)
         ntapi_multi_set_timer(handle, curlWantsTimer, this)
         ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
     /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
     static let idleConnections = 256
-    private var connectionLimit = 2 * CurlMulti.idleConnections
 
     /// libcurl's limit counts the connections of the transfers that run, too. Above it, each one that ends would lose its
     /// connection, after a look at all others.
     private func keepConnections() {
-        let needed = transferCount + Self.idleConnections
-        guard needed > connectionLimit || needed < connectionLimit / 4 else { return }
-        connectionLimit = needed * 2
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
+        let needed = state.transferCount + Self.idleConnections
+        guard needed > state.connectionLimit || needed < state.connectionLimit / 4 else { return }
+        state.connectionLimit = needed * 2
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
     /// Allows so many connections in all, idle ones counted: for a new one libcurl closes the one idle for longest.
@@ -67,8 +72,8 @@ final class CurlMulti {
     func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode {
         let code = curl_multi_add_handle(handle, easy)
         guard code == CURLM_OK else { return code }
-        transferCount += 1
-        idleSince = nil
+        state.transferCount += 1
+        state.idleSince = nil
         keepConnections()
         return code
     }
@@ -76,15 +81,15 @@ final class CurlMulti {
     /// Never from inside a callback of libcurl.
     func remove(_ easy: UnsafeMutableRawPointer) {
         curl_multi_remove_handle(handle, easy)
-        transferCount -= 1
+        state.transferCount -= 1
     }
 
     /// Whether the moment has come at which libcurl wanted to be called.
-    func isDue(_ now: MonotonicTime) -> Bool { timer.map { $0 <= now } ?? false }
+    func isDue(_ now: MonotonicTime) -> Bool { state.timer.map { $0 <= now } ?? false }
 
     /// Calls libcurl for its timer, which sets the next one from inside.
     func runTimer() {
-        timer = nil
+        state.timer = nil
         var running: Int32 = 0
         curl_multi_socket_action(handle, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -108,7 +113,7 @@ final class CurlMulti {
     }
 
     fileprivate func want(_ what: Int32, of socket: Int32) {
-        pools?.setOwner(number, of: socket)
+        state.pools?.setOwner(number, of: socket)
         switch what {
         case CURL_POLL_IN: poller.want(.read, of: socket)
         case CURL_POLL_OUT: poller.want(.write, of: socket)
@@ -120,9 +125,9 @@ final class CurlMulti {
     fileprivate func setTimer(milliseconds: Int) {
         // −1 deletes the timer. 0 means now, but not from inside this call.
         switch milliseconds {
-        case ..<0: timer = nil
-        case 0: timer = MonotonicTime(nanoseconds: 0)
-        default: timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
+        case ..<0: state.timer = nil
+        case 0: state.timer = MonotonicTime(nanoseconds: 0)
+        default: state.timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
         }
     }
 }
@@ -130,7 +135,7 @@ final class CurlMulti {
 extension EasyHandle {
     /// Lets the loop know of every socket of a connection that the handle opens.
     func followSockets(_ sockets: OpenSockets) -> CURLcode {
-        self.sockets = sockets
+        state.sockets = sockets
         let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, Unmanaged.passUnretained(self).toOpaque())
         guard code == CURLE_OK else { return code }
         // A connection outlives the handle that opened it.
@@ -169,7 +174,9 @@ private func curlOpensSocket(
     guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
         return CURL_SOCKET_BAD
     }
-    guard let sockets = handle.sockets, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
+    guard let sockets = handle.state.sockets, handle.transfer?.mayOpenConnection() != false else {
+        return CURL_SOCKET_BAD
+    }
     #if os(Linux)
         let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
     #else
@@ -181,7 +188,7 @@ private func curlOpensSocket(
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     #endif
     sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
-    handle.newSockets.append(descriptor)
+    handle.state.newSockets.append(descriptor)
     return descriptor
 }
 

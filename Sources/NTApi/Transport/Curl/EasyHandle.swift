@@ -9,29 +9,33 @@ import CCurl
 /// else can be in them, and it would be checked a hundred times for a request.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
-    /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
-    @exclusivity(unchecked) private(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
-    var transfer: CurlTransfer? { unmanagedTransfer?.takeUnretainedValue() }
-    /// That of the loop whose handle it is.
-    @exclusivity(unchecked) unowned(unsafe) var sockets: OpenSockets?
-    /// Those that were opened for the transfer, since it was last ready to be sent.
-    @exclusivity(unchecked) var newSockets: [Int32] = []
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    @exclusivity(unchecked) private var profile: HandleProfile?
-    @exclusivity(unchecked) private var url = HandleURL()
-    @exclusivity(unchecked) private var headers: HeaderLines?
-    @exclusivity(unchecked) private var message = HandleMessage.get
-    @exclusivity(unchecked) private var customMethod: String?
-    /// Of the transfer's session, and whether the handle has them at the moment.
-    @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
-    /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
-    /// nothing makes it forget that: neither another request nor a reset.
-    @exclusivity(unchecked) private(set) var isReusable = true
-
-    @exclusivity(unchecked) private var hearsBody = false
     private let commons: HandleCommons
-    /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
-    @exclusivity(unchecked) private var keepsSessions = false
+    @exclusivity(unchecked) var state = State()
+
+    struct State: ~Copyable {
+        /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
+        fileprivate(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
+        /// Those of the loop whose handle it is.
+        unowned(unsafe) var sockets: OpenSockets?
+        /// Those that were opened for the transfer, since it was last ready to be sent.
+        var newSockets: [Int32] = []
+        fileprivate var profile: HandleProfile?
+        fileprivate var url = HandleURL()
+        fileprivate var headers: HeaderLines?
+        fileprivate var message = HandleMessage.get
+        fileprivate var customMethod: String?
+        /// Of the transfer's session, and whether the handle has them at the moment.
+        fileprivate var cookies: (engine: CookieEngine, areShared: Bool)?
+        /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
+        /// nothing makes it forget that: neither another request nor a reset.
+        fileprivate(set) var isReusable = true
+        fileprivate var hearsBody = false
+        /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
+        fileprivate var keepsSessions = false
+    }
+
+    var transfer: CurlTransfer? { state.unmanagedTransfer?.takeUnretainedValue() }
 
     init?(_ commons: HandleCommons) {
         guard let easy = curl_easy_init() else { return nil }
@@ -50,73 +54,73 @@ final class EasyHandle {
     var errorMessage: String { String(cString: errorText) }
 
     func prepare(for transfer: CurlTransfer, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
-        unmanagedTransfer = .passUnretained(transfer)
+        state.unmanagedTransfer = .passUnretained(transfer)
         errorText[0] = 0
-        if !newSockets.isEmpty { newSockets = [] }
+        if !state.newSockets.isEmpty { state.newSockets = [] }
         var options = EasyOptions(easy)
         // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
         // this server what is meant for another, or for nobody.
-        if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
+        if state.profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, sockets, &options)
         }
         if let engine = transfer.context?.cookies?.engine {
             keepSessions()
             engine.attach(easy)
-            cookies = (engine, true)
+            state.cookies = (engine, true)
         }
-        url.set(transfer.url, &options)
+        state.url.set(transfer.url, &options)
         try setMessage(of: transfer, &options)
         if let freshness {
             options.set(freshness)
-            message = .unique
+            state.message = .unique
         }
         do { try options.finish() } catch {
             // What it was told so far is no profile that another request would fit.
-            message = .unique
+            state.message = .unique
             throw error
         }
     }
 
     /// Says whether the session's cookies are sent, before the request, or taken, before the response.
     func shareCookies(_ isShared: Bool) {
-        guard let (engine, areShared) = cookies, areShared != isShared else { return }
+        guard let (engine, areShared) = state.cookies, areShared != isShared else { return }
         engine.setShared(isShared, easy)
-        cookies = (engine, isShared)
+        state.cookies = (engine, isShared)
     }
 
     /// Makes libcurl say what it does, for the rest of the transfer.
     func listen() {
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
-        message = .unique
+        state.message = .unique
     }
 
     /// Makes libcurl show the body as it is received, for the rest of the transfer.
     func hearBody() {
-        guard !hearsBody else { return }
+        guard !state.hearsBody else { return }
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
-        hearsBody = true
+        state.hearsBody = true
     }
 
     /// Whether libcurl decodes what is compressed.
-    var decodes: Bool { profile?.decompresses == true }
+    var decodes: Bool { state.profile?.decompresses == true }
 
     /// libcurl sent the request once more. It counts that for the life of a handle, or until a reset, and after five gives up.
-    func wasSentAgain() { message = .unique }
+    func wasSentAgain() { state.message = .unique }
 
     /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
     func finish() {
-        unmanagedTransfer = nil
-        if hearsBody {
+        state.unmanagedTransfer = nil
+        if state.hearsBody {
             ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 0)
-            hearsBody = false
+            state.hearsBody = false
         }
         // A reset would keep the cookies, for a request of somebody else.
-        if cookies != nil {
+        if state.cookies != nil {
             CookieEngine.detach(easy)
-            cookies = nil
+            state.cookies = nil
         }
-        switch message {
+        switch state.message {
         case .get: break
         case .copiedBody:
             var options = EasyOptions(easy)
@@ -126,18 +130,18 @@ final class EasyHandle {
     }
 
     private func keepSessions() {
-        guard !keepsSessions else { return }
-        keepsSessions = true
+        guard !state.keepsSessions else { return }
+        state.keepsSessions = true
         commons.detach(easy)
     }
 
     private func reset() {
         curl_easy_reset(easy)
-        profile = nil
-        url.forget()
-        headers = nil
-        message = .get
-        customMethod = nil
+        state.profile = nil
+        state.url.forget()
+        state.headers = nil
+        state.message = .get
+        state.customMethod = nil
     }
 
     private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) {
@@ -150,34 +154,34 @@ final class EasyHandle {
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
         options.check(followSockets(sockets))
-        self.profile = profile
+        state.profile = profile
     }
 
     /// Method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
-        if headers?.are(of: request) != true {
-            let headers = try commons.lines(of: request, profile)
-            self.headers = headers
-            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
-            options.set(CURLOPT_USERAGENT, headers.userAgent)
-            if headers.hasHost { isReusable = false }
+        if state.headers?.are(of: request) != true {
+            let headers = try commons.lines(of: request, state.profile)
+            state.headers = headers
+            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.state.list))
+            options.set(CURLOPT_USERAGENT, headers.state.userAgent)
+            if headers.state.hasHost { state.isReusable = false }
         }
         let kind = HandleMessage(of: request)
-        if kind == .get, message == .copiedBody { options.removeBody() }
-        message = kind
+        if kind == .get, state.message == .copiedBody { options.removeBody() }
+        state.message = kind
         try options.setBody(request, of: transfer, data: Unmanaged.passUnretained(self).toOpaque())
         // After the body, which sets a method of its own.
         let method = try options.customMethod(of: request)
-        if method != customMethod {
+        if method != state.customMethod {
             options.set(CURLOPT_CUSTOMREQUEST, method)
-            customMethod = method
+            state.customMethod = method
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
             options.setDigest(digest, hasBody: request.hasBody)
             // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
-            message = .unique
+            state.message = .unique
         }
     }
 }

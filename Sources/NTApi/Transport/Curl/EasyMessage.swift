@@ -2,19 +2,24 @@ import CCurl
 
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
 final class HeaderLines {
-    @exclusivity(unchecked) private(set) var list: UnsafeMutablePointer<curl_slist>?
-    @exclusivity(unchecked) private var last: UnsafeMutablePointer<curl_slist>?
-    /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would write
-    /// it once more for each transfer, letter by letter.
-    @exclusivity(unchecked) private(set) var userAgent: String?
-    @exclusivity(unchecked) private(set) var hasHost = false
+    @exclusivity(unchecked) private(set) var state = State()
+
+    struct State {
+        fileprivate(set) var list: UnsafeMutablePointer<curl_slist>?
+        fileprivate var last: UnsafeMutablePointer<curl_slist>?
+        /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would
+        /// write it once more for each transfer, letter by letter.
+        fileprivate(set) var userAgent: String?
+        fileprivate(set) var hasHost = false
+    }
+
     let tellsProxy: Bool
     let decompresses: Bool
     private let headers: HTTPHeaders
     private let announcesBody: Bool
     private let isMultipart: Bool
 
-    deinit { curl_slist_free_all(list) }
+    deinit { curl_slist_free_all(state.list) }
 
     /// Whether they are those of a request: of one client's requests they nearly always are.
     func are(of request: HTTPRequest) -> Bool {
@@ -42,14 +47,14 @@ final class HeaderLines {
             }
             if field.name.equalsIgnoringASCIICase("content-type") { hasContentType = true }
             if field.name.equalsIgnoringASCIICase("expect") { hasExpectation = true }
-            if field.name.equalsIgnoringASCIICase("host") { hasHost = true }
+            if field.name.equalsIgnoringASCIICase("host") { state.hasHost = true }
             // The framing is the transport's: a second, different length is how requests are smuggled past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
             // With a colon and nothing behind it, libcurl would take the header away instead.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            if tellsProxy, !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
-                userAgent = field.value
+            if tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+                state.userAgent = field.value
                 continue
             }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -80,8 +85,8 @@ final class HeaderLines {
     /// Behind the last one: libcurl would look for it from the first line on.
     private func append(_ line: String) throws(APIError) {
         guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
-        if let last { last.pointee.next = added } else { list = added }
-        last = added
+        if let last = state.last { last.pointee.next = added } else { state.list = added }
+        state.last = added
     }
 }
 
@@ -105,7 +110,7 @@ extension EasyOptions {
             let file = try FileSource(path: path, announcedLength: length)
             setSource(file, length: file.length, of: transfer, data)
         case .stream(let stream):
-            guard let source = transfer.source else { throw Self.outOfMemory }
+            guard let source = transfer.state.source else { throw Self.outOfMemory }
             setSource(source, length: stream.length ?? -1, of: transfer, data)
         }
     }
@@ -129,7 +134,7 @@ extension EasyOptions {
     private mutating func setSource(
         _ source: any UploadSource, length: Int64, of transfer: CurlTransfer, _ data: UnsafeMutableRawPointer
     ) {
-        transfer.source = source
+        transfer.state.source = source
         check(ntapi_easy_set_read(easy, curlReadsBody, data))
         check(ntapi_easy_set_seek(easy, curlSeeksBody, data))
         set(CURLOPT_UPLOAD, 1)

@@ -9,7 +9,7 @@ struct HandlePool {
     /// Takes back a handle that is in no multi.
     mutating func giveBack(_ handle: EasyHandle) {
         handle.finish()
-        if handles.count < Self.capacity, handle.isReusable { handles.append(handle) }
+        if handles.count < Self.capacity, handle.state.isReusable { handles.append(handle) }
     }
 
     mutating func removeAll() { handles = [] }

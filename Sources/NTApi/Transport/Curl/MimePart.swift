@@ -17,7 +17,7 @@ extension EasyOptions {
     /// Makes the parts through libcurl's mime API, which also quotes their names.
     mutating func setMultipart(_ parts: [HTTPRequest.Part], of transfer: CurlTransfer) throws(APIError) {
         guard let mime = curl_mime_init(easy) else { throw Self.outOfMemory }
-        transfer.mime = mime
+        transfer.state.mime = mime
         for part in parts {
             guard let entry = curl_mime_addpart(mime) else { throw Self.outOfMemory }
             func check(_ code: CURLcode) throws(APIError) {
@@ -67,7 +67,7 @@ extension EasyOptions {
         _ entry: OpaquePointer, _ source: any UploadSource, _ length: Int64, _ transfer: CurlTransfer
     ) -> CURLcode {
         let part = MimePart(source, of: transfer)
-        transfer.parts.append(part)
+        transfer.state.parts.append(part)
         return curl_mime_data_cb(
             entry, curl_off_t(length), curlReadsPart, curlSeeksPart, nil, Unmanaged.passUnretained(part).toOpaque())
     }

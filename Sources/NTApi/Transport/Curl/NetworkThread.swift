@@ -135,7 +135,7 @@ extension EngineLoop {
             let isStopping = turn()
             deliveries.flush(to: workers)
             if isStopping, isEmpty || (isOnlyHeld && heldUntil() <= .now()) { break }
-            if let idleTime, isEmpty, timers.first == nil {
+            if let idleTime, isEmpty, state.timers.first == nil {
                 let moment = restsAt ?? .now().advanced(bySeconds: idleTime)
                 restsAt = moment
                 isIdle = moment <= .now() && rest()

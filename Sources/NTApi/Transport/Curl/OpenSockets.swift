@@ -19,43 +19,49 @@ final class OpenSockets {
     }
 
     private let poller: SystemPoller
-    @exclusivity(unchecked) private var sockets: [Int32: Socket] = [:]
-    @exclusivity(unchecked) private var descriptors: [ConnectionEnds: Int32] = [:]
+    @exclusivity(unchecked) private var state = State()
+
+    private struct State {
+        var sockets: [Int32: Socket] = [:]
+        var descriptors: [ConnectionEnds: Int32] = [:]
+    }
 
     init(_ poller: SystemPoller) { self.poller = poller }
 
     func didOpen(_ descriptor: Int32, isSecure: Bool) {
-        sockets[descriptor] = Socket(isSecure: isSecure)
+        state.sockets[descriptor] = Socket(isSecure: isSecure)
         poller.didOpen(descriptor)
     }
 
     func didClose(_ descriptor: Int32) {
         poller.didClose(descriptor)
-        if let ends = sockets.removeValue(forKey: descriptor)?.ends { descriptors[ends] = nil }
+        if let ends = state.sockets.removeValue(forKey: descriptor)?.ends { state.descriptors[ends] = nil }
     }
 
     /// A connection was made, over one of these.
     func didConnect(_ candidates: [Int32], _ ends: ConnectionEnds) {
         guard let descriptor = candidates.first(where: { ntapi_socket_port($0) == ends.localPort }),
-            sockets[descriptor] != nil
+            state.sockets[descriptor] != nil
         else { return }
-        sockets[descriptor]?.ends = ends
-        descriptors[ends] = descriptor
+        state.sockets[descriptor]?.ends = ends
+        state.descriptors[ends] = descriptor
     }
 
     func markMultiplexed(_ ends: ConnectionEnds) {
-        if let descriptor = descriptors[ends] { sockets[descriptor]?.isMultiplexed = true }
+        if let descriptor = state.descriptors[ends] { state.sockets[descriptor]?.isMultiplexed = true }
     }
 
     /// Whether a connection between these is for such an origin.
     func isFor(isSecure: Bool, _ ends: ConnectionEnds) -> Bool {
-        guard let socket = descriptors[ends].flatMap({ sockets[$0] }) else { return true }
+        guard let socket = state.descriptors[ends].flatMap({ state.sockets[$0] }) else { return true }
         return socket.isSecure == isSecure
     }
 
     /// Whether there is nothing to be read before a request goes out. With HTTP/2 there may be, of others.
     func isSilent(_ ends: ConnectionEnds) -> Bool {
-        guard let descriptor = descriptors[ends], sockets[descriptor]?.isMultiplexed != true else { return true }
+        guard let descriptor = state.descriptors[ends], state.sockets[descriptor]?.isMultiplexed != true else {
+            return true
+        }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         // 0 is the end of the connection.
