@@ -1,20 +1,11 @@
 public import CNTApi
-import CNTApiSystem
 import NTApi
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
 
 // Requests whose caller waits, and looks up when a signal or a descriptor wants its thread.
 
 /// The answer to such a request. The caller makes the exchange itself where it can, and else waits for a network thread.
 final class Answer: Sendable {
     private let request: APIRequest
-    /// Readable once the response stands; made when the exchange is made elsewhere.
-    private let wakeup = Lock<Wakeup?>(nil)
 
     init(_ request: APIRequest) { self.request = request }
 
@@ -22,10 +13,6 @@ final class Answer: Sendable {
         switch request.perform(timeout: seconds(watch.pointee.timeout), watching: watch.pointee.descriptor) {
         case .completed: break
         case .interrupted: return NTAPI_STATUS_INTERRUPTED
-        case .refused:
-            let isThere = waitForAnother(watch)
-            guard request.isOfThisProcess else { return NTAPI_STATUS_INVALID_STATE }
-            if !isThere { return NTAPI_STATUS_INTERRUPTED }
         case .forked: return NTAPI_STATUS_INVALID_STATE
         }
         guard let response = request.response else { return NTAPI_STATUS_INVALID_STATE }
@@ -34,36 +21,6 @@ final class Answer: Sendable {
         watch.pointee.summary = box.summary
         return NTAPI_STATUS_OK
     }
-
-    /// - Returns: whether the response stands.
-    private func waitForAnother(_ watch: UnsafeMutablePointer<ntapi_watch>) -> Bool {
-        let known = wakeup.withLock { $0 }
-        let wakeup = known ?? Wakeup()
-        if known == nil {
-            self.wakeup.withLock { $0 = wakeup }
-            // Not once it was cancelled: then the response stands, or comes without this.
-            if request.setHandler({ _ in wakeup.signal() }) { request.resume() }
-            guard request.isOfThisProcess else { return false }
-        }
-        let timeout = seconds(watch.pointee.timeout)
-        guard wakeup.descriptor >= 0 else { return request.wait(timeout: timeout) == .completed }
-        var watched = [
-            pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: watch.pointee.descriptor, events: Int16(POLLIN), revents: 0),
-        ]
-        _ = poll(&watched, 2, timeout.map { CInt(min($0 * 1_000, 1e9).rounded(.up)) } ?? -1)
-        // A response that is there wins over everything else.
-        return watched[0].revents != 0 && request.wait() == .completed
-    }
-}
-
-/// A descriptor that is readable from one signal on.
-private final class Wakeup: Sendable {
-    let descriptor = ntapi_system_make_wakeup()
-
-    deinit { ntapi_system_close_wakeup(descriptor) }
-
-    func signal() { if descriptor >= 0 { ntapi_system_signal_wakeup(descriptor) } }
 }
 
 @_cdecl("ntapi_client_perform_watching") @implementation
@@ -94,7 +51,7 @@ public func ntapi_request_wait_watching(
     return answer.wait(watch)
 }
 
-// The handler, which there is only when the exchange is made elsewhere, must not wait for a thread that waits here.
+// Progress and decisions that nobody hears, and hooks, must not wait for a thread that waits here.
 private let whereverItEnds: [APIArg] = [.responseThread(.background)]
 
 extension ntapi_watch {

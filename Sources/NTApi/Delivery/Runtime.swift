@@ -13,6 +13,7 @@ final class Runtime: Sendable {
     let requests = RequestRegistry()
     private let mailboxes = Lock<[MailboxReference]>([])
     let engine: CurlEngine
+    let waiters = ThreadWaiters()
     var clock: SystemClock { SystemClock(engine: engine) }
     private let generation = Fork.generation
 

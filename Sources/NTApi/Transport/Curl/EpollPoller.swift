@@ -76,11 +76,13 @@
         }
 
         func watch(_ descriptor: Int32) {
-            guard descriptor != watched else { return }
             // A descriptor that was closed meanwhile is out already, and its number may be a socket of ours by now.
-            if watched >= 0, !isRegistered(watched) { _ = epoll_ctl(epoll, EPOLL_CTL_DEL, watched, nil) }
+            if watched >= 0, watched != descriptor, !isRegistered(watched) {
+                _ = epoll_ctl(epoll, EPOLL_CTL_DEL, watched, nil)
+            }
             watched = descriptor
             guard descriptor >= 0 else { return }
+            // Each time: one that was closed is out already, and this may be the next one of the same number.
             var entry = epoll_event()
             entry.events = EPOLLIN.rawValue
             entry.data.fd = descriptor
