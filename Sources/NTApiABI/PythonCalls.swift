@@ -136,7 +136,8 @@ private let responseFree: PythonFunction = { _, arguments, count in
     guard var call = PythonCall(arguments, count, of: 1) else { return nil }
     let response = call.handle(0)
     guard !call.hasFailed else { return nil }
-    call.unlocked { ntapi_response_free(response) }
+    // Other threads do not get the lock for this: to be given it back would take longer than to free.
+    ntapi_response_free(response)
     return call.none
 }
 

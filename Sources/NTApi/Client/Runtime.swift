@@ -12,6 +12,7 @@ final class Runtime: Sendable {
     private let delivery: DeliveryRuntime
     let requests = RequestRegistry()
     let engine: CurlEngine
+    let waiters = ThreadWaiters()
     var clock: SystemClock { SystemClock(engine: engine) }
     private let generation = Fork.generation
 

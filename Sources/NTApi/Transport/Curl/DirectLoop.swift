@@ -51,7 +51,6 @@ final class DirectLoop: Transport, @unchecked Sendable {
     var waker: Waker { loop.waker }
 
     func watch(_ descriptor: Int32) {
-        guard descriptor != watched else { return }
         watched = descriptor
         loop.watch(descriptor)
     }
@@ -176,7 +175,7 @@ final class DirectLoops: Sendable {
         guard connections.enterDirect(limit: limit) else { return nil }
         let (idle, isStopped) = state.withLock { state -> (DirectLoop?, Bool) in
             guard !state.isStopped else { return (nil, true) }
-            // The one that watches the descriptor already is spared two system calls; the last one has open connections.
+            // The one that watches the descriptor already is spared a system call; the last one has open connections.
             if let index = state.idle.lastIndex(where: { $0.watched == descriptor }) {
                 return (state.idle.remove(at: index), false)
             }

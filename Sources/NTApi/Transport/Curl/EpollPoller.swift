@@ -81,13 +81,13 @@
         }
 
         func watch(_ descriptor: Int32) {
-            guard descriptor != state.watched else { return }
             // A descriptor that was closed meanwhile is out already, and its number may be a socket of ours by now.
-            if state.watched >= 0, !isRegistered(state.watched) {
+            if state.watched >= 0, state.watched != descriptor, !isRegistered(state.watched) {
                 _ = epoll_ctl(epoll, EPOLL_CTL_DEL, state.watched, nil)
             }
             state.watched = descriptor
             guard descriptor >= 0 else { return }
+            // Each time: one that was closed is out already, and this may be the next one of the same number.
             var entry = epoll_event()
             entry.events = EPOLLIN.rawValue
             entry.data.fd = descriptor
