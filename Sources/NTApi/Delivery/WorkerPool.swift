@@ -6,22 +6,22 @@
 
 /// The background threads of the library: they parse, decide, and run the handlers that asked for `background`.
 ///
-/// Plain threads, not libdispatch, so that a forked child can have its own. A thread is started when a job waits and none is
-/// idle, up to `maximumThreads`; one that has been idle for a while ends. Handlers may block, so there are many more threads
-/// than processors. One that blocks in a wait of the library says so (`whileBlocked`) and does not count: a handler that
-/// waits for another request cannot hold up that request's own delivery, however many do.
+/// Plain threads, not libdispatch, so that a forked child can have its own. A thread is started when a job waits and
+/// none is idle, up to `maximumThreads`. A thread that has been idle for a while ends. Handlers may block, so there are
+/// many more threads than processors. One that blocks in a wait of the library says so (`whileBlocked`) and does not
+/// count: a handler that waits for another request cannot hold up that request's own delivery, however many do.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
         var idle = 0
         var threads = 0
-        /// Of the threads, those that have yet to look for their first job.
+        /// Threads that have not looked for their first job yet.
         var starting = 0
         var blocked = 0
         var isStopped = false
     }
 
-    /// Threads at once, save those that block in the library.
+    /// The most threads at once, without those that block in the library.
     private static let maximumThreads = 64
     /// Seconds after which an idle thread ends.
     private let idleTime: Double
@@ -47,7 +47,7 @@ final class WorkerPool: Sendable {
         for _ in 0..<newThreads { startThread() }
     }
 
-    /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
+    /// Runs `body`, which may block for long. On a worker thread, another thread takes its place meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
         guard Self.isWorkerThread, generation == Fork.generation else { return body() }
         let startsThread = state.withLock { state in
@@ -81,7 +81,7 @@ final class WorkerPool: Sendable {
             while let job = nextJob() { job.run() }
         }
         guard !started else { return }
-        // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
+        // The system has no thread left. If other workers run, the job only waits. Without any it would wait for ever.
         let job = state.withLock { state in
             state.threads -= 1
             state.starting -= 1
@@ -99,7 +99,7 @@ final class WorkerPool: Sendable {
                 if isIdle { state.idle -= 1 }
                 isIdle = false
                 if let job = state.jobs.popFirst() { return .some(job) }
-                // Counted out in the same moment: no job may be left to a thread that is about to end.
+                // Count the thread out under the same lock: no job may be left to a thread that is about to end.
                 if state.isStopped || state.threads - state.blocked > Self.maximumThreads || limit <= .now() {
                     state.threads -= 1
                     return .some(nil)
@@ -108,7 +108,7 @@ final class WorkerPool: Sendable {
                 isIdle = true
                 return nil
             }
-            // Nil when the system's wait ended a moment before the limit.
+            // Nil when the system's wait ended slightly before the limit.
             if let next { return next }
         }
     }

@@ -1,21 +1,22 @@
-/// Which exchanges may be on the network and which wait: a queue for each server, by priority and then in order.
+/// Decides which exchanges may be on the network and which wait: a queue for each server, by priority and then in
+/// order.
 ///
-/// Exchanges of another limit have another queue to the same server, and count by themselves: one that may not have many
-/// connections would else wait for those that may to have none, and all others behind it.
+/// Exchanges with different connection limits have separate queues to the same server, and are counted separately. A
+/// low-limit exchange would otherwise wait until every high-limit one had finished, and block all others behind it.
 ///
-/// Ours and not libcurl's, because a handle that waits inside libcurl has its clocks running, and a thousand waiting
-/// handles slow down every other. It decides and does nothing: the engine's loop asks it what to start.
+/// libcurl's own queue is not used: a handle that waits inside libcurl has its clocks running, and a thousand waiting
+/// handles slow down all others. This type only decides: the engine's loop asks it what to start.
 struct HostQueue<Element> {
     fileprivate struct Waiting {
         var element: Element
         var sharesConnections: Bool
-        /// Grows with each that was enqueued, to whatever server.
+        /// Grows with each enqueued exchange, for any server.
         var number: UInt64
     }
 
     fileprivate struct Key: Hashable {
         let origin: Origin
-        /// How many connections to it may be open at once.
+        /// The connections to the server that may be open at once.
         let limit: Int
     }
 
@@ -37,37 +38,37 @@ struct HostQueue<Element> {
         /// Whether the host is in `candidates`.
         var isCandidate = false
         var connections: HostConnections
-        /// How many connections it may have by now; counted only where there is a limit for all servers.
+        /// The connections that it may have now. Only counted with a limit for all servers.
         var inUse = 0
     }
 
-    /// Hosts at which an exchange was connected, so that there may be room for others. Noted from inside libcurl's calls.
+    /// Hosts with a newly connected exchange, so that there may be room for others. Noted during libcurl's callbacks.
     fileprivate final class Changes {
         @exclusivity(unchecked) var state = ChangesState()
     }
 
     fileprivate struct ChangesState {
         var hosts: [Host] = []
-        /// Whether they matter when nobody waits at that host, too.
+        /// Whether changes matter even when nobody waits at the host.
         var isWanted = false
     }
 
-    /// Names what was enqueued, until it is removed.
+    /// Identifies an enqueued exchange until it is removed.
     struct Ticket {
         fileprivate let host: Host
         fileprivate let token: IndexedHeap<Double, Waiting>.Token
     }
 
     private var hosts: [Key: Host] = [:]
-    /// The one among them that nobody talks to since a moment ago: kept for requests that follow one upon the other.
+    /// The last host that became unused, kept for the next request in a sequence.
     private var unused: Host?
-    /// Hosts at which something changed, so that an exchange may be ready.
+    /// Hosts with a change, so that an exchange may be ready.
     private var candidates: [Host] = []
     private let changes = Changes()
     private let connectionAge: Double
-    /// How many connections there may be to all servers together; nil is no limit.
+    /// The limit of connections to all servers together; nil is none.
     private let total: Int?
-    /// How many there may be by now.
+    /// The connections that may be open now.
     private var inUse = 0
     private var lastNumber: UInt64 = 0
 
@@ -77,17 +78,17 @@ struct HostQueue<Element> {
         changes.state.isWanted = total != nil
     }
 
-    /// How many exchanges wait or run.
+    /// The number of waiting and running exchanges.
     var count: Int { hosts.values.reduce(0) { $0 + $1.state.running + $1.state.waiting.count } }
-    /// How many servers are remembered, once for each limit, save one that nobody talks to.
+    /// The number of remembered servers, once for each limit, without the unused one.
     var hostCount: Int { hosts.count - (unused == nil ? 0 : 1) }
 
-    /// Lets an exchange wait for its turn.
+    /// Enqueues an exchange.
     ///
     /// - Parameters:
-    ///   - limit: how many connections to this server those of the same limit may have open at once; at least 1.
-    ///   - sharesConnections: whether it may do with a part of a connection.
-    ///   - again: whether it had its turn before: then it goes before others of its priority.
+    ///   - limit: how many connections to this server the exchanges with this limit may have open at once; at least 1.
+    ///   - sharesConnections: whether it can share a connection.
+    ///   - again: whether it was started before. It then goes before others of its priority.
     mutating func enqueue(
         _ element: Element, to origin: Origin, priority: Double, limit: Int, sharesConnections: Bool = false,
         again: Bool = false
@@ -104,7 +105,7 @@ struct HostQueue<Element> {
             host = Host(key, changes, connectionAge: connectionAge)
             hosts[key] = host
         }
-        // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
+        // The least key comes first, hence the sign. NaN would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
         let waiting = Waiting(element: element, sharesConnections: sharesConnections, number: lastNumber)
@@ -115,7 +116,7 @@ struct HostQueue<Element> {
 
     /// Takes the next exchange that may start; it then runs until `remove`. Nil when all others must wait.
     ///
-    /// - Parameter reserved: how many connections to each server others use.
+    /// - Parameter reserved: the connections to each server that others use.
     mutating func startNext(reserved: Int = 0) -> Element? {
         if !changes.state.hosts.isEmpty { reconsiderChanged() }
         while let host = candidates.last {
@@ -131,8 +132,8 @@ struct HostQueue<Element> {
         return nil
     }
 
-    /// The one that has waited longest at any server, of those with the highest priority. Servers compete for a place only
-    /// where there is a limit for all of them.
+    /// Takes the exchange that has waited longest, of those with the highest priority at any server. Servers only
+    /// compete when there is a limit for all of them.
     private mutating func startFirst(reserved: Int) -> Element? {
         let isReady = candidates.map { ready($0, reserved) != nil }
         for (host, isReady) in zip(candidates, isReady) where !isReady { host.state.isCandidate = false }
@@ -146,7 +147,7 @@ struct HostQueue<Element> {
         return first.flatMap { host in ready(host, reserved).map { start($0, to: host) } }
     }
 
-    /// What may start at a server now.
+    /// The exchange that may start at a server now.
     private func ready(_ host: Host, _ reserved: Int) -> Waiting? {
         host.state.waiting.first.map(\.element).flatMap { next in
             let limit = max(1, host.key.limit - reserved)
@@ -156,7 +157,7 @@ struct HostQueue<Element> {
         }
     }
 
-    /// One that needs no connection of its own, when there may be no more of them.
+    /// Takes an exchange that can share a connection, when no more may be opened.
     private mutating func startShared(reserved: Int) -> Element? {
         for host in candidates {
             guard let next = ready(host, reserved), next.sharesConnections,
@@ -174,7 +175,7 @@ struct HostQueue<Element> {
         return waiting.element
     }
 
-    /// Forgets an exchange, whether it waits or runs; the one that waited behind it may be next. Once for each ticket.
+    /// Removes a waiting or running exchange, so that the next one may start. Call it once for each ticket.
     mutating func remove(_ ticket: Ticket) {
         if ticket.host.state.waiting.remove(ticket.token) == nil {
             ticket.host.state.running -= 1
@@ -205,7 +206,7 @@ struct HostQueue<Element> {
         host.state.inUse = needed
     }
 
-    /// Nothing is kept of hosts that nobody talks to, save of the last one: a crawler sees millions.
+    /// Forgets unused hosts except the last one: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
         guard host.state.running == 0, host.state.waiting.isEmpty, host !== unused else { return }
         if let unused { hosts[unused.key] = nil }
@@ -213,7 +214,7 @@ struct HostQueue<Element> {
     }
 }
 
-/// What an exchange that runs says of its connection. May be called while libcurl calls back.
+/// Reports of a running exchange about its connection. May be called during libcurl's callbacks.
 extension HostQueue.Ticket {
     /// - Returns: whether it may open one more connection.
     func mayOpen(_ seat: inout HostConnections.Seat, limit: Int, shares: Bool) -> Bool {
@@ -229,12 +230,12 @@ extension HostQueue.Ticket {
 
     func leave(_ seat: inout HostConnections.Seat) { host.state.connections.leave(&seat) }
 
-    /// Nothing more goes over the connection that the exchange uses: the server has sent GOAWAY.
+    /// No further exchange uses this one's connection: the server has sent GOAWAY.
     func leaveConnection(of seat: HostConnections.Seat) {
         if let connection = seat.connection { host.state.connections.leave(connection) }
     }
 
-    /// The same, of a connection that libcurl would use.
+    /// The same for a connection that libcurl would still use.
     func replaceConnection(of seat: HostConnections.Seat) {
         if let connection = seat.connection { host.state.connections.replace(connection) }
     }
