@@ -104,5 +104,4 @@ struct SystemClock: WaitingClock {
         return ScheduledJob { engine.cancel(timer) }
     }
 
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
 }

@@ -161,7 +161,7 @@ public final class APIRequest: Sendable {
     let stub: Stub?
     private let recorder: Recorder?
     let generation = Fork.generation
-    let shared = Lock(Shared())
+    let shared = Lock(ofRequest: Shared())
     // Safe to share: the registry's own, under its lock.
     @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 

@@ -114,7 +114,7 @@ enum LargeBuffers {
         var bytes = 0
     }
 
-    private static let shelf = Lock(Shelf(), survivesFork: true)
+    private static let shelf = Lock(leaf: Shelf(), survivesFork: true)
 
     /// A buffer of at least this size and at most twice as much. Its content is undefined.
     static func take(atLeast size: Int) -> (start: UnsafeMutableRawPointer, size: Int)? {

@@ -37,7 +37,9 @@ import Testing
             chain.addForAnswers()
             func coin() -> Bool { Bool.random(using: &generator) }
             if coin() { chain.attempts = Attempts(RetryPolicy(attempts: 3), leavesConnections: false) }
-            if coin() { chain.credentials = Credentials(Authenticator { _ in nil }) }
+            if coin() {
+                chain.credentials = Credentials(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
+            }
             if coin() { chain.cache = CacheStage(isRevalidation: false, MarkedSecrets()) }
             hasTurn = coin()
             if hasTurn { chain.turn = Turn() }
