@@ -24,8 +24,8 @@ package final class Bytes: @unchecked Sendable {
     init() {}
 
     deinit {
-        guard let base = state.base, state.capacity + 1 >= LargeBuffers.leastSize else { return free(state.base) }
-        LargeBuffers.give(base, size: state.capacity + 1)
+        guard let base = state.base, state.capacity + 1 >= BufferCache.leastSize else { return free(state.base) }
+        BufferCache.give(base, size: state.capacity + 1)
     }
 
     /// The bytes; valid as long as this object. `baseAddress` is nil as long as nothing was appended.
@@ -53,7 +53,7 @@ package final class Bytes: @unchecked Sendable {
     private func resize(to wanted: Int) -> Bool {
         let (size, overflow) = wanted.addingReportingOverflow(1)
         guard !overflow else { return false }
-        if state.base == nil, size >= LargeBuffers.leastSize, let kept = LargeBuffers.take(atLeast: size) {
+        if state.base == nil, size >= BufferCache.leastSize, let kept = BufferCache.take(atLeast: size) {
             state.base = kept.start.assumingMemoryBound(to: UInt8.self)
             state.capacity = kept.size - 1
             return true
