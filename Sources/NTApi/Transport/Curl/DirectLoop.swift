@@ -146,7 +146,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         workers.run {
             self.watch(-1)
             self.loop.wake()
-            while !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
+            self.workers.whileBlocked { while !self.turn() { _ = self.loop.sleep(until: .distantFuture) } }
             self.leave()
             // The caller need not come back.
             self.giveBack(loan)
