@@ -56,7 +56,8 @@ enum Delivery {
             stack.calls.depth -= 1
             if generation != Fork.generation, stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
         }
-        return try code()
+        // One that is inside of another is counted once.
+        return try stack.calls.depth > 1 ? code() : WorkerPool.whileCalling(code)
     }
 
     static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }

@@ -6,23 +6,60 @@
 
 /// The background threads of the library: they parse, decide, and run the handlers that asked for `background`.
 ///
-/// Plain threads, not libdispatch, so that a forked child can have its own. A thread is started when a job waits and
-/// none is idle, up to `maximumThreads`. A thread that has been idle for a while ends. Handlers may block, so there are
-/// many more threads than processors. One that blocks in a wait of the library says so (`whileBlocked`) and does not
-/// count: a handler that waits for another request cannot hold up that request's own delivery, however many do.
+/// Plain threads, not libdispatch, so that a forked child can have its own. As many of them run as there are processors. A thread
+/// that runs code of the program, or that waits in the library, does not count: another one runs in its place, so that a
+/// handler that waits for something cannot hold up what it waits for. A thread that has been idle for a while ends.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
-        var idle = 0
         var threads = 0
-        /// Threads that have not looked for their first job yet.
+        /// Threads without a job.
+        var idle = 0
+        /// Threads that were idle and are about to look for a job.
+        var woken = 0
+        /// Threads that are about to look for their first job.
         var starting = 0
-        var blocked = 0
+        /// Threads that run code of the program, or wait in the library.
+        var away = 0
+        /// Those of them that wait in the library.
+        var waiting = 0
         var isStopped = false
+
+        var running: Int { threads - idle - away }
+
+        /// Lets one more thread look for a job, if there is a job for it and not enough run.
+        mutating func admit() -> Admission? {
+            guard jobs.count > woken + starting, running < WorkerPool.maximumRunning else { return nil }
+            if idle > 0 {
+                idle -= 1
+                woken += 1
+                return .wake
+            }
+            guard threads - waiting < WorkerPool.maximumThreads else { return nil }
+            threads += 1
+            starting += 1
+            return .start
+        }
     }
 
-    /// The most threads at once, without those that block in the library.
-    private static let maximumThreads = 64
+    private enum Admission {
+        case wake
+        case start
+    }
+
+    /// What a thread of a pool knows of itself.
+    private final class Worker {
+        let pool: WorkerPool
+        /// How many calls of `leaving` it is inside of.
+        var depth = 0
+
+        init(_ pool: WorkerPool) { self.pool = pool }
+    }
+
+    fileprivate static let maximumRunning = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+
+    /// Threads at once, without those that wait in the library.
+    fileprivate static let maximumThreads = 64
     /// Seconds after which an idle thread ends.
     private let idleTime: Double
 
@@ -37,26 +74,58 @@ final class WorkerPool: Sendable {
     func run(_ jobs: [Job]) {
         // A child does not do its parent's work.
         guard generation == Fork.generation else { return }
-        let (wakes, newThreads) = state.withLock { state in
+        let (wakes, starts) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
-            var newThreads = 0
-            while Self.takesThread(&state) { newThreads += 1 }
-            return (min(state.idle, jobs.count), newThreads)
+            var (wakes, starts) = (0, 0)
+            while let admission = state.admit() {
+                if admission == .wake { wakes += 1 } else { starts += 1 }
+            }
+            return (wakes, starts)
         }
         for _ in 0..<wakes { state.signal() }
-        for _ in 0..<newThreads { startThread() }
+        for _ in 0..<starts { startThread() }
     }
 
-    /// Runs `body`, which may block for long. On a worker thread, another thread takes its place meanwhile.
+    /// Runs `body`, which may block for long; on a worker another thread takes its part meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
-        guard Self.isWorkerThread, generation == Fork.generation else { return body() }
-        let startsThread = state.withLock { state in
-            state.blocked += 1
-            return Self.takesThread(&state)
+        guard let worker = Self.worker, worker.pool === self else { return body() }
+        return leaving(worker, waits: true, body)
+    }
+
+    /// Runs code of the program, which may block for long; on a worker another thread takes its part meanwhile.
+    static func whileCalling<Result, Failure: Error>(
+        _ code: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let worker else { return try code() }
+        return try worker.pool.leaving(worker, waits: false, code)
+    }
+
+    private func leaving<Result, Failure: Error>(
+        _ worker: Worker, waits: Bool, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard generation == Fork.generation else { return try body() }
+        worker.depth += 1
+        let admission = state.withLock { state in
+            if worker.depth == 1 { state.away += 1 }
+            if waits { state.waiting += 1 }
+            return state.admit()
         }
-        if startsThread { startThread() }
-        defer { if generation == Fork.generation { state.withLock { $0.blocked -= 1 } } }
-        return body()
+        switch admission {
+        case .wake: state.signal()
+        case .start: startThread()
+        case nil: break
+        }
+        defer {
+            worker.depth -= 1
+            // A child that the body has forked leaves the parent's lock alone.
+            if generation == Fork.generation {
+                state.withLock { state in
+                    if worker.depth == 0 { state.away -= 1 }
+                    if waits { state.waiting -= 1 }
+                }
+            }
+        }
+        return try body()
     }
 
     /// Lets the threads end when their jobs are done. Used at process exit.
@@ -65,18 +134,9 @@ final class WorkerPool: Sendable {
         state.broadcast()
     }
 
-    private static func takesThread(_ state: inout State) -> Bool {
-        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < maximumThreads else {
-            return false
-        }
-        state.threads += 1
-        state.starting += 1
-        return true
-    }
-
     private func startThread() {
         let started = Thread.start(name: "ntapi-worker") { [self] in
-            Self.workerMark.set(true)
+            pthread_setspecific(Self.key, Unmanaged.passRetained(Worker(self)).toOpaque())
             state.withLock { $0.starting -= 1 }
             while let job = nextJob() { job.run() }
         }
@@ -96,11 +156,22 @@ final class WorkerPool: Sendable {
         let limit = MonotonicTime.now().advanced(bySeconds: idleTime)
         while true {
             let next = state.wait(until: limit) { state -> Job?? in
-                if isIdle { state.idle -= 1 }
-                isIdle = false
-                if let job = state.jobs.popFirst() { return .some(job) }
-                // Count the thread out under the same lock: no job may be left to a thread that is about to end.
-                if state.isStopped || state.threads - state.blocked > Self.maximumThreads || limit <= .now() {
+                if isIdle {
+                    if state.woken > 0 {
+                        state.woken -= 1
+                        isIdle = false
+                    } else if state.isStopped || limit <= .now() {
+                        // Counted out in the same moment: no job may be left to a thread that is about to end.
+                        state.idle -= 1
+                        state.threads -= 1
+                        return .some(nil)
+                    } else {
+                        return nil
+                    }
+                }
+                // When others have come back from code of the program, more run than should.
+                if state.running <= Self.maximumRunning, let job = state.jobs.popFirst() { return .some(job) }
+                if state.isStopped {
                     state.threads -= 1
                     return .some(nil)
                 }
@@ -113,10 +184,23 @@ final class WorkerPool: Sendable {
         }
     }
 
-    private static let workerMark = ThreadLocalFlag()
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key) { pointer in
+            #if canImport(Glibc)
+                guard let pointer else { return }
+            #endif
+            Unmanaged<Worker>.fromOpaque(pointer).release()
+        }
+        return key
+    }()
+
+    private static var worker: Worker? {
+        pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
+    }
 
     /// Whether the calling thread is a worker of a pool.
-    static var isWorkerThread: Bool { workerMark.get() }
+    static var isWorkerThread: Bool { pthread_getspecific(key) != nil }
 }
 
 /// Runs jobs one after the other on workers, like a thread that is rarely needed.

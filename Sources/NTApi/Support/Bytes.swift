@@ -24,8 +24,8 @@ package final class Bytes: @unchecked Sendable {
     init() {}
 
     deinit {
-        guard let base = state.base, state.capacity + 1 >= LargeBuffers.leastSize else { return free(state.base) }
-        LargeBuffers.give(base, size: state.capacity + 1)
+        guard let base = state.base, state.capacity + 1 >= BufferCache.leastSize else { return free(state.base) }
+        BufferCache.give(base, size: state.capacity + 1)
     }
 
     /// The bytes; valid as long as this object. `baseAddress` is nil as long as nothing was appended.
@@ -53,7 +53,7 @@ package final class Bytes: @unchecked Sendable {
     private func resize(to wanted: Int) -> Bool {
         let (size, overflow) = wanted.addingReportingOverflow(1)
         guard !overflow else { return false }
-        if state.base == nil, size >= LargeBuffers.leastSize, let kept = LargeBuffers.take(atLeast: size) {
+        if state.base == nil, size >= BufferCache.leastSize, let kept = BufferCache.take(atLeast: size) {
             state.base = kept.start.assumingMemoryBound(to: UInt8.self)
             state.capacity = kept.size - 1
             return true
@@ -103,36 +103,36 @@ public struct ResponseData: Sendable, RandomAccessCollection {
 ///
 /// A freed large buffer at the end of the heap goes back to the system, and the next body gets it again page by page.
 /// For 100 KB that costs more than receiving the bytes. At most 2 MB are kept.
-enum LargeBuffers {
+enum BufferCache {
     /// Smaller buffers are not kept.
     static let leastSize = 32 * 1024
     private static let mostBytes = 2 << 20
 
-    private struct Shelf: @unchecked Sendable {
+    private struct Kept: @unchecked Sendable {
         // Safe to share: nobody else has the pointers, and a pointer leaves the list before somebody gets it.
         var buffers: [(start: UnsafeMutableRawPointer, size: Int)] = []
         var bytes = 0
     }
 
-    private static let shelf = Lock(leaf: Shelf(), survivesFork: true)
+    private static let kept = Lock(leaf: Kept(), survivesFork: true)
 
     /// A buffer of at least this size and at most twice as much. Its content is undefined.
     static func take(atLeast size: Int) -> (start: UnsafeMutableRawPointer, size: Int)? {
-        shelf.withLock { shelf in
-            let index = shelf.buffers.lastIndex { $0.size >= size && $0.size / 2 <= size }
+        kept.withLock { kept in
+            let index = kept.buffers.lastIndex { $0.size >= size && $0.size / 2 <= size }
             guard let index else { return nil }
-            let buffer = shelf.buffers.remove(at: index)
-            shelf.bytes -= buffer.size
+            let buffer = kept.buffers.remove(at: index)
+            kept.bytes -= buffer.size
             return buffer
         }
     }
 
     /// Takes over a buffer. Frees it when enough are kept.
     static func give(_ start: UnsafeMutableRawPointer, size: Int) {
-        let isKept = shelf.withLock { shelf in
-            guard shelf.bytes + size <= mostBytes else { return false }
-            shelf.buffers.append((start, size))
-            shelf.bytes += size
+        let isKept = kept.withLock { kept in
+            guard kept.bytes + size <= mostBytes else { return false }
+            kept.buffers.append((start, size))
+            kept.bytes += size
             return true
         }
         if !isKept { free(start) }

@@ -63,11 +63,11 @@ import Testing
         let (gate, ended) = (Signal(), Log<Int>())
         for number in 0..<63 {
             pool.run {
-                gate.block()
+                Delivery.call { gate.block() }
                 ended.append(number)
             }
         }
-        pool.run { gate.set() }
+        pool.run { Delivery.call { gate.set() } }
         #expect(await ended.first(63).count == 63)
         pool.stop()
     }

@@ -6,13 +6,13 @@ import CCurl
     import Darwin
 #endif
 
-// What libcurl calls, on the network thread, from inside a call of ours. Nothing here removes a handle or runs user code.
+// The callbacks of libcurl: on the network thread, from inside a call of ours. None removes a handle or runs user code.
 
 private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
     data.flatMap { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue().transfer }
 }
 
-/// For what is called with each line and each piece: without a reference counted up and down.
+/// For the callbacks of each line and each piece: counts no references.
 private func withTransfer<Result>(
     _ data: UnsafeMutableRawPointer?, orElse none: Result, _ body: (CurlTransfer) -> Result
 ) -> Result {
@@ -22,16 +22,16 @@ private func withTransfer<Result>(
     }
 }
 
-func curlWritesHeader(
+func headerCallback(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
-    // `size` is 1 by libcurl's promise.
+    // `size` is always 1, as libcurl documents.
     withTransfer(data, orElse: 0) { transfer in
         transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
     }
 }
 
-func curlWritesBody(
+func writeCallback(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     withTransfer(data, orElse: 0) { transfer in
@@ -47,10 +47,10 @@ func curlWritesBody(
     }
 }
 
-/// Any number but that of the bytes is an error.
+/// libcurl stops when a write callback returns any other number than that of the bytes.
 private func stopWriting(_ count: Int) -> Int { count == 0 ? 1 : 0 }
 
-func curlReadsBody(
+func readCallback(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let transfer = transfer(data), let source = transfer.state.source else { return Int(CURL_READFUNC_ABORT) }
@@ -60,7 +60,7 @@ func curlReadsBody(
     return result
 }
 
-func curlReadsPart(
+func mimeReadCallback(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let data else { return Int(CURL_READFUNC_ABORT) }
@@ -83,7 +83,7 @@ private func read(
     }
 }
 
-func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+func seekCallback(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
     guard origin == SEEK_SET, let transfer = transfer(data), transfer.state.source?.seek(to: Int64(offset)) == true
     else {
         return CURL_SEEKFUNC_CANTSEEK
@@ -92,13 +92,13 @@ func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: I
     return CURL_SEEKFUNC_OK
 }
 
-func curlSeeksPart(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+func mimeSeekCallback(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
     guard origin == SEEK_SET, let data else { return CURL_SEEKFUNC_CANTSEEK }
     let part = Unmanaged<MimePart>.fromOpaque(data).takeUnretainedValue()
     return part.source.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
 }
 
-func curlProgresses(
+func progressCallback(
     data: UnsafeMutableRawPointer?, receiveTotal: curl_off_t, received: curl_off_t, sendTotal: curl_off_t,
     sent: curl_off_t
 ) -> Int32 {
@@ -106,7 +106,7 @@ func curlProgresses(
     return 0
 }
 
-func curlIsAboutToSend(
+func prereqCallback(
     data: UnsafeMutableRawPointer?, address: UnsafeMutablePointer<CChar>?, localAddress: UnsafeMutablePointer<CChar>?,
     port: Int32, localPort: Int32
 ) -> Int32 {
@@ -116,9 +116,8 @@ func curlIsAboutToSend(
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// What libcurl would write to a terminal. The only way to learn that the server refused a stream, and
-/// what exactly was sent.
-func curlSays(
+/// libcurl's log (CURLOPT_VERBOSE). The only way to learn that the server refused a stream, and what exactly was sent.
+func debugCallback(
     easy: UnsafeMutableRawPointer?, type: curl_infotype, text: UnsafeMutablePointer<CChar>?, count: Int,
     data: UnsafeMutableRawPointer?
 ) -> Int32 {

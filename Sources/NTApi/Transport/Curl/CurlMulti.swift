@@ -1,15 +1,9 @@
 import CCurl
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
 /// libcurl, set up once for the process and never taken down: the host program may use it, too.
 enum CurlGlobal {
-    /// The result of `curl_global_init`, which runs when this is first asked for. libcurl keeps the C library's allocator: whose
-    /// it is to be, if not that, is for the host program to say.
+    /// The result of `curl_global_init`, which runs at the first use of this. Its allocator is left alone: only the host program
+    /// may replace it.
     static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
@@ -41,8 +35,8 @@ final class CurlMulti {
         self.handle = handle
         self.poller = poller
         let this = Unmanaged.passUnretained(self).toOpaque()
-        ntapi_multi_set_socket(handle, curlWantsSocket, this)
-        ntapi_multi_set_timer(handle, curlWantsTimer, this)
+        ntapi_multi_set_socket(handle, socketCallback, this)
+        ntapi_multi_set_timer(handle, timerCallback, this)
         ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
@@ -50,8 +44,8 @@ final class CurlMulti {
     /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
     static let idleConnections = 256
 
-    /// libcurl's limit counts the connections of the transfers that run, too. Above it, each one that ends would lose its
-    /// connection, after a look at all others.
+    /// libcurl's limit counts the connections of running transfers, too. Above the limit, each transfer that ends would lose its
+    /// connection, after a search through all others.
     private func keepConnections() {
         let needed = state.transferCount + Self.idleConnections
         guard needed > state.connectionLimit || needed < state.connectionLimit / 4 else { return }
@@ -66,7 +60,7 @@ final class CurlMulti {
 
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
     ///
-    /// Not done by `deinit`, because libcurl calls back meanwhile.
+    /// Not in `deinit`, because libcurl calls back from inside this.
     func close() { curl_multi_cleanup(handle) }
 
     func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode {
@@ -132,18 +126,7 @@ final class CurlMulti {
     }
 }
 
-extension EasyHandle {
-    /// Lets the loop know of every socket of a connection that the handle opens.
-    func followSockets(_ sockets: OpenSockets) -> CURLcode {
-        state.sockets = sockets
-        let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, Unmanaged.passUnretained(self).toOpaque())
-        guard code == CURLE_OK else { return code }
-        // A connection outlives the handle that opened it.
-        return ntapi_easy_set_close_socket(easy, curlClosesSocket, Unmanaged.passUnretained(sockets).toOpaque())
-    }
-}
-
-private func curlWantsSocket(
+private func socketCallback(
     easy: UnsafeMutableRawPointer?, socket: curl_socket_t, what: Int32, data: UnsafeMutableRawPointer?,
     socketData: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -152,48 +135,10 @@ private func curlWantsSocket(
     return 0
 }
 
-private func curlWantsTimer(
+private func timerCallback(
     multi: UnsafeMutableRawPointer?, milliseconds: Int, data: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let data else { return 0 }
     Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue().setTimer(milliseconds: milliseconds)
     return 0
-}
-
-/// Opens a connection's socket as libcurl would, and keeps it from the programs that the host starts.
-private func curlOpensSocket(
-    data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-    guard let data, let pointer = address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else {
-        return CURL_SOCKET_BAD
-    }
-    let address = pointer.pointee
-    let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
-    // An address of IPv6 is longer than the field that it begins in.
-    let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
-    guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
-        return CURL_SOCKET_BAD
-    }
-    guard let sockets = handle.state.sockets, handle.transfer?.mayOpenConnection() != false else {
-        return CURL_SOCKET_BAD
-    }
-    #if os(Linux)
-        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    #else
-        let type = address.socktype
-    #endif
-    let descriptor = socket(address.family, type, address.protocol)
-    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
-    #if !os(Linux)
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    #endif
-    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
-    handle.state.newSockets.append(descriptor)
-    return descriptor
-}
-
-private func curlClosesSocket(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
-    // Forgotten before it is closed: from then on the number may be another thread's.
-    if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
-    return close(descriptor)
 }

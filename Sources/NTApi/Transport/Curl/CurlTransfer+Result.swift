@@ -1,6 +1,6 @@
 import CCurl
 
-/// What becomes of an exchange: its result, why it failed, and what it took.
+/// The end of an exchange: its result, its error and its metrics.
 extension CurlTransfer {
     /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
@@ -10,7 +10,7 @@ extension CurlTransfer {
         if let reason {
             result.error = reason
         } else if code != CURLE_OK, !state.endsWithHead, !state.isCut, !isAnsweredEarly(code) {
-            // Where another way was tried, too, what became of that is the reason.
+            // If another address was tried, too, its failure is the reason.
             let refused = state.handle?.state.newSockets.isEmpty == true ? state.cellularInterface : nil
             result.error = state.failure ?? curlFailure(code, cellularInterface: refused).error
             result.question = question(code)
@@ -34,8 +34,8 @@ extension CurlTransfer {
         return result
     }
 
-    /// Whether the server has answered, and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 fails
-    /// without a word when it finds the stream closed; of any other end of a stream it says what was wrong.
+    /// Whether the server has answered and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 then fails
+    /// without a message; for any other end of a stream it has one.
     private func isAnsweredEarly(_ code: CURLcode) -> Bool {
         guard code == CURLE_HTTP2_STREAM, state.failure == nil, let handle = state.handle, handle.errorMessage.isEmpty,
             let head = state.assembler.head

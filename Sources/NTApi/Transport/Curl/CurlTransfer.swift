@@ -17,7 +17,7 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let turn: LoopTurn
-    /// Of the request's settings: asked for with each line of an answer.
+    /// That of the request's settings. It is needed for each line of an answer.
     let context: SessionContext?
     let body = Bytes()
     @exclusivity(unchecked) var state: State
@@ -34,7 +34,7 @@ final class CurlTransfer {
         /// Whether it was stopped because it may not open a connection now.
         var mustWait = false
         fileprivate var hasReportedStart = false
-        /// Whether it starts when its turn comes, without asking.
+        /// Whether it starts when its turn comes, without asking its observer.
         var mayStart: Bool
 
         /// Nil while it waits in the queue, and after its end.
@@ -49,7 +49,7 @@ final class CurlTransfer {
 
         /// Why we made libcurl stop; says more than its "failed writing".
         @Boxed var failure: APIError?
-        /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
+        /// Whether we made libcurl stop after the head: it would wait for a body in the answer to a HEAD that had one.
         var endsWithHead = false
         /// Whether another request is likely to follow this answer, and whether its body was cut short for that.
         fileprivate var isUnwanted = false
@@ -61,24 +61,24 @@ final class CurlTransfer {
         fileprivate var route = Route.memory
         var decodedBytes: Int64 = 0
         fileprivate var gzipEnd: GzipEnd?
-        /// Of the answers before: what came with a challenge.
+        /// How much of that came before this answer, with a challenge.
         fileprivate var decodedBefore: Int64 = 0
-        /// The beginning of a request's head that is told when all of it has been sent.
+        /// The beginning of the request's head; it is reported when all of it has been sent.
         fileprivate var sentHead: [UInt8] = []
         var connectionsUsed = 0
         /// How many connections were opened for it.
         var connectionsOpened = 0
-        /// Those of the connection that it was sent on.
+        /// The ends of the connection that it was sent on.
         var ends: ConnectionEnds?
-        /// Whether none that is open will do.
+        /// Whether it must not use a connection that is open.
         var needsNewConnection = false
-        /// The mobile interface that a connection would have left by, though it must not.
+        /// The mobile interface that a connection would have used although the client forbids it.
         var cellularInterface: String?
         /// How often the server has ignored it and it was sent again.
         var refusals = 0
         /// How often libcurl has sent the request once more because of the server's Digest challenge.
         var challengesAnswered = 0
-        /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
+        /// How many certificates were compared, or are to be shown, where the program decides about them.
         var handshakes = 0
         var question: ConnectionQuestion?
         var progress = ProgressReporter()
@@ -104,7 +104,7 @@ final class CurlTransfer {
 
     var wasConnected: Bool { state.connectionsUsed > 0 }
 
-    /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
+    /// Sets a handle up for the exchange, which owns it from here on, also when this fails.
     func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         state.handle = handle
         try handle.prepare(for: self, sockets, freshness: freshness)
@@ -143,25 +143,25 @@ final class CurlTransfer {
         if !(state.source is StreamSource) { state.source = nil }
     }
 
-    /// Whether its connection is told from others: where one may be shared.
+    /// Whether its connection is counted: only where exchanges may share one.
     var countsConnection: Bool {
         origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
-    /// Whether it may do with a part of a connection.
+    /// Whether it may share a connection with others (HTTP/2).
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
         if origin.isSecure { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
-    /// Whether it matters if the server refuses the request unseen, and can be.
+    /// Whether the server may refuse the request unseen (HTTP/2), and that matters because it must not be sent twice.
     var mayBeRefused: Bool {
         !exchange.request.mayBeRepeated
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
-    /// A piece of the head of a request, as libcurl has sent it. It is told when it is whole.
+    /// A piece of the request's head, as libcurl has sent it. The head is reported when it is whole.
     func sent(head piece: UnsafeRawBufferPointer) {
         guard exchange.hearsHeads, state.sentHead.count + piece.count <= HeaderAssembler.maximumBytes else { return }
         state.sentHead += piece
@@ -181,7 +181,7 @@ final class CurlTransfer {
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
-        // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
+        // libcurl has not looked at the fields yet, which follow the status line.
         if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) {
             state.handle?.shareCookies(cookies.accepts)
         }
@@ -242,7 +242,7 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
-        // What comes with a challenge, or answers a body that was not sent yet, is not what was asked for.
+        // The body of a challenge, or of an answer to a request whose body was not sent yet, is not what was asked for.
         let isChallenge =
             exchange.quietStatuses.contains(head.status)
             || (exchange.request.digest != nil
@@ -252,9 +252,9 @@ final class CurlTransfer {
         {
             return false
         }
-        // A server may announce what it likes: no more than a megabyte is set aside on its word.
+        // A server may announce any length: no more than a megabyte is reserved for it.
         if let expected, case .memory = state.route { _ = body.reserve(Int(min(expected, 1 << 20))) }
-        // No more is what a redirect says in its body.
+        // Nor is the body of a redirect.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
         state.isUnwanted = isFollowed || isChallenge
         state.progress.reportsReceived = !state.isUnwanted
@@ -315,8 +315,8 @@ final class CurlTransfer {
         state.clocks.release(leaving: state.holds, turn.now)
     }
 
-    /// What libcurl is to leave alone. Before an HTTP/2 answer's head, a pause of receiving ends the transfer without
-    /// one: there, only sending is paused, and the first piece of the body waits.
+    /// What libcurl is to pause. If receiving is paused before the head of an HTTP/2 answer, the transfer ends without one. There
+    /// only sending is paused, and the first piece of the body waits.
     var pauseMask: Int32 {
         if state.holds.isEmpty { return CURLPAUSE_CONT }
         guard state.holds.contains(.suspended) else { return CURLPAUSE_RECV }
@@ -346,7 +346,7 @@ final class CurlTransfer {
         return true
     }
 
-    /// A `BodyRoute` without what is said once.
+    /// A `BodyRoute` once it is decided.
     fileprivate enum Route {
         case memory
         case sink(any BodySink)
@@ -380,7 +380,7 @@ final class CurlTransfer {
         if exchange.reportsProgress { state.progress.start(total: bodyLength, exchange.observer) }
     }
 
-    /// libcurl counts a chunked body with the lengths of its chunks in between.
+    /// libcurl counts the framing of a chunked body, too.
     func withoutFraming(_ sent: Int64) -> Int64 {
         state.source is StreamSource && bodyLength == nil ? min(sent, state.bytesTaken) : sent
     }

@@ -6,13 +6,13 @@ struct HeldEnd {
     var result: ExchangeResult
     /// Whether the caller's body stream is still being read.
     var isRead: Bool
-    /// Whether it has yet to be decided where the body, which is empty, goes.
+    /// Whether the observer has yet to say where the body goes, which is empty.
     var isUndecided: Bool
 
     var mayBeTold: Bool { !isRead && !isUndecided }
 }
 
-// Exchanges that stand still for a while: the caller suspended them, is slower than the network, or has to decide first.
+// Exchanges that are held: the caller suspended them, is slower than the network, or has to decide first.
 extension EngineLoop {
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
         guard exchange.obeys(change) else { return }
@@ -26,13 +26,13 @@ extension EngineLoop {
         case .start:
             guard !transfer.state.mayStart else { return }
             transfer.state.mayStart = true
-            // One that was suspended meanwhile has no place in the queue, and starts at its next turn.
+            // An exchange that was suspended meanwhile has no place in the queue, and starts at its next turn.
             if transfer.state.ticket != nil { start(transfer) }
             return
         }
         if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
         if transfer.state.handle != nil { return applyHolds(to: transfer) }
-        // What is suspended before its turn gives up its place in the queue, and gets one at the end later.
+        // An exchange that is suspended before its turn gives up its place in the queue, and later gets one at the end.
         let isSuspended = transfer.state.holds.contains(.suspended)
         if let ticket = transfer.state.ticket, isSuspended {
             state.hosts.remove(ticket)
@@ -54,7 +54,7 @@ extension EngineLoop {
         }
     }
 
-    /// Tells of an end when nobody is waited for any more.
+    /// Changes a held end, and reports it when it waits for nobody any more.
     func changeHeldEnd(of exchange: Exchange, _ change: (inout HeldEnd) -> Void) {
         let key = ObjectIdentifier(exchange)
         guard var end = state.overButHeld[key] else { return }
@@ -66,10 +66,10 @@ extension EngineLoop {
     /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.
     func applyHolds(to transfer: CurlTransfer) {
         guard let easy = transfer.state.handle?.easy else { return }
-        // Nothing is sent yet: it gives up its place, and gets another one when it goes on.
+        // Nothing is sent yet: the transfer gives up its place, and gets another one when it goes on.
         if transfer.state.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
-        // It hands over what it kept from inside this call, and does not end the transfer when that is refused. 43 says that
-        // there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
+        // libcurl delivers what it kept from inside this call. If that is refused, it does not end the transfer itself. The code 43
+        // means that there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
         let code = curl_easy_pause(easy, transfer.pauseMask)
         guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return end(transfer, code) }
         transfer.runPool()

@@ -1,6 +1,6 @@
 import CCurl
 
-/// What happens at a moment of the loop.
+/// What the loop does at a given time.
 enum LoopTimer {
     /// A clock of the exchange may have run out.
     case exchange(CurlTransfer)
@@ -10,11 +10,11 @@ enum LoopTimer {
 /// One poller, libcurl's multi handles, and the exchanges in them: what the network thread runs, or a caller that waits.
 ///
 /// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
-/// held while it calls out. What is to happen elsewhere is collected in `deliveries`, for whoever drives it.
+/// held while it calls out. Work for other threads is collected in `deliveries`, which the driving thread hands over.
 final class EngineLoop {
     private let commands: CommandQueue
     private let workers: WorkerPool
-    /// Nil in a caller's own loop, whose connection is counted by itself.
+    /// Nil in a caller's own loop, whose connection is counted elsewhere.
     private let connections: ConnectionCount?
     let share: ConnectionShare
     private let poller: SystemPoller
@@ -26,7 +26,7 @@ final class EngineLoop {
     struct State {
         fileprivate var handles = HandlePool()
         fileprivate var transferCount = 0
-        /// Over, but not to be told of yet.
+        /// Exchanges that are over, but whose end is not reported yet.
         var overButHeld: [ObjectIdentifier: HeldEnd] = [:]
         var hosts: HostQueue<CurlTransfer>
         var timers = IndexedHeap<MonotonicTime, LoopTimer>()
@@ -34,8 +34,8 @@ final class EngineLoop {
         fileprivate var origins = OriginCache()
         fileprivate var taken: [EngineCommand] = []
         fileprivate var isStopping = false
-        /// Until when whatever came has been taken from the sockets. Only then may a clock run out: a process that was stopped,
-        /// or whose thread had to wait for a processor, would otherwise give up what has long been answered.
+        /// When the sockets were last read. A clock runs out only before this time: a process that was stopped, or that had to wait
+        /// for a processor, would otherwise give up requests whose answers have arrived.
         fileprivate var lookedAt = MonotonicTime(nanoseconds: 0)
 
         fileprivate init(hosts: HostQueue<CurlTransfer>) { self.hosts = hosts }
@@ -67,15 +67,15 @@ final class EngineLoop {
     /// Whether no exchange is left in it.
     var isEmpty: Bool { isOnlyHeld && state.overButHeld.isEmpty }
 
-    /// Whether what is left in it only waits for callers: whose body streams are being read, or who are to decide.
+    /// Whether all exchanges that are left wait for callers: to read a body stream, or to decide.
     var isOnlyHeld: Bool { state.transferCount == 0 }
 
-    /// Does all that can be done without waiting.
+    /// Does everything that needs no waiting.
     ///
     /// - Returns: whether it was told to stop.
     @discardableResult func turn() -> Bool {
         let phase = commands.take(into: &state.taken)
-        // Before anything else: what is whole by now is neither cancelled nor timed out any more.
+        // First: an exchange that is complete by now is neither cancelled nor timed out any more.
         readMessages()
         if phase == .stopping, !state.isStopping { beginStopping() }
         perform()
@@ -98,7 +98,7 @@ final class EngineLoop {
         let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: state.isStopping)
         var isAwake = false
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
-            // What moves now did not move when the loop went to sleep, which may be a while ago.
+            // The loop may have slept for a while, and the bytes move now.
             if !isAwake { wake() }
             isAwake = true
             pools.run(socket, ready)
@@ -111,7 +111,7 @@ final class EngineLoop {
     /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
     func wake() { current.now = .now() }
 
-    /// Ends the taking of commands, unless there are some.
+    /// Stops taking commands, unless there are some.
     func rest() -> Bool { commands.rest() }
 
     /// What wakes the loop from any thread.
@@ -120,7 +120,7 @@ final class EngineLoop {
     /// Wakes when a descriptor of the caller's is readable, too; −1 is none.
     func watch(_ descriptor: Int32) { poller.watch(descriptor) }
 
-    /// Ends what is left, and gives back all that the system and libcurl lent. The last call.
+    /// Ends what is left, and frees all resources of the system and libcurl. The last call.
     func close() {
         for (_, end) in state.overButHeld { report(end.result, of: end.exchange) }
         state.overButHeld = [:]
@@ -165,7 +165,7 @@ final class EngineLoop {
         }
     }
 
-    /// Every finished message is read before the loop sleeps: libcurl says each only once, and wakes nobody for it.
+    /// Every message is read before the loop sleeps: libcurl reports the end of a transfer only once, and wakes nobody for it.
     private func readMessages() {
         while let message = pools.nextMessage() {
             var data: UnsafeMutableRawPointer?
@@ -206,13 +206,13 @@ final class EngineLoop {
             sharesConnections: transfer.sharesConnections, again: again)
     }
 
-    /// One that cannot be begun.
+    /// Ends an exchange that cannot begin.
     private func end(_ exchange: Exchange, _ reason: APIError) {
         exchange.phase = .ended
         report(ExchangeResult(error: reason), of: exchange)
     }
 
-    /// Starts what the host queue lets go. After every batch of commands, so that a cancel in it comes in time.
+    /// Starts the exchanges whose turn it is. After every batch of commands, so that a cancel in it comes in time.
     private func startReady() {
         let reserved = connections?.direct ?? 0
         while let transfer = state.hosts.startNext(reserved: reserved) {
@@ -254,7 +254,7 @@ final class EngineLoop {
         end(transfer, transfer.result(code))
     }
 
-    /// Nothing of it was sent, or the server has ignored it: it starts again.
+    /// Lets a transfer start again: nothing of it was sent, or the server has ignored it.
     func putBack(_ transfer: CurlTransfer) {
         transfer.leavePool()
         transfer.release(to: &state.handles)
@@ -314,8 +314,8 @@ final class EngineLoop {
     }
 
     private func timeOut(_ transfer: CurlTransfer, _ expired: TimeoutClock) {
-        // libcurl closes the connection of a transfer that is removed, unless others share it: HTTP/2 to a server that has
-        // gone away. All later requests would then hang on it, too.
+        // libcurl closes the connection of a transfer that is removed, unless others share it. If the server of an HTTP/2
+        // connection has gone away, all later requests would hang on it, too.
         if transfer.wasConnected, expired != .queue, !transfer.connectionIsAlive {
             state.suspects.add(transfer.origin, current.now)
             transfer.state.ticket?.replaceConnection(of: transfer.state.seat)
@@ -325,7 +325,7 @@ final class EngineLoop {
 
     private func beginStopping() {
         state.isStopping = true
-        // What is timed is all there is; whoever waits for a moment to go on must learn that there is no going on.
+        // Everything that runs or waits has a timer.
         while let timer = state.timers.popFirst() {
             switch timer {
             case .exchange(let transfer): end(transfer, .cancelled)

@@ -5,7 +5,7 @@
         import Glibc
     #endif
 
-    /// Waits with epoll, and asks the system for as little as it can.
+    /// Waits with epoll, with as few system calls as possible.
     ///
     /// libcurl drops a socket when a transfer ends and takes it again for the next one on the same connection. The
     /// registration of a dropped socket is kept, so that both cost no system call: a third of all at 64 requests at once
@@ -57,7 +57,7 @@
             guard let index = index(of: socket) else { return }
             state.registrations[index].wanted = interest
             if interest.isEmpty {
-                // One that we do not hear of again, or that is always ready for writing, is not worth keeping.
+                // Not kept: a socket whose closing we would not hear of, or that is always ready for writing.
                 if state.registrations[index].isKnown, state.registrations[index].registered == .read { return }
                 unregister(index)
             } else if state.registrations[index].registered != interest {
@@ -67,15 +67,15 @@
 
         func didOpen(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
-            // The descriptor of the caller's that had this number is closed.
+            // The caller's descriptor with this number is closed.
             if socket == state.watched { state.watched = -1 }
             state.registrations[index] = Registration(isKnown: true)
         }
 
         func didClose(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
-            // The system forgets a closed socket by itself, but not while a forked child has a copy of it: then it would
-            // be reported for ever, and nobody could take it out any more.
+            // The system removes a closed socket by itself, but not while a forked child has a copy of it: it would be reported for
+            // ever, and could not be removed any more.
             unregister(index)
             state.registrations[index] = Registration()
         }
@@ -153,7 +153,7 @@
             let operation = state.registrations[index].registered.isEmpty ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
             state.registrations[index].registered = interest
             guard epoll_ctl(epoll, operation, Int32(index), &entry) != 0 else { return }
-            // What we thought of the socket was wrong: it is known already, or not any more.
+            // The socket is registered already, or not any more.
             let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
             _ = epoll_ctl(epoll, other, Int32(index), &entry)
         }

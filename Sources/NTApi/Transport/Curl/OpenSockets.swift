@@ -8,7 +8,8 @@ import CCurl
 
 /// The sockets of a loop's connections. On the loop's thread only.
 ///
-/// libcurl does not say over which socket a request is about to go, only between which addresses: by these it is found.
+/// libcurl does not say which socket a request is about to use, only the addresses and ports of its connection; the socket is
+/// found by these.
 final class OpenSockets {
     private struct Socket {
         /// Whether it was opened for an https URL.
@@ -57,7 +58,7 @@ final class OpenSockets {
         return socket.isSecure == isSecure
     }
 
-    /// Whether there is nothing to be read before a request goes out. With HTTP/2 there may be, of others.
+    /// Whether there is nothing to read before a request goes out. Over HTTP/2 there may be, for other requests.
     func isSilent(_ ends: ConnectionEnds) -> Bool {
         guard let descriptor = state.descriptors[ends], state.sockets[descriptor]?.isMultiplexed != true else {
             return true
@@ -67,4 +68,53 @@ final class OpenSockets {
         // 0 is the end of the connection.
         return count < 0 && errno == EAGAIN
     }
+}
+
+extension EasyHandle {
+    /// Reports every socket that the handle opens to the loop.
+    func followSockets(_ sockets: OpenSockets) -> CURLcode {
+        state.sockets = sockets
+        let code = ntapi_easy_set_open_socket(easy, openSocketCallback, Unmanaged.passUnretained(self).toOpaque())
+        guard code == CURLE_OK else { return code }
+        // A connection outlives the handle that opened it.
+        return ntapi_easy_set_close_socket(easy, closeSocketCallback, Unmanaged.passUnretained(sockets).toOpaque())
+    }
+}
+
+/// Opens a connection's socket as libcurl would, but closed in programs that the host starts.
+private func openSocketCallback(
+    data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let data, let pointer = address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else {
+        return CURL_SOCKET_BAD
+    }
+    let address = pointer.pointee
+    let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
+    // An address of IPv6 is longer than the field that it begins in.
+    let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
+    guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
+        return CURL_SOCKET_BAD
+    }
+    guard let sockets = handle.state.sockets, handle.transfer?.mayOpenConnection() != false else {
+        return CURL_SOCKET_BAD
+    }
+    #if os(Linux)
+        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    #else
+        let type = address.socktype
+    #endif
+    let descriptor = socket(address.family, type, address.protocol)
+    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    #if !os(Linux)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    #endif
+    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
+    handle.state.newSockets.append(descriptor)
+    return descriptor
+}
+
+private func closeSocketCallback(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
+    // Forget it before it is closed: after that the number may be another thread's.
+    if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
+    return close(descriptor)
 }
