@@ -125,7 +125,7 @@ struct Job: Sendable {
 final class DeliveryBatch {
     @exclusivity(unchecked) private var state = State()
 
-    private struct State {
+    private struct State: ~Copyable {
         var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
         /// For workers.
         var jobs: [Job] = []

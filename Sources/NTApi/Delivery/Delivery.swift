@@ -56,8 +56,10 @@ enum Delivery {
             stack.calls.depth -= 1
             if generation != Fork.generation, stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
         }
-        // One that is inside of another is counted once.
-        return try stack.calls.depth > 1 ? code() : WorkerPool.whileCalling(code)
+        // A call inside of another is counted once.
+        let worker = stack.calls.depth == 1 ? WorkerPool.beginCall() : nil
+        defer { if let worker { WorkerPool.endCall(of: worker) } }
+        return try code()
     }
 
     static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }

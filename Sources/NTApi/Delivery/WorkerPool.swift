@@ -48,12 +48,12 @@ final class WorkerPool: Sendable {
     }
 
     /// What a thread of a pool knows of itself.
-    private final class Worker {
-        let pool: WorkerPool
-        /// How many calls of `leaving` it is inside of.
-        var depth = 0
+    final class Worker {
+        fileprivate let pool: WorkerPool
+        /// How often it has left the library's work and not come back.
+        fileprivate var depth = 0
 
-        init(_ pool: WorkerPool) { self.pool = pool }
+        fileprivate init(_ pool: WorkerPool) { self.pool = pool }
     }
 
     fileprivate static let maximumRunning = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
@@ -88,22 +88,22 @@ final class WorkerPool: Sendable {
 
     /// Runs `body`, which may block for long; on a worker another thread takes its part meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
-        guard let worker = Self.worker, worker.pool === self else { return body() }
-        return leaving(worker, waits: true, body)
+        guard let worker = Self.worker, worker.pool === self, leave(worker, waits: true) else { return body() }
+        defer { comeBack(worker, waits: true) }
+        return body()
     }
 
-    /// Runs code of the program, which may block for long; on a worker another thread takes its part meanwhile.
-    static func whileCalling<Result, Failure: Error>(
-        _ code: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        guard let worker else { return try code() }
-        return try worker.pool.leaving(worker, waits: false, code)
-    }
+    /// The calling thread is about to run code of the program, which may block for long; if it is a worker, another thread takes its
+    /// part until `endCall`.
+    ///
+    /// - Returns: nil on other threads.
+    static func beginCall() -> Worker? { worker.flatMap { $0.pool.leave($0, waits: false) ? $0 : nil } }
 
-    private func leaving<Result, Failure: Error>(
-        _ worker: Worker, waits: Bool, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        guard generation == Fork.generation else { return try body() }
+    static func endCall(of worker: Worker) { worker.pool.comeBack(worker, waits: false) }
+
+    /// - Returns: false in a forked child.
+    private func leave(_ worker: Worker, waits: Bool) -> Bool {
+        guard generation == Fork.generation else { return false }
         worker.depth += 1
         let admission = state.withLock { state in
             if worker.depth == 1 { state.away += 1 }
@@ -115,17 +115,17 @@ final class WorkerPool: Sendable {
         case .start: startThread()
         case nil: break
         }
-        defer {
-            worker.depth -= 1
-            // A child that the body has forked leaves the parent's lock alone.
-            if generation == Fork.generation {
-                state.withLock { state in
-                    if worker.depth == 0 { state.away -= 1 }
-                    if waits { state.waiting -= 1 }
-                }
-            }
+        return true
+    }
+
+    private func comeBack(_ worker: Worker, waits: Bool) {
+        worker.depth -= 1
+        // A child that was forked meanwhile leaves the parent's lock alone.
+        guard generation == Fork.generation else { return }
+        state.withLock { state in
+            if worker.depth == 0 { state.away -= 1 }
+            if waits { state.waiting -= 1 }
         }
-        return try body()
     }
 
     /// Lets the threads end when their jobs are done. Used at process exit.

@@ -32,7 +32,7 @@ struct HostQueue<Element> {
         }
     }
 
-    fileprivate struct State {
+    fileprivate struct State: ~Copyable {
         var running = 0
         var waiting = IndexedHeap<Double, Waiting>()
         /// Whether the host is in `candidates`.

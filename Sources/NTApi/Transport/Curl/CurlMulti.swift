@@ -16,7 +16,7 @@ final class CurlMulti {
     private let number: Int
     @exclusivity(unchecked) var state = State()
 
-    struct State {
+    struct State: ~Copyable {
         /// The pools of its loop.
         unowned(unsafe) var pools: ConnectionPools?
         /// How many transfers are in it.

@@ -22,7 +22,7 @@ final class CurlTransfer {
     let body = Bytes()
     @exclusivity(unchecked) var state: State
 
-    struct State {
+    struct State: ~Copyable {
         var clocks: ExchangeClocks
         var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
         /// Its place in the queue of its server.

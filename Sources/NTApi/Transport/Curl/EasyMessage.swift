@@ -4,7 +4,7 @@ import CCurl
 final class HeaderLines {
     @exclusivity(unchecked) private(set) var state = State()
 
-    struct State {
+    struct State: ~Copyable {
         fileprivate(set) var list: UnsafeMutablePointer<curl_slist>?
         fileprivate var last: UnsafeMutablePointer<curl_slist>?
         /// Given to libcurl as an option only where a proxy is to have it, too. Elsewhere it is a line like any other, because libcurl

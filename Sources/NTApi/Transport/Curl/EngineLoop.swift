@@ -23,7 +23,7 @@ final class EngineLoop {
     let current = LoopTurn()
     @exclusivity(unchecked) var state: State
 
-    struct State {
+    struct State: ~Copyable {
         fileprivate var handles = HandlePool()
         fileprivate var transferCount = 0
         /// Exchanges that are over, but whose end is not reported yet.

@@ -23,7 +23,7 @@
         private let epoll: Int32
         @exclusivity(unchecked) private var state = State()
 
-        private struct State {
+        private struct State: ~Copyable {
             /// By socket: the system gives the lowest free number, so the array stays dense.
             var registrations: [Registration] = []
             var events = [epoll_event](repeating: epoll_event(), count: 256)

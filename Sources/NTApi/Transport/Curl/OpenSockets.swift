@@ -22,7 +22,7 @@ final class OpenSockets {
     private let poller: SystemPoller
     @exclusivity(unchecked) private var state = State()
 
-    private struct State {
+    private struct State: ~Copyable {
         var sockets: [Int32: Socket] = [:]
         var descriptors: [ConnectionEnds: Int32] = [:]
     }
