@@ -27,6 +27,8 @@ set(link_options
     -Xlinker
     --gc-sections
     -Xlinker
+    --icf=all
+    -Xlinker
     -z
     -Xlinker
     relro

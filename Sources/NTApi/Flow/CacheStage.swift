@@ -166,7 +166,7 @@ struct CacheStage: Stage {
 }
 
 /// What is done to a cache. Nobody waits for it.
-enum CacheEffect: Sendable {
+indirect enum CacheEffect: Sendable {
     case store(CachedResponse, CacheStorage, CacheExchange)
     case update(CachedResponse, CacheKey, HTTPCache)
     case remove([CacheKey], HTTPCache)

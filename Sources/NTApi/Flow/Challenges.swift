@@ -59,10 +59,10 @@ struct Challenges: Stage {
     private var hasEarlierTrust = false
     private var inspections = 0
     /// The answer whose certificate is looked at, for the program to decide.
-    private var refused: Answer?
+    @Boxed private var refused: Answer?
     /// The certificate that the program is asked about.
     private var pinned: String?
-    private var open: Open?
+    @Boxed private var open: Open?
 
     /// - Parameter request: what has been sent already, where the stage is made for an answer.
     init(_ request: HTTPRequest) { given = request }
@@ -323,7 +323,7 @@ struct Challenges: Stage {
 }
 
 /// What is known from before, where a challenge is to be answered.
-enum Recall: Sendable {
+indirect enum Recall: Sendable {
     /// A credential other than the one that was wrong.
     ///
     /// - own: what was answered for this request.

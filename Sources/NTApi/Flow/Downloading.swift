@@ -46,7 +46,7 @@ struct Downloading: Stage {
 }
 
 /// What is done with the file of a download, on a thread that may wait for the disk.
-enum DownloadWork: Sendable {
+indirect enum DownloadWork: Sendable {
     /// The request is sent first.
     case begin(Download, HTTPRequest)
     /// It is sent once more.

@@ -33,7 +33,7 @@ struct RequestFlow: Sendable {
         /// See that the need is met, and tell it with the ticket.
         case start(Need, ticket: UInt32)
         /// The answer stands.
-        case conclude(Answer)
+        indirect case conclude(Answer)
         /// It was cancelled: it ends.
         case cancelled
     }

@@ -85,7 +85,7 @@ enum Step: Sendable {
     /// `trip.request` goes in again, from this stage.
     case again(Reason)
     /// This goes out from here, and nothing is sent. Only on the way in.
-    case answer(Answer)
+    indirect case answer(Answer)
     /// The answer is the request's: no other stage is asked. Only on the way out.
     case stands
 }
@@ -161,7 +161,7 @@ struct Answer: Sendable {
 }
 
 /// What a stage waits for. Whoever gives it answers with a ``Reply``.
-enum Need: Sendable {
+indirect enum Need: Sendable {
     /// Some seconds between two exchanges.
     case pause(Double)
     /// The rate limit lets it go. Seconds are those that it may wait, beside its deadline; nil is as long as that.
@@ -189,7 +189,7 @@ enum Need: Sendable {
 }
 
 /// What a stage has waited for.
-enum Reply: Sendable {
+indirect enum Reply: Sendable {
     /// The pause is over, the turn has come.
     case done
     /// It did not come in time, or cannot come.
@@ -207,7 +207,7 @@ enum Reply: Sendable {
 }
 
 /// What the shell does for a stage, and nobody waits for.
-enum Effect: Sendable {
+indirect enum Effect: Sendable {
     case log(LogLine)
     /// The program's answer holds for its session.
     case remember(Credential, ProtectionSpace)
@@ -230,7 +230,7 @@ enum Effect: Sendable {
 }
 
 /// What goes into the log.
-enum LogLine: Sendable {
+indirect enum LogLine: Sendable {
     case redirected(Int, HTTPRequest)
     case sentAgain
     case triesAgain(ExchangeResult, attempt: Int, attempts: Int, seconds: Double)
