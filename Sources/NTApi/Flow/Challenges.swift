@@ -75,9 +75,12 @@ struct Challenges: Stage {
             let origin = Origin(url: trip.request.url)
         else { return .on }
         server = servers[origin] ?? Attempt()
-        addCredentials(&trip.request)
+        if let credential = server.credential { trip.request.authenticate(as: credential, isDigest: server.isDigest) }
         if let leaf = pins[origin] { trip.request.settings.pin(to: leaf) }
-        return .on
+        guard let credential = proxy.credential, let url = trip.request.settings.proxy.url(for: origin.scheme) else {
+            return .on
+        }
+        return .wait(.proxy(trip.request, url: url, credential))
     }
 
     /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
@@ -86,15 +89,6 @@ struct Challenges: Stage {
         proxy.connectAgain()
         inspections = 0
         hasEarlierTrust = true
-    }
-
-    private mutating func addCredentials(_ request: inout HTTPRequest) {
-        if let credential = server.credential { request.authenticate(as: credential, isDigest: server.isDigest) }
-        if let credential = proxy.credential, let parts = try? URLParts(request.url),
-            let url = request.settings.proxy.url(for: parts.scheme)
-        {
-            request.settings.authenticate(toProxy: url, as: credential)
-        }
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -122,7 +116,10 @@ struct Challenges: Stage {
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else { return .on }
+        guard var known = answer else {
+            if case .request(let request) = reply { trip.request = request }
+            return .on
+        }
         defer { answer = known }
         switch reply {
         case .credential(let credential, let isOwn):

@@ -206,7 +206,7 @@ extension Need {
         case .token, .otherToken: .token
         case .ask: .decision
         case .intercept: .interceptor
-        case .lookUp, .rewind, .file, .content, .recall, .stream: .work
+        case .lookUp, .rewind, .file, .content, .recall, .proxy, .stream: .work
         }
     }
 }

@@ -182,6 +182,8 @@ indirect enum Need: Sendable {
     case content
     /// What is known from before for a challenge.
     case recall(Recall)
+    /// The request goes to its proxy as this user, over connections that nobody else uses.
+    case proxy(HTTPRequest, url: String, Credential)
     /// The stream of events or lines says how it goes on.
     case stream(StreamWork)
     /// An interceptor says how it goes on.
@@ -203,6 +205,7 @@ indirect enum Reply: Sendable {
     case credential(Credential?, isOwn: Bool)
     case certificate(String?)
     case stream(StreamReply)
+    case request(HTTPRequest)
     case intercepted(InterceptionReply)
 }
 

@@ -73,6 +73,9 @@ extension APIRequest {
             guard let answer = shared.withLock({ $0.flow.chain?.answer }) else { return nil }
             return .content(content(of: answer))
         case .recall(let recall): return self.recall(recall)
+        case .proxy(var http, let url, let credential):
+            http.settings.authenticate(toProxy: url, as: credential)
+            return .request(http)
         case .stream(let work):
             guard let stream = shared.withLock({ $0.flow.chain?.reconnection?.stream }) else { return nil }
             return .stream(stream.answer(work))

@@ -182,6 +182,7 @@ import Testing
             case .recall(.credential(_, _, _, _, _, let asksOwn, _)):
                 return .credential(coin() ? Credential(user: "a", password: "\(steps)") : nil, isOwn: asksOwn)
             case .recall: return .certificate(coin() ? "PEM" : nil)
+            case .proxy(let http, _, _): return .request(http)
             case .stream(.request(let http)): return .stream(.request(http))
             case .stream: return .stream(isLate || coin() ? .stands : .connectAgain(afterSeconds: 0))
             case .intercept(_, let passing):
