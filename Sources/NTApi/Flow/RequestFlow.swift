@@ -141,7 +141,9 @@ struct RequestFlow: Sendable {
         while let place = next {
             next = place.outer
             // There is nothing to look at in a failure, but whether a stream goes on, and what the program makes of it.
-            if chain.answer?.failure != nil, place != .reconnection, place != .calls { continue }
+            if chain.answer?.failure != nil, place != .reconnection, place != .calls, place != .interceptors {
+                continue
+            }
             switch chain.ask(place, .receive) {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
@@ -166,7 +168,9 @@ struct RequestFlow: Sendable {
             history.current = answer.sent
             history.end(answer.result, chain.trip.moment.now)
         }
-        return goOut(chain, from: place)
+        // An interceptor that has sent the request again waits for the answer, also where the turn came too late.
+        let isAwaited = place == .turn && chain.interceptors?.isWaiting == true
+        return goOut(chain, from: isAwaited ? .interceptors : place)
     }
 
     private mutating func wait(for need: Need, _ chain: Chain) -> Transition {

@@ -212,6 +212,8 @@ extension APIRequest: BodySink {
         guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
         guard content.error == nil else { return keep(download, http, history, &content) }
+        // An interceptor's own answer stays in the response.
+        guard download.file != nil || download.isComplete else { return }
         do throws(APIError) {
             try download.finish()
             if download.isTemporary {
