@@ -139,10 +139,11 @@ struct Passing: Sendable {
 }
 
 /// One passage of a request through an interceptor, there and back.
-protocol InterceptorRun: AnyObject, Sendable {
+package protocol InterceptorRun: AnyObject, Sendable {
     /// Code of the program's may run. On a worker.
     func intercept(_ interception: Interception)
 
-    /// The request has ended while this waited for an answer.
+    /// The request goes on without this interceptor, which has not let it go: it was cancelled, or its time is over. Called at
+    /// most once, perhaps while `intercept` runs.
     func end()
 }

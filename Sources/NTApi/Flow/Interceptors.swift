@@ -30,7 +30,7 @@ struct Interceptors: Stage {
     private mutating func askOnTheWayIn(_ trip: inout Trip) -> Step {
         guard index < make.count else { return .on }
         let run = make[index]()
-        release(index, &trip)
+        end(index, &trip)
         runs[index] = run
         return .wait(.intercept(run, Passing(request: trip.request, response: nil, number: number, reason: reason)))
     }
@@ -91,8 +91,14 @@ struct Interceptors: Stage {
             guard case .stream(let stream) = request.body else { return sendAgain() }
             return .wait(.rewind(stream))
         case .rewound(true): return sendAgain()
-        case .rewound(false): known.take(HTTPResponse(status: 0, error: Self.isSpent))
-        case .failed(let error): known.take(HTTPResponse(status: 0, error: error))
+        case .rewound(false):
+            // It waits for an answer, and this is what it gets.
+            known.take(HTTPResponse(status: 0, error: Self.isSpent))
+            index += 1
+            return askOnTheWayOut(known, &trip)
+        case .failed(let error):
+            known.take(HTTPResponse(status: 0, error: error))
+            end(index, &trip)
         default: break
         }
         release(index, &trip)
@@ -107,12 +113,18 @@ struct Interceptors: Stage {
 
     private mutating func failed(_ reply: Reply, _ trip: inout Trip) -> Step {
         guard case .failed(let error) = reply else { return .on }
+        end(index, &trip)
         return answer(HTTPResponse(status: 0, error: error), &trip)
     }
 
     /// What a passage holds is the program's: it goes when no lock is held.
     private mutating func release(_ index: Int, _ trip: inout Trip) {
         if let run = runs[index].take() { trip.effects.append(.release(run)) }
+    }
+
+    /// The request goes on without an interceptor that has not let it go.
+    private mutating func end(_ index: Int, _ trip: inout Trip) {
+        if let run = runs[index].take() { trip.effects.append(.end(run)) }
     }
 
     private static let isSpent = APIError(

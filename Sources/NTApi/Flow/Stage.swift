@@ -242,6 +242,8 @@ enum Effect: Sendable {
     case leaveTransport
     /// An interceptor's passage is over.
     case release(any InterceptorRun)
+    /// The request goes on without it.
+    case end(any InterceptorRun)
 }
 
 /// What goes into the log.

@@ -372,6 +372,7 @@ extension APIRequest {
         case .show(let result): showStored(result, deliveries)
         case .leaveTransport: leaveTransport()
         case .release: break
+        case .end(let run): run.end()
         }
     }
 

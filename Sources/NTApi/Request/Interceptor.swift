@@ -35,6 +35,12 @@ public struct Interceptor: Sendable {
         self.scope = scope
         make = { HandlerInterceptorRun(handler) }
     }
+
+    /// For other languages, with an object for each passage.
+    package init(_ scope: Scope, passage: @escaping @Sendable () -> any InterceptorRun) {
+        self.scope = scope
+        make = passage
+    }
 }
 
 /// A request in the hands of an ``Interceptor``.
@@ -164,6 +170,15 @@ private final class HandlerInterceptorRun: InterceptorRun {
     func intercept(_ interception: Interception) { handler(interception) }
 
     func end() {}
+}
+
+extension HTTPResponse {
+    /// With the headers among some args.
+    ///
+    /// - Throws: `invalidRequest` for a header that may not be sent.
+    package init(status: Int, args: [APIArg], body: ResponseData) throws(APIError) {
+        self.init(status: status, headers: try AppliedArgs(args).headers, body: body)
+    }
 }
 
 extension Interception {
