@@ -2627,6 +2627,14 @@ ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_intercepto
                                           ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
                                           ntapi_destroy_fn destroy);
 
+/** Replaces the interceptors that were added to a client, in one step. For requests begun from now on.
+ *  @param client the client.
+ *  @param args of these the interceptors count, in order; NULL is none.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_interceptors(ntapi_client *client, const ntapi_args *args);
+
 /** Removes the interceptors that were added to a client. For requests begun from now on.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.

@@ -181,6 +181,13 @@ extension HTTPResponse {
     }
 }
 
+extension APIClient {
+    /// Replaces the client's interceptors with those among some args, in one step.
+    package func setInterceptors(of args: [APIArg]) throws(APIError) {
+        interceptors = try AppliedArgs(args).interceptors
+    }
+}
+
 extension Interception {
     /// The request of the client that it is about.
     public var request: APIRequest? { requestHost as? APIRequest }
