@@ -78,6 +78,7 @@ typedef struct ntapi_response ntapi_response;
 typedef struct ntapi_data ntapi_data;
 typedef struct ntapi_decoded ntapi_decoded;
 typedef struct ntapi_decision ntapi_decision;
+typedef struct ntapi_interception ntapi_interception;
 typedef struct ntapi_authenticator ntapi_authenticator;
 typedef struct ntapi_refresh ntapi_refresh;
 typedef struct ntapi_retry_policy ntapi_retry_policy;
@@ -2142,6 +2143,18 @@ const char *ntapi_http_request_header(const ntapi_http_request *http_request, co
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, const char *name, const char *value);
 
+/** Sets a header of a built request whose value is a secret.
+ *  Logs and recordings redact it, a redirect to another origin goes without it, and the cache gives the answer to
+ * nobody else.
+ *  @param http_request the request, in its hook.
+ *  @param name the header's name, copied.
+ *  @param value the value, copied.
+ *  @returns NTAPI_STATUS_OK, or NTAPI_STATUS_INVALID_ARGUMENT when name or value may not be sent.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
+                                                  const char *value);
+
 /** How many header lines a built request has.
  *  @param http_request the request, in its hook.
  *  @returns the number; 0 for a wrong handle.
@@ -2263,6 +2276,14 @@ double ntapi_http_request_priority(const ntapi_http_request *http_request);
  *  @threads the hook's own.
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_priority(ntapi_http_request *http_request, double priority);
+
+/** Makes a built request what another one is: method, URL, headers, body, timeouts and all.
+ *  @param http_request the request, in its hook.
+ *  @param other the other, in its own hook; copied.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads the hook's own.
+ *  @since 0.1 */
+ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const ntapi_http_request *other);
 
 /* ---- Credentials that expire
  * ------------------------------------------------------------------------------------------ */
@@ -2538,6 +2559,272 @@ size_t ntapi_rate_limiter_waiting(const ntapi_rate_limiter *limiter);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_client_set_rate_limiter(ntapi_client *client, ntapi_rate_limiter *limiter);
+
+/* ---- Interceptors
+ * ---------------------------------------------------------------------------------------------------- */
+/*
+ * An interceptor stands on the way of a request. It looks at what is sent and at what comes back, and may change it,
+ * answer it without the network, let it fail, hold it, or send it again. One for the CALL stands around the whole
+ * request: once for each, before redirects, retries, credentials and the cache, and it sees the final answer before
+ * that is parsed. One for the ATTEMPT stands around each exchange with a server: every redirect, retry and replay
+ * passes it again, and what the cache answers does not. It comes last before the network, so that signatures are fresh;
+ * stubs and recorders see what it made of the request. What it makes another request (method, URL, credentials) is not
+ * cached.
+ *
+ * Several of one scope nest: those of the configuration are outside, then those of the client, then those of the args;
+ * of each the first that was added is the outermost. A request uses those that there are when it begins.
+ *
+ * ONE PASSAGE of a request through an interceptor:
+ *   1. The intercept function is called with an interception without a response.
+ *   2. It is answered, in the call or later, from any thread, with one of
+ *        proceed   the request goes on; the interceptor does not see its answer;
+ *        send      the request goes on, and step 3 follows when its answer is there;
+ *        respond   this is the answer; nothing is sent;
+ *        fail      the request fails with this error.
+ *   3. The intercept function is called with an interception that has the response, or the error in its place. Here
+ *        proceed   lets the response pass;
+ *        send      sends the request again; step 3 follows once more, as often as you like;
+ *        respond   puts another answer in place of the response;
+ *        fail      puts an error in place of the response.
+ * Interceptors further out see what those inside made of it. An interception that is freed without an answer proceeds.
+ * The request that is shown may be changed (ntapi_http_request_set_...), from any thread, until the answer; proceed in
+ * step 2 and send in both steps send it as it then is. Its texts are borrowed until the interception is freed.
+ *
+ * The function for the end tells that a passage is over before the interceptor has let it go: the request was
+ * cancelled, is out of time, or failed elsewhere. Answers come too late then. It is called at most once for a passage,
+ * never before or during a call of its intercept function, and no call follows it. It need not be there.
+ *
+ * All calls run on background workers and may block, which holds up no other request; two calls, also of one passage,
+ * may run at once when the first has answered before it returned. All of them return before the request's response
+ * handler runs. What the interceptors of a request wait for counts towards its total timeout.
+ * The destroy function runs when the client, the configuration, the args and all requests that use the interceptor are
+ * gone, and its interceptions freed.
+ */
+
+/** Where an interceptor stands. */
+typedef enum ntapi_interceptor_scope {
+    NTAPI_INTERCEPTOR_CALL = 0,   /* around the whole request */
+    NTAPI_INTERCEPTOR_ATTEMPT = 1 /* around each exchange with a server */
+} ntapi_interceptor_scope;
+
+/** A request passes, or its answer. Runs on a background worker, and may block.
+ *  @param user_data as registered.
+ *  @param interception what passes, new: keep it until you answer it, and free it. */
+typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *interception);
+
+/** A passage is over, and the interceptor has not let it go. Runs on a background worker.
+ *  @param user_data as registered.
+ *  @param passage as ntapi_interception_passage. */
+typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t passage);
+
+/** Adds an interceptor to a client, inside those it has. For requests begun from now on.
+ *  @param client the client.
+ *  @param scope where it stands.
+ *  @param intercept what it does.
+ *  @param end hears of passages that end early; may be missing.
+ *  @param user_data for both functions.
+ *  @param destroy ends user_data; may be missing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor_scope scope,
+                                          ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
+                                          ntapi_destroy_fn destroy);
+
+/** Replaces the interceptors that were added to a client, in one step. For requests begun from now on.
+ *  @param client the client.
+ *  @param args of these the interceptors count, in order; NULL is none.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_set_interceptors(ntapi_client *client, const ntapi_args *args);
+
+/** Removes the interceptors that were added to a client. For requests begun from now on.
+ *  @param client the client.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_client_remove_interceptors(ntapi_client *client);
+
+/** Adds an interceptor to a configuration, inside those it has. For clients made from now on.
+ *  @param configuration the configuration.
+ *  @param scope where it stands.
+ *  @param intercept what it does.
+ *  @param end hears of passages that end early; may be missing.
+ *  @param user_data for both functions.
+ *  @param destroy ends user_data; may be missing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration, ntapi_interceptor_scope scope,
+                                                 ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end,
+                                                 void *user_data, ntapi_destroy_fn destroy);
+
+/** Lets an interceptor look at the request, inside those of the client.
+ *  @param args the list.
+ *  @param scope where it stands.
+ *  @param intercept what it does; NULL suppresses.
+ *  @param end hears of passages that end early; may be missing.
+ *  @param user_data for both functions.
+ *  @param destroy ends user_data; may be missing.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_interceptor(ntapi_args *args, ntapi_interceptor_scope scope, ntapi_intercept_fn intercept,
+                                    ntapi_interceptor_end_fn end, void *user_data, ntapi_destroy_fn destroy);
+
+/** Frees an interception; one without an answer proceeds, with the request as it was changed.
+ *  @param interception takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_interception_free(ntapi_interception *interception);
+
+/** The number of the passage: the same for a request and for its answers, and for no other passage of the process.
+ *  @param interception the interception.
+ *  @returns the number, from 1; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+uint64_t ntapi_interception_passage(const ntapi_interception *interception);
+
+/** Whether it is the answer that passes.
+ *  @param interception the interception.
+ *  @returns true on the way back, also when there is an error in place of a response; false on the way to the server,
+ *  and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_interception_has_response(const ntapi_interception *interception);
+
+/** The request of the client that it is about.
+ *  @param interception the interception.
+ *  @returns the request, borrowed until the interception is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_request *ntapi_interception_request(const ntapi_interception *interception);
+
+/** The request that goes on; on the way back, the one that was answered.
+ *  It may be changed with ntapi_http_request_set_...: proceed (before there is a response) and send take it as it is.
+ *  @param interception the interception.
+ *  @returns the request, borrowed until the interception is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_http_request *ntapi_interception_http_request(const ntapi_interception *interception);
+
+/** How often the request has passed interceptors of this scope. For the attempt: which exchange it is.
+ *  @param interception the interception.
+ *  @returns the number, from 1; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_interception_number(const ntapi_interception *interception);
+
+/** Why the request passes.
+ *  "first"; "redirect"; "retry"; "credentials" (with another token, password or certificate); "reconnect" (the next
+ *  connection of a stream of events); "range" (for the next part of a file, or for all of it again); "reload" (the
+ * cache could not use what the server said); "interceptor" (one sends it again). More may come.
+ *  @param interception the interception.
+ *  @returns text, borrowed until the interception is freed; NULL for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_interception_reason(const ntapi_interception *interception);
+
+/** Whether the request goes to the origin of its client's base URL. A redirect may lead elsewhere: add nothing secret
+ *  there.
+ *  @param interception the interception.
+ *  @returns true there; false elsewhere, and for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+bool ntapi_interception_is_own_origin(const ntapi_interception *interception);
+
+/** The status of the response.
+ *  @param interception the interception.
+ *  @returns the status; 0 when there is no response.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+int ntapi_interception_status(const ntapi_interception *interception);
+
+/** How many header lines the response has.
+ *  @param interception the interception.
+ *  @returns the number; 0 when there is no response.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_interception_header_count(const ntapi_interception *interception);
+
+/** The name of a header line of the response.
+ *  @param interception the interception.
+ *  @param index which, from 0.
+ *  @returns text, borrowed until the interception is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_interception_header_name(const ntapi_interception *interception, size_t index);
+
+/** The value of a header line of the response.
+ *  @param interception the interception.
+ *  @param index which, from 0.
+ *  @returns text, borrowed until the interception is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_interception_header_value(const ntapi_interception *interception, size_t index);
+
+/** A header of the response; several of a name are joined with ", ".
+ *  @param interception the interception.
+ *  @param name the header's name, in any case, borrowed for the call.
+ *  @returns text, borrowed until the interception is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_interception_header(const ntapi_interception *interception, const char *name);
+
+/** The body of the response, decompressed. Empty when it went elsewhere: to a data handler, or into a file.
+ *  @param interception the interception.
+ *  @param length where to put how many bytes they are; may be NULL.
+ *  @returns the bytes, NUL-terminated, borrowed until the interception is freed; NULL when no answer passes.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_interception_body(const ntapi_interception *interception, size_t *length);
+
+/** Why there is no whole response. A status of 300 or above is no error here.
+ *  @param interception the interception.
+ *  @returns the error, borrowed until the interception is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_error *ntapi_interception_error(const ntapi_interception *interception);
+
+/** Answers: the request goes on as it is now, or the response passes.
+ *  @param interception the interception.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or the passage is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_interception_proceed(ntapi_interception *interception);
+
+/** Answers: the request is sent as it is now, and the interceptor sees its answer. On the way back that is once more.
+ *  A body from a stream is rewound before it is sent again; where that cannot be, the answer is an error.
+ *  @param interception the interception.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or the passage is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_interception_send(ntapi_interception *interception);
+
+/** Answers: this is the response.
+ *  @param interception the interception.
+ *  @param status from 200 to 999.
+ *  @param headers those of its args that set headers, copied, the others do not count; NULL is none.
+ *  @param body the bytes, copied; may be NULL when length is 0.
+ *  @param length how many.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or the passage is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_interception_respond(ntapi_interception *interception, int status, const ntapi_args *headers,
+                                        const void *body, size_t length);
+
+/** Answers: the request fails, unless an interceptor further out does something else about it.
+ *  @param interception the interception.
+ *  @param error why, copied (ntapi_error_create makes one); NULL is NTAPI_CODE_GENERIC.
+ *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE when it was answered before
+ * or the passage is over.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_interception_fail(ntapi_interception *interception, const ntapi_error *error);
 
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */

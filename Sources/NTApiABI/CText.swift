@@ -77,7 +77,7 @@ func newText(_ text: String) -> UnsafeMutablePointer<CChar> {
 /// The texts that an object can lend.
 enum LentText: Hashable {
     case host, scheme, realm, token, version, identifier, curlCommand, message, jsonText, method, url, redactedURL
-    case prefixText, file
+    case prefixText, file, reason
     case resumeData, temporaryFile, noBytes
     case header(String)
     case link(String)

@@ -38,7 +38,7 @@ public func ntapi_client_create_with_configuration(
     guard base_url == nil || url != nil, class_handle == nil || place != nil, configuration == nil || box != nil else {
         return nil
     }
-    let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage) }
+    let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage, $0.interceptors) }
     return Handles.make(ClientBox(CClient(inheriting: place, baseURL: url, configuration: configuration)))
 }
 

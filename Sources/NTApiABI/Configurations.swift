@@ -10,6 +10,7 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
     // Only accessed under `SharedMutex.args`.
     @exclusivity(unchecked) private var given: HTTPCache?
     @exclusivity(unchecked) private var credentials: CredentialStorage?
+    @exclusivity(unchecked) private var added: [Interceptor] = []
 
     /// The clients' cache; nil gives each client its own.
     var cache: HTTPCache? {
@@ -36,6 +37,11 @@ final class ConfigurationBox: TextLender, @unchecked Sendable {
             withExtendedLifetime(replaced) {}
         }
     }
+
+    /// The clients' interceptors, the outermost first.
+    var interceptors: [Interceptor] { SharedMutex.args.withLock { added } }
+
+    func add(_ interceptor: Interceptor) { SharedMutex.args.withLock { added.append(interceptor) } }
 
     init(_ kind: SessionConfiguration.Kind) {
         self.kind = kind

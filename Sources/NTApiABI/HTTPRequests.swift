@@ -1,7 +1,7 @@
 public import CNTApi
 import NTApi
 
-/// What an `ntapi_http_request` stands for: a built request while its hook runs.
+/// What an `ntapi_http_request` stands for: a built request that the program may change.
 final class HTTPRequestBox: TextLender, @unchecked Sendable {
     // Safe to share: a lock guards it.
     private let state: Lock<HTTPRequest>
@@ -56,6 +56,14 @@ public func ntapi_http_request_set_header(
     guard value == nil else { return set(http_request, value) { $0.headers[name] = $1 } }
     guard let box = Handles.get(http_request, HTTPRequestBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return box.change { $0.headers.remove(name) } ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_ARGUMENT
+}
+
+@_cdecl("ntapi_http_request_set_secret_header") @implementation
+public func ntapi_http_request_set_secret_header(
+    _ http_request: OpaquePointer!, _ name: UnsafePointer<CChar>!, _ value: UnsafePointer<CChar>!
+) -> ntapi_status {
+    guard let name = String(c: name) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return set(http_request, value) { $0.headers.set(name, $1, isSecret: true) }
 }
 
 @_cdecl("ntapi_http_request_header_count") @implementation
@@ -168,6 +176,12 @@ public func ntapi_http_request_priority(_ http_request: OpaquePointer!) -> Doubl
 public func ntapi_http_request_set_priority(_ http_request: OpaquePointer!, _ priority: Double) -> ntapi_status {
     guard (0...1).contains(priority) else { return NTAPI_STATUS_INVALID_ARGUMENT }
     return change(http_request) { $0.priority = priority }
+}
+
+@_cdecl("ntapi_http_request_assign") @implementation
+public func ntapi_http_request_assign(_ http_request: OpaquePointer!, _ other: OpaquePointer!) -> ntapi_status {
+    guard let other = Handles.get(other, HTTPRequestBox.self)?.request else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return change(http_request) { $0 = other }
 }
 
 extension CachePolicy {

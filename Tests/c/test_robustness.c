@@ -128,6 +128,32 @@ static ntapi_stub_request *new_stub_request(void) {
     return request;
 }
 
+struct kept_interception {
+    sem_t there;
+    ntapi_interception *interception;
+};
+
+static void keep_interception(void *user_data, ntapi_interception *interception) {
+    struct kept_interception *kept = user_data;
+    kept->interception = interception;
+    sem_post(&kept->there);
+}
+
+/** A request that passes an interceptor and waits for what it says. */
+static ntapi_interception *new_interception(void) {
+    struct kept_interception kept;
+    sem_init(&kept.there, 0, 0);
+    ntapi_client *client = ntapi_client_create(NULL, nobody());
+    ntapi_args *args = background();
+    check_ok(ntapi_args_interceptor(args, NTAPI_INTERCEPTOR_CALL, keep_interception, NULL, &kept, NULL));
+    ntapi_request_free(ntapi_client_begin(client, "", args, ignore, NULL, NULL));
+    ntapi_args_free(args);
+    ntapi_client_free(client);
+    sem_wait(&kept.there);
+    sem_destroy(&kept.there);
+    return kept.interception;
+}
+
 static void never_refresh(void *user_data, ntapi_refresh *refresh) {
     (void)user_data;
     ntapi_refresh_free(refresh);
@@ -186,6 +212,7 @@ static void make(void **handles) {
     handles[KIND_ntapi_decoded] = new_decoded();
     handles[KIND_ntapi_data] = first_event(NTAPI_HANDLER_DATA).data;
     handles[KIND_ntapi_decision] = first_event(NTAPI_HANDLER_DECISION).decision;
+    handles[KIND_ntapi_interception] = new_interception();
     handles[KIND_ntapi_authenticator] = ntapi_authenticator_create(never_refresh, NULL, NULL);
     handles[KIND_ntapi_refresh] = new_refresh();
     handles[KIND_ntapi_retry_policy] = ntapi_retry_policy_create();
@@ -221,6 +248,7 @@ static void end(void **handles) {
     ntapi_data_free(handles[KIND_ntapi_data]);
     ntapi_decoded_free(handles[KIND_ntapi_decoded]);
     ntapi_decision_free(handles[KIND_ntapi_decision]);
+    ntapi_interception_free(handles[KIND_ntapi_interception]);
     ntapi_authenticator_free(handles[KIND_ntapi_authenticator]);
     ntapi_refresh_free(handles[KIND_ntapi_refresh]);
     ntapi_retry_policy_free(handles[KIND_ntapi_retry_policy]);

@@ -112,12 +112,12 @@ open class APIClient: @unchecked Sendable {
         inheriting place: Defaults?, baseURL: String?,
         configuration: (
             kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?,
-            credentialStorage: CredentialStorage?
+            credentialStorage: CredentialStorage?, interceptors: [Interceptor]
         )? = nil
     ) {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
-        configuredInterceptors = []
+        configuredInterceptors = configuration?.interceptors ?? []
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -246,6 +246,12 @@ open class APIClient: @unchecked Sendable {
             hasInterceptors.store(!newValue.isEmpty, ordering: .relaxed)
             withExtendedLifetime(replaced) {}
         }
+    }
+
+    /// Adds the innermost one of the client, whoever else adds one at the same time.
+    package func add(_ interceptor: Interceptor) {
+        state.withLock { $0.interceptors.append(interceptor) }
+        hasInterceptors.store(true, ordering: .relaxed)
     }
 
     var allInterceptors: [Interceptor] {

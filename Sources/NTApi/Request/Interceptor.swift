@@ -38,6 +38,12 @@ public struct Interceptor: Sendable {
         self.scope = scope
         make = { HandlerInterceptorRun(handler) }
     }
+
+    /// For other languages, with an object for each passage.
+    package init(_ scope: Scope, passage: @escaping @Sendable () -> any InterceptorRun) {
+        self.scope = scope
+        make = passage
+    }
 }
 
 /// A request in the hands of an ``Interceptor``.
@@ -187,6 +193,22 @@ private final class HandlerInterceptorRun: InterceptorRun {
     func intercept(_ interception: Interception) { handler(interception) }
 
     func end() {}
+}
+
+extension HTTPResponse {
+    /// With the headers among some args.
+    ///
+    /// - Throws: `invalidRequest` for a header that may not be sent.
+    package init(status: Int, args: [APIArg], body: ResponseData) throws(APIError) {
+        self.init(status: status, headers: try AppliedArgs(args).headers, body: body)
+    }
+}
+
+extension APIClient {
+    /// Replaces the client's interceptors with those among some args, in one step.
+    package func setInterceptors(of args: [APIArg]) throws(APIError) {
+        interceptors = try AppliedArgs(args).interceptors
+    }
 }
 
 extension Interception {

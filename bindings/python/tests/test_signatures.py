@@ -55,6 +55,7 @@ FUNCTIONS = {
 BYTES_WITH_NUL = {
     "ntapi_data_bytes",
     "ntapi_http_request_body",
+    "ntapi_interception_body",
     "ntapi_response_data",
     "ntapi_stub_request_body",
 }
@@ -100,7 +101,7 @@ def values_of(members: Any) -> dict[str, int]:
 
 def test_the_parser_finds_the_header() -> None:
     assert len(FUNCTIONS) == len(re.findall(r"@since", HEADER))
-    assert len(CALLBACKS) == 28
+    assert len(CALLBACKS) == 30
     assert "ntapi_thread" in ENUMS
 
 

@@ -29,10 +29,13 @@ THREAD_KINDS = frozenset(
     }
 )
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
+_RESOLVED = THREAD_KINDS | {"interceptor"}
+"""Kinds that are not written into C's list from here."""
 
 
-_LONG = frozenset({"stream", "download", "resume"})
-"""Kinds of args that keep something for whoever waits: a source, a file to go on with."""
+_LONG = frozenset({"stream", "download", "resume", "interceptor"})
+"""Kinds of args that keep something for whoever waits: a source, a file to go on with, a function.
+"""
 
 
 def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
@@ -62,7 +65,7 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     """
     batch: list[list[Any]] = []
     for arg in args:
-        if arg.is_suppressed or arg.kind in THREAD_KINDS:
+        if arg.is_suppressed or arg.kind in _RESOLVED:
             continue
         if arg.kind in _SIMPLE and _append_simply(pointer, arg, batch):
             if arg.is_secret:
@@ -286,7 +289,7 @@ def describe(arg: Arg) -> str:
     """One arg as the library prints it, secrets redacted."""
     if arg.is_suppressed:
         return f"{arg.kind}, suppressed"
-    if arg.kind in THREAD_KINDS:
+    if arg.kind in _RESOLVED:
         return f"{arg.kind} {arg.values[0]!r}"
     if arg.kind == "stream":
         return "stream"

@@ -11,6 +11,7 @@ from ctypes import (
     c_int64,
     c_size_t,
     c_ssize_t,
+    c_uint64,
     c_void_p,
 )
 
@@ -37,6 +38,8 @@ ParseJsonFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_size_t, POINTER(c_
 WriteLogFunction = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 RefreshFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 DecideFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+InterceptFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+InterceptorEndFunction = CFUNCTYPE(None, c_void_p, c_uint64)
 MapServiceErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p)
 MapErrorFunction = CFUNCTYPE(c_void_p, c_void_p, c_void_p, c_void_p)
 StubMatchFunction = CFUNCTYPE(c_bool, c_void_p, c_void_p)
@@ -46,6 +49,11 @@ ProgressFunction = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
+
+_ADD_INTERCEPTOR: tuple[Any, tuple[Any, ...]] = (
+    c_int,
+    (c_void_p, c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
+)
 
 # As in `_signatures`.
 CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -105,6 +113,9 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (c_void_p, ServerEventFunction, c_void_p, DestroyFunction),
     ),
     "ntapi_authenticator_create": (c_void_p, (RefreshFunction, c_void_p, DestroyFunction)),
+    "ntapi_client_add_interceptor": _ADD_INTERCEPTOR,
+    "ntapi_configuration_add_interceptor": _ADD_INTERCEPTOR,
+    "ntapi_args_interceptor": _ADD_INTERCEPTOR,
     "ntapi_stub_rule_match": (c_int, (c_void_p, StubMatchFunction, c_void_p, DestroyFunction)),
     "ntapi_stub_rule_answer_with": (
         c_int,

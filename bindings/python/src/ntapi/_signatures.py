@@ -251,6 +251,29 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_cancel": (c_int, (c_void_p,)),
     "ntapi_decision_refuse": (c_int, (c_void_p,)),
     "ntapi_decision_download": (c_int, (c_void_p, c_char_p)),
+    "ntapi_http_request_set_secret_header": (c_int, (c_void_p, c_char_p, c_char_p)),
+    "ntapi_http_request_assign": (c_int, (c_void_p, c_void_p)),
+    "ntapi_client_remove_interceptors": (c_int, (c_void_p,)),
+    "ntapi_client_set_interceptors": (c_int, (c_void_p, c_void_p)),
+    "ntapi_interception_free": (None, (c_void_p,)),
+    "ntapi_interception_passage": (c_uint64, (c_void_p,)),
+    "ntapi_interception_has_response": (c_bool, (c_void_p,)),
+    "ntapi_interception_request": (c_void_p, (c_void_p,)),
+    "ntapi_interception_http_request": (c_void_p, (c_void_p,)),
+    "ntapi_interception_number": (c_int, (c_void_p,)),
+    "ntapi_interception_reason": (c_char_p, (c_void_p,)),
+    "ntapi_interception_is_own_origin": (c_bool, (c_void_p,)),
+    "ntapi_interception_status": (c_int, (c_void_p,)),
+    "ntapi_interception_header_count": (c_size_t, (c_void_p,)),
+    "ntapi_interception_header_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_interception_header_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_interception_header": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_interception_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
+    "ntapi_interception_error": (c_void_p, (c_void_p,)),
+    "ntapi_interception_proceed": (c_int, (c_void_p,)),
+    "ntapi_interception_send": (c_int, (c_void_p,)),
+    "ntapi_interception_respond": (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_size_t)),
+    "ntapi_interception_fail": (c_int, (c_void_p, c_void_p)),
     "ntapi_http_request_method": (c_char_p, (c_void_p,)),
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_url": (c_char_p, (c_void_p,)),
@@ -485,5 +508,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_json_python"
+LATEST = "ntapi_client_set_interceptors"
 """The function that was added last."""

@@ -1,0 +1,330 @@
+public import CNTApi
+import NTApi
+import Synchronization
+
+/// The functions of an interceptor that was written in C.
+private struct InterceptorFunctions: Sendable {
+    let intercept: ntapi_intercept_fn
+    let end: ntapi_interceptor_end_fn?
+    let userData: UserData
+}
+
+/// How far a passage is. Interceptions in the hands of C have this, and do not keep the passage itself.
+private final class PassageState: Sendable {
+    private struct State {
+        var calls = 0
+        var wasCalled = false
+        var isOver = false
+        var owesEnd = false
+    }
+
+    private static let count = Atomic<UInt64>(0)
+
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    private let state = Lock(State())
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// - Returns: false when the passage is over.
+    func callBegins() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.calls += 1
+            state.wasCalled = true
+            return true
+        }
+    }
+
+    /// - Returns: whether the end, which came meanwhile, is to be told now.
+    func callReturned() -> Bool {
+        state.withLock { state in
+            state.calls -= 1
+            return state.calls == 0 && state.owesEnd
+        }
+    }
+
+    /// The interceptor has let the request go.
+    func letGo() { state.withLock { $0.isOver = true } }
+
+    /// The request goes on without the interceptor.
+    ///
+    /// - Returns: whether that is to be told at once: not during a call, and not when there was none.
+    func end() -> Bool {
+        state.withLock { state in
+            guard !state.isOver else { return false }
+            state.isOver = true
+            state.owesEnd = state.calls > 0
+            return state.wasCalled && !state.owesEnd
+        }
+    }
+}
+
+/// A passage that functions of C look after.
+private final class CInterceptorRun: InterceptorRun {
+    private let functions: InterceptorFunctions
+    private let state = PassageState()
+
+    init(_ functions: InterceptorFunctions) { self.functions = functions }
+
+    deinit { end() }
+
+    func intercept(_ interception: Interception) {
+        guard state.callBegins() else { return }
+        functions.intercept(functions.userData.pointer, Handles.make(InterceptionBox(interception, state)))
+        if state.callReturned() { tellEnd() }
+    }
+
+    func end() { if state.end() { tellEnd() } }
+
+    private func tellEnd() { functions.end?(functions.userData.pointer, state.number) }
+}
+
+/// What an `ntapi_interception` stands for. Dropping it without an answer proceeds.
+private final class InterceptionBox: TextLender, @unchecked Sendable {
+    // Safe to share: constant.
+    let interception: Interception
+    let passage: PassageState
+    let request: HandleOwner<RequestBox>?
+    let httpRequest: HandleOwner<HTTPRequestBox>
+    let error: HandleOwner<ErrorBox>?
+    private let box: HTTPRequestBox
+
+    init(_ interception: Interception, _ passage: PassageState) {
+        self.interception = interception
+        self.passage = passage
+        request = interception.request.map { HandleOwner(RequestBox($0)) }
+        box = HTTPRequestBox(interception.httpRequest)
+        httpRequest = HandleOwner(box)
+        error = interception.response?.error.map { HandleOwner(ErrorBox($0)) }
+    }
+
+    // Proceeds with the changes made so far.
+    deinit { _ = proceed() }
+
+    var headers: HTTPHeaders? { interception.response?.headers }
+
+    func field(_ index: Int) -> HTTPHeaders.Field? {
+        guard let headers, headers.indices.contains(index) else { return nil }
+        return headers[index]
+    }
+
+    /// The bytes belong to the response, and stay in place as long as it exists.
+    var body: UnsafePointer<CChar>? {
+        guard let response = interception.response else { return nil }
+        let bytes = response.body.withUnsafeBytes { $0.baseAddress?.assumingMemoryBound(to: CChar.self) }
+        return bytes ?? text(.noBytes) { "" }
+    }
+
+    func proceed() -> Bool {
+        lettingGo { interception.response == nil ? $0.proceed(with: box.request) : $0.proceed() }
+    }
+
+    func send() -> Bool { !passage.isOver && interception.send(box.request) }
+
+    /// An answer after which the interceptor sees no more of this passage.
+    func lettingGo(_ answer: (Interception) -> Bool) -> Bool {
+        guard !passage.isOver, answer(interception) else { return false }
+        passage.letGo()
+        return true
+    }
+}
+
+extension Interceptor {
+    /// - Returns: nil when a value is wrong, after the user data was destroyed.
+    fileprivate init?(
+        _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn?, _ end: ntapi_interceptor_end_fn?,
+        _ userData: UserData
+    ) {
+        guard let intercept, let scope = Scope(c: scope) else { return nil }
+        let functions = InterceptorFunctions(intercept: intercept, end: end, userData: userData)
+        self.init(scope, passage: { CInterceptorRun(functions) })
+    }
+}
+
+extension Interceptor.Scope {
+    fileprivate init?(c scope: ntapi_interceptor_scope) {
+        switch scope {
+        case NTAPI_INTERCEPTOR_CALL: self = .call
+        case NTAPI_INTERCEPTOR_ATTEMPT: self = .attempt
+        default: return nil
+        }
+    }
+}
+
+@_cdecl("ntapi_client_add_interceptor") @implementation
+public func ntapi_client_add_interceptor(
+    _ client: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
+    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let box = Handles.get(client, ClientBox.self), let interceptor = Interceptor(scope, intercept, end, userData)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.client.add(interceptor)
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_client_set_interceptors") @implementation
+public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: OpaquePointer!) -> ntapi_status {
+    let given = Handles.get(args, ArgsBox.self)?.args
+    guard let box = Handles.get(client, ClientBox.self), args == nil || given != nil else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    guard (try? box.client.setInterceptors(of: given ?? [])) != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_client_remove_interceptors") @implementation
+public func ntapi_client_remove_interceptors(_ client: OpaquePointer!) -> ntapi_status {
+    guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.client.interceptors = []
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_configuration_add_interceptor") @implementation
+public func ntapi_configuration_add_interceptor(
+    _ configuration: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
+    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let box = Handles.get(configuration, ConfigurationBox.self),
+        let interceptor = Interceptor(scope, intercept, end, userData)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.add(interceptor)
+    return NTAPI_STATUS_OK
+}
+
+@_cdecl("ntapi_args_interceptor") @implementation
+public func ntapi_args_interceptor(
+    _ args: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
+    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    return append(args) {
+        guard let intercept else { return .interceptor(nil) }
+        return Interceptor(scope, intercept, end, userData).map { .interceptor($0) }
+    }
+}
+
+@_cdecl("ntapi_interception_free") @implementation
+public func ntapi_interception_free(_ interception: OpaquePointer!) {
+    Handles.free(interception, InterceptionBox.self)
+}
+
+@_cdecl("ntapi_interception_passage") @implementation
+public func ntapi_interception_passage(_ interception: OpaquePointer!) -> UInt64 {
+    get(interception)?.passage.number ?? 0
+}
+
+@_cdecl("ntapi_interception_has_response") @implementation
+public func ntapi_interception_has_response(_ interception: OpaquePointer!) -> Bool {
+    get(interception)?.interception.response != nil
+}
+
+@_cdecl("ntapi_interception_request") @implementation
+public func ntapi_interception_request(_ interception: OpaquePointer!) -> OpaquePointer! {
+    get(interception)?.request?.handle
+}
+
+@_cdecl("ntapi_interception_http_request") @implementation
+public func ntapi_interception_http_request(_ interception: OpaquePointer!) -> OpaquePointer! {
+    get(interception)?.httpRequest.handle
+}
+
+@_cdecl("ntapi_interception_number") @implementation
+public func ntapi_interception_number(_ interception: OpaquePointer!) -> CInt {
+    CInt(clamping: get(interception)?.interception.number ?? 0)
+}
+
+@_cdecl("ntapi_interception_reason") @implementation
+public func ntapi_interception_reason(_ interception: OpaquePointer!) -> UnsafePointer<CChar>! {
+    get(interception).flatMap { box in box.text(.reason) { box.interception.reason.rawValue } }
+}
+
+@_cdecl("ntapi_interception_is_own_origin") @implementation
+public func ntapi_interception_is_own_origin(_ interception: OpaquePointer!) -> Bool {
+    get(interception)?.interception.isOwnOrigin ?? false
+}
+
+@_cdecl("ntapi_interception_status") @implementation
+public func ntapi_interception_status(_ interception: OpaquePointer!) -> CInt {
+    CInt(clamping: get(interception)?.interception.response?.status ?? 0)
+}
+
+@_cdecl("ntapi_interception_header_count") @implementation
+public func ntapi_interception_header_count(_ interception: OpaquePointer!) -> Int {
+    get(interception)?.headers?.count ?? 0
+}
+
+@_cdecl("ntapi_interception_header_name") @implementation
+public func ntapi_interception_header_name(_ interception: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    get(interception).flatMap { box in box.text(.headerName(index)) { box.field(index)?.name } }
+}
+
+@_cdecl("ntapi_interception_header_value") @implementation
+public func ntapi_interception_header_value(_ interception: OpaquePointer!, _ index: Int) -> UnsafePointer<CChar>! {
+    get(interception).flatMap { box in box.text(.headerValue(index)) { box.field(index)?.value } }
+}
+
+@_cdecl("ntapi_interception_header") @implementation
+public func ntapi_interception_header(
+    _ interception: OpaquePointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafePointer<CChar>! {
+    guard let box = get(interception), let name = String(c: name) else { return nil }
+    return box.text(.header(name.lowercased()), bytes: { box.headers?.bytes(name) })
+}
+
+@_cdecl("ntapi_interception_body") @implementation
+public func ntapi_interception_body(
+    _ interception: OpaquePointer!, _ length: UnsafeMutablePointer<Int>!
+) -> UnsafePointer<CChar>! {
+    let box = get(interception)
+    length?.pointee = box?.interception.response?.body.count ?? 0
+    return box?.body
+}
+
+@_cdecl("ntapi_interception_error") @implementation
+public func ntapi_interception_error(_ interception: OpaquePointer!) -> OpaquePointer! {
+    get(interception)?.error?.handle
+}
+
+@_cdecl("ntapi_interception_proceed") @implementation
+public func ntapi_interception_proceed(_ interception: OpaquePointer!) -> ntapi_status {
+    answer(interception) { $0.proceed() }
+}
+
+@_cdecl("ntapi_interception_send") @implementation
+public func ntapi_interception_send(_ interception: OpaquePointer!) -> ntapi_status {
+    answer(interception) { $0.send() }
+}
+
+@_cdecl("ntapi_interception_respond") @implementation
+public func ntapi_interception_respond(
+    _ interception: OpaquePointer!, _ status: CInt, _ headers: OpaquePointer!, _ body: UnsafeRawPointer!,
+    _ length: Int
+) -> ntapi_status {
+    let args = Handles.get(headers, ArgsBox.self)?.args
+    guard (200..<1000).contains(status), headers == nil || args != nil, length == 0 || (body != nil && length > 0)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let bytes = ResponseData(UnsafeRawBufferPointer(start: body, count: length))
+    guard let response = try? HTTPResponse(status: Int(status), args: args ?? [], body: bytes) else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    return answer(interception) { $0.lettingGo { $0.respond(response) } }
+}
+
+@_cdecl("ntapi_interception_fail") @implementation
+public func ntapi_interception_fail(_ interception: OpaquePointer!, _ error: OpaquePointer!) -> ntapi_status {
+    let given = Handles.get(error, ErrorBox.self)?.error
+    guard error == nil || given != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    let reason = APIError(domain: .request, code: .generic, message: "an interceptor has failed the request")
+    return answer(interception) { $0.lettingGo { $0.fail(given ?? reason) } }
+}
+
+private func get(_ interception: OpaquePointer?) -> InterceptionBox? {
+    Handles.get(interception, InterceptionBox.self)
+}
+
+private func answer(_ interception: OpaquePointer?, _ body: (InterceptionBox) -> Bool) -> ntapi_status {
+    guard let box = get(interception) else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return body(box) ? NTAPI_STATUS_OK : NTAPI_STATUS_INVALID_STATE
+}

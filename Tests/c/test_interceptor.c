@@ -1,0 +1,495 @@
+/* Interceptors: what they do to requests and answers, in which order, and where. */
+#include "interceptors.h"
+
+#include <inttypes.h>
+
+static ntapi_client *client;
+static ntapi_stub *stub;
+static interceptor first, second, third, fourth;
+static interceptor *const all[] = {&first, &second, &third, &fourth};
+
+static int open_client(void **state) {
+    (void)state;
+    client = ntapi_client_create(NULL, "https://api.test");
+    stub = ntapi_stub_create();
+    check_ok(ntapi_client_set_stub(client, stub));
+    check_ok(ntapi_client_set_log_flags(client, NTAPI_LOG_NONE));
+    for (size_t index = 0; index < 4; index++)
+        interceptor_init(all[index]);
+    return 0;
+}
+
+static int close_client(void **state) {
+    (void)state;
+    ntapi_client_free(client);
+    ntapi_stub_free(stub);
+    for (size_t index = 0; index < 4; index++)
+        interceptor_finish(all[index]);
+    return 0;
+}
+
+/** One more answer of the stub for a path: a status, a body and perhaps a header. */
+static void stub_answers(ntapi_stub_rule *rule, int status, const char *body, const char *name, const char *value) {
+    ntapi_stub_answer *answer = ntapi_stub_answer_create(status);
+    check_ok(ntapi_stub_answer_data(answer, body, strlen(body), "text/plain"));
+    if (name != NULL)
+        check_ok(ntapi_stub_answer_add_header(answer, name, value));
+    check_ok(ntapi_stub_rule_answer(rule, answer));
+    ntapi_stub_answer_free(answer);
+}
+
+static ntapi_args *raw(void) {
+    ntapi_args *args = ntapi_args_create();
+    check_ok(ntapi_args_option(args, NTAPI_OPTION_RAW_DATA));
+    return args;
+}
+
+static void check_data(const ntapi_response *response, int status, const char *data) {
+    size_t length = 0;
+    const char *bytes = ntapi_response_data(response, &length);
+    assert_int_equal(ntapi_response_status(response), status);
+    assert_int_equal(length, strlen(data));
+    assert_memory_equal(bytes, data, length);
+}
+
+/** Checks a header of a request that the stub got; NULL is none. */
+static void check_sent(size_t index, const char *name, const char *expected) {
+    ntapi_stub_request *request = ntapi_stub_get_request(stub, index);
+    assert_non_null(request);
+    const char *value = NULL;
+    for (size_t line = 0; line < ntapi_stub_request_header_count(request); line++)
+        if (strcmp(ntapi_stub_request_header_name(request, line), name) == 0)
+            value = ntapi_stub_request_header_value(request, line);
+    if (expected == NULL)
+        assert_null(value);
+    else
+        assert_string_equal(value, expected);
+    ntapi_stub_request_free(request);
+}
+
+/* ---- Requests that are changed */
+
+/** A checksum (FNV-1a) in place of a real signature. */
+static uint64_t add_to_sum(uint64_t sum, const char *bytes, size_t length) {
+    for (size_t index = 0; index < length; index++)
+        sum = (sum ^ (unsigned char)bytes[index]) * UINT64_C(1099511628211);
+    return sum;
+}
+
+static void signature(char text[static 17], const char *method, const char *url, const char *body, size_t length) {
+    uint64_t sum = UINT64_C(14695981039346656037);
+    sum = add_to_sum(sum, method, strlen(method));
+    sum = add_to_sum(sum, url, strlen(url));
+    sum = add_to_sum(sum, body, length);
+    snprintf(text, 17, "%016" PRIx64, sum);
+}
+
+static void replace_body(interceptor *self, ntapi_interception *interception) {
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    size_t length = 0;
+    const char *body = ntapi_http_request_body(request, &length);
+    expect(self, length == 5 && memcmp(body, "hello", 5) == 0);
+    expect(self, ntapi_http_request_set_body(request, "good morning", 12) == NTAPI_STATUS_OK);
+    expect(self, ntapi_http_request_set_method(request, "PUT") == NTAPI_STATUS_OK);
+    expect(self, ntapi_interception_proceed(interception) == NTAPI_STATUS_OK);
+    ntapi_interception_free(interception);
+}
+
+static void sign(interceptor *self, ntapi_interception *interception) {
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    size_t length = 0;
+    const char *body = ntapi_http_request_body(request, &length);
+    char text[17];
+    signature(text, ntapi_http_request_method(request), ntapi_http_request_url(request), body, length);
+    expect(self, ntapi_http_request_set_secret_header(request, "X-Signature", text) == NTAPI_STATUS_OK);
+    expect(self, ntapi_interception_proceed(interception) == NTAPI_STATUS_OK);
+    ntapi_interception_free(interception);
+}
+
+static void a_signer_signs_what_others_made_of_the_request(void **state) {
+    (void)state;
+    first.request = replace_body;
+    second.request = sign;
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
+    ntapi_args *args = raw();
+    check_ok(ntapi_args_data(args, "hello", 5, "text/plain"));
+    ntapi_response *response = perform(client, "notes", args);
+    assert_null(ntapi_response_error(response));
+    ntapi_response_free(response);
+    ntapi_stub_request *request = ntapi_stub_get_request(stub, 0);
+    assert_string_equal(ntapi_stub_request_method(request), "PUT");
+    assert_string_equal(ntapi_stub_request_body(request, NULL), "good morning");
+    ntapi_stub_request_free(request);
+    char expected[17];
+    signature(expected, "PUT", "https://api.test/notes", "good morning", 12);
+    check_sent(0, "X-Signature", expected);
+    assert_int_equal(first.responses + second.responses, 0);
+}
+
+static void keep_changes(interceptor *self, ntapi_interception *interception) {
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    expect(self, ntapi_http_request_set_header(request, "X-Changed", "yes") == NTAPI_STATUS_OK);
+    ntapi_interception_free(interception);
+}
+
+static void what_is_freed_unanswered_proceeds_with_its_changes(void **state) {
+    (void)state;
+    first.request = send_on;
+    first.response = forget;
+    second.request = keep_changes;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &second);
+    ntapi_response *response = perform(client, "notes", raw());
+    check_data(response, 200, "");
+    ntapi_response_free(response);
+    check_sent(0, "X-Changed", "yes");
+    assert_int_equal(first.responses, 1);
+    assert_int_equal(second.responses, 0);
+}
+
+/* ---- Answers of their own */
+
+static void respond(interceptor *self, ntapi_interception *interception) {
+    ntapi_args *headers = ntapi_args_create();
+    ntapi_args_header(headers, "X-Source", "fixture");
+    ntapi_args_url(headers, "no", "header");
+    expect(self, ntapi_interception_respond(interception, 203, headers, "from here", 9) == NTAPI_STATUS_OK);
+    ntapi_args_free(headers);
+    ntapi_interception_free(interception);
+}
+
+static void note_answer(interceptor *self, ntapi_interception *interception) {
+    size_t length = 0;
+    const char *body = ntapi_interception_body(interception, &length);
+    const char *source = ntapi_interception_header(interception, "x-SOURCE");
+    const ntapi_error *error = ntapi_interception_error(interception);
+    note(self, "%d %s %.*s %s;", ntapi_interception_status(interception), source != NULL ? source : "-", (int)length,
+         body, error != NULL ? ntapi_error_message(error) : "-");
+    for (size_t index = 0; index < ntapi_interception_header_count(interception); index++)
+        expect(self, ntapi_interception_header_name(interception, index) != NULL &&
+                         ntapi_interception_header_value(interception, index) != NULL);
+    expect(self, ntapi_interception_header_name(interception, 99) == NULL);
+    ntapi_interception_free(interception);
+}
+
+static void an_answer_of_its_own_needs_no_network(void **state) {
+    (void)state;
+    first.request = send_on;
+    first.response = note_answer;
+    second.request = respond;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &second);
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &third);
+    ntapi_response *response = perform(client, "notes", raw());
+    assert_null(ntapi_response_error(response));
+    check_data(response, 203, "from here");
+    assert_string_equal(ntapi_response_header(response, "X-Source"), "fixture");
+    ntapi_response_free(response);
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+    assert_string_equal(first.log, "203 fixture from here -;");
+    assert_int_equal(third.requests, 0);
+}
+
+static void an_answer_takes_the_place_of_the_response(void **state) {
+    (void)state;
+    first.request = send_on;
+    first.response = respond;
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    ntapi_response *response = perform(client, "notes", raw());
+    check_data(response, 203, "from here");
+    ntapi_response_free(response);
+    assert_int_equal(ntapi_stub_request_count(stub), 1);
+}
+
+static void fail_with_error(interceptor *self, ntapi_interception *interception) {
+    ntapi_error *error =
+        self->name != NULL ? ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, self->name, "the circuit is open") : NULL;
+    expect(self, ntapi_interception_fail(interception, error) == NTAPI_STATUS_OK);
+    ntapi_error_free(error);
+    ntapi_interception_free(interception);
+}
+
+static void one_that_fails_gives_its_error(void **state) {
+    (void)state;
+    first.request = send_on;
+    first.response = note_answer;
+    second.request = fail_with_error;
+    second.name = "circuit open";
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
+    check_error(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_SERVICE, ntapi_code_register("circuit open"));
+    assert_int_equal(ntapi_stub_request_count(stub), 0);
+    assert_string_equal(first.log, "0 -  the circuit is open;");
+}
+
+static void a_response_becomes_an_error(void **state) {
+    (void)state;
+    first.request = send_on;
+    first.response = fail_with_error;
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    check_error(perform(client, "notes", raw()), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_GENERIC);
+    assert_int_equal(ntapi_stub_request_count(stub), 1);
+}
+
+static void try_wrong_answers(interceptor *self, ntapi_interception *interception) {
+    ntapi_args *headers = ntapi_args_create();
+    ntapi_args_header(headers, "X-Bad", "a\nb");
+    expect(self, ntapi_interception_respond(interception, 199, NULL, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
+    expect(self, ntapi_interception_respond(interception, 1000, NULL, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
+    expect(self, ntapi_interception_respond(interception, 200, NULL, NULL, 1) == NTAPI_STATUS_INVALID_ARGUMENT);
+    expect(self, ntapi_interception_respond(interception, 200, headers, NULL, 0) == NTAPI_STATUS_INVALID_ARGUMENT);
+    ntapi_args_free(headers);
+    expect(self, ntapi_interception_proceed(NULL) == NTAPI_STATUS_INVALID_ARGUMENT);
+    expect(self, ntapi_interception_send(interception) == NTAPI_STATUS_OK);
+    expect(self, ntapi_interception_send(interception) == NTAPI_STATUS_INVALID_STATE);
+    expect(self, ntapi_interception_proceed(interception) == NTAPI_STATUS_INVALID_STATE);
+    expect(self, ntapi_interception_respond(interception, 200, NULL, NULL, 0) == NTAPI_STATUS_INVALID_STATE);
+    expect(self, ntapi_interception_fail(interception, NULL) == NTAPI_STATUS_INVALID_STATE);
+    const char *method = ntapi_http_request_method(ntapi_interception_http_request(interception));
+    expect(self, method != NULL && strcmp(method, "GET") == 0);
+    ntapi_interception_free(interception);
+    expect(self, ntapi_interception_proceed(interception) == NTAPI_STATUS_INVALID_ARGUMENT);
+}
+
+static void only_the_first_answer_counts(void **state) {
+    (void)state;
+    first.request = try_wrong_answers;
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    ntapi_response *response = perform(client, "notes", raw());
+    check_data(response, 200, "");
+    ntapi_response_free(response);
+    assert_int_equal(first.responses, 1);
+}
+
+/* ---- Sent again */
+
+static void send_while_unavailable(interceptor *self, ntapi_interception *interception) {
+    note(self, "%d ", ntapi_interception_status(interception));
+    char count[8];
+    snprintf(count, sizeof count, "%d", ++self->times);
+    ntapi_http_request_set_header(ntapi_interception_http_request(interception), "X-Again", count);
+    expect(self, (ntapi_interception_status(interception) == 503 ? ntapi_interception_send
+                                                                 : ntapi_interception_proceed)(interception) == 0);
+    ntapi_interception_free(interception);
+}
+
+static void one_sends_again_as_often_as_it_likes(void **state) {
+    (void)state;
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", "/notes");
+    stub_answers(rule, 503, "", NULL, NULL);
+    stub_answers(rule, 503, "", NULL, NULL);
+    stub_answers(rule, 503, "", NULL, NULL);
+    stub_answers(rule, 200, "at last", NULL, NULL);
+    ntapi_stub_rule_free(rule);
+    first.request = send_on;
+    first.response = send_while_unavailable;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    ntapi_response *response = perform(client, "notes", raw());
+    check_data(response, 200, "at last");
+    ntapi_response_free(response);
+    assert_string_equal(first.log, "503 503 503 200 ");
+    assert_int_equal(first.requests, 1);
+    check_sent(0, "X-Again", NULL);
+    check_sent(3, "X-Again", "3");
+}
+
+static size_t sent;
+
+static ptrdiff_t read_hello(void *user_data, void *buffer, size_t capacity) {
+    (void)user_data;
+    if (sent == 5 || capacity < 5)
+        return 0;
+    memcpy(buffer, "hello", 5);
+    sent = 5;
+    return 5;
+}
+
+static bool rewind_hello(void *user_data) {
+    (void)user_data;
+    sent = 0;
+    return true;
+}
+
+static void send_once_more(interceptor *self, ntapi_interception *interception) {
+    const ntapi_error *error = ntapi_interception_error(interception);
+    note(self, "%s;", error != NULL ? ntapi_error_message(error) : "-");
+    if (self->times++ == 0)
+        send_on(self, interception);
+    else
+        ntapi_interception_free(interception);
+}
+
+static ntapi_response *stream_twice(ntapi_rewind_fn rewind) {
+    sent = 0;
+    first.request = send_on;
+    first.response = send_once_more;
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    ntapi_args *args = raw();
+    check_ok(ntapi_args_stream(args, read_hello, rewind, 5, NULL, NULL, NULL));
+    return perform(client, "notes", args);
+}
+
+static void a_stream_is_rewound_before_it_is_sent_again(void **state) {
+    (void)state;
+    ntapi_response *response = stream_twice(rewind_hello);
+    check_data(response, 200, "");
+    ntapi_response_free(response);
+    assert_string_equal(first.log, "-;-;");
+    ntapi_stub_request *again = ntapi_stub_get_request(stub, 1);
+    assert_string_equal(ntapi_stub_request_body(again, NULL), "hello");
+    ntapi_stub_request_free(again);
+}
+
+static void a_stream_that_cannot_be_rewound_is_answered_with_an_error(void **state) {
+    (void)state;
+    check_error(stream_twice(NULL), NTAPI_ERROR_DOMAIN_REQUEST, NTAPI_CODE_INVALID_REQUEST);
+    assert_int_equal(ntapi_stub_request_count(stub), 1);
+    assert_int_equal(first.responses, 2);
+    assert_non_null(strstr(first.log, "-;an interceptor sends the request again, and the body is a stream"));
+}
+
+/* ---- Order and scope */
+
+static void append_name(interceptor *self, ntapi_interception *interception) {
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    const char *before = ntapi_http_request_header(request, "X-Order");
+    char order[64];
+    snprintf(order, sizeof order, "%s%s", before != NULL ? before : "", self->name);
+    expect(self, ntapi_http_request_set_header(request, "X-Order", order) == NTAPI_STATUS_OK);
+    send_on(self, interception);
+}
+
+static void note_name(interceptor *self, ntapi_interception *interception) {
+    note(&first, "%s", self->name);
+    ntapi_interception_free(interception);
+}
+
+static void those_of_the_configuration_are_outside_and_those_of_the_args_inside(void **state) {
+    (void)state;
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (size_t index = 0; index < 4; index++) {
+        all[index]->request = append_name;
+        all[index]->response = note_name;
+        all[index]->name = names[index];
+    }
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    add_to_configuration(configuration, NTAPI_INTERCEPTOR_CALL, &first);
+    ntapi_client *session = ntapi_client_create_with_configuration(NULL, "https://api.test", configuration);
+    ntapi_configuration_free(configuration);
+    check_ok(ntapi_client_set_stub(session, stub));
+    add_to_client(session, NTAPI_INTERCEPTOR_CALL, &second);
+    add_to_client(session, NTAPI_INTERCEPTOR_CALL, &third);
+    ntapi_args *args = raw();
+    add_to_args(args, NTAPI_INTERCEPTOR_CALL, &fourth);
+    ntapi_response_free(perform(session, "notes", args));
+    check_sent(0, "X-Order", "abcd");
+    assert_string_equal(first.log, "dcba");
+    check_ok(ntapi_client_remove_interceptors(session));
+    ntapi_response_free(perform(session, "notes", raw()));
+    check_sent(1, "X-Order", "a");
+    ntapi_client_free(session);
+}
+
+static void note_passage(interceptor *self, ntapi_interception *interception) {
+    note(self, "%d %s %s;", ntapi_interception_number(interception), ntapi_interception_reason(interception),
+         ntapi_interception_is_own_origin(interception) ? "own" : "other");
+    expect(self, ntapi_request_identifier(ntapi_interception_request(interception)) != 0);
+    ntapi_interception_free(interception);
+}
+
+static void a_call_passes_once_and_each_attempt_with_its_reason(void **state) {
+    (void)state;
+    ntapi_stub_rule *here = ntapi_stub_on(stub, "GET", "/notes"), *there = ntapi_stub_on(stub, "GET", "/moved");
+    stub_answers(here, 307, "", "Location", "https://elsewhere.test/moved");
+    stub_answers(there, 503, "", NULL, NULL);
+    stub_answers(there, 200, "found", NULL, NULL);
+    ntapi_stub_rule_free(here);
+    ntapi_stub_rule_free(there);
+    first.request = second.request = note_passage;
+    add_to_client(client, NTAPI_INTERCEPTOR_CALL, &first);
+    add_to_client(client, NTAPI_INTERCEPTOR_ATTEMPT, &second);
+    ntapi_retry_policy *policy = ntapi_retry_policy_create();
+    check_ok(ntapi_retry_policy_set_backoff(policy, 0, 0));
+    ntapi_args *args = raw();
+    check_ok(ntapi_args_retry(args, policy));
+    ntapi_retry_policy_free(policy);
+    ntapi_response *response = perform(client, "notes", args);
+    check_data(response, 200, "found");
+    ntapi_response_free(response);
+    assert_string_equal(first.log, "1 first own;");
+    assert_string_equal(second.log, "1 first own;2 redirect other;3 retry other;");
+}
+
+static void go_elsewhere(interceptor *self, ntapi_interception *interception) {
+    ntapi_http_request *request = ntapi_interception_http_request(interception);
+    expect(self, ntapi_http_request_set_url(request, "https://api.test/tenant/2") == NTAPI_STATUS_OK);
+    ntapi_interception_free(interception);
+}
+
+static void what_was_made_another_request_is_not_cached(void **state) {
+    (void)state;
+    ntapi_configuration *configuration = ntapi_configuration_create(NTAPI_SESSION_KIND_EPHEMERAL, NULL);
+    ntapi_client *session = ntapi_client_create_with_configuration(NULL, "https://api.test", configuration);
+    ntapi_configuration_free(configuration);
+    check_ok(ntapi_client_set_stub(session, stub));
+    ntapi_stub_rule *rule = ntapi_stub_on(stub, "GET", NULL);
+    stub_answers(rule, 200, "of tenant 2", "Cache-Control", "max-age=1000");
+    stub_answers(rule, 200, "of tenant 1", "Cache-Control", "max-age=1000");
+    ntapi_stub_rule_free(rule);
+    first.request = go_elsewhere;
+    ntapi_args *args = raw();
+    add_to_args(args, NTAPI_INTERCEPTOR_ATTEMPT, &first);
+    static const char *const expected[] = {"of tenant 2", "of tenant 1", "of tenant 1"};
+    for (int index = 0; index < 3; index++) {
+        ntapi_response *response = perform(session, "tenant/1", index == 0 ? args : raw());
+        check_data(response, 200, expected[index]);
+        assert_int_equal(ntapi_response_metric(response, NTAPI_METRIC_FROM_CACHE), index == 2);
+        ntapi_response_free(response);
+    }
+    ntapi_client_free(session);
+}
+
+/* ---- Registration */
+
+static void a_registration_that_fails_destroys_its_data(void **state) {
+    (void)state;
+    first.added = 6;
+    ntapi_args *args = ntapi_args_create();
+    ntapi_interceptor_scope wrong = (ntapi_interceptor_scope)2;
+    check_invalid(ntapi_client_add_interceptor(NULL, NTAPI_INTERCEPTOR_CALL, interceptor_intercept, NULL, &first,
+                                               interceptor_destroy));
+    check_invalid(
+        ntapi_client_add_interceptor(client, wrong, interceptor_intercept, NULL, &first, interceptor_destroy));
+    check_invalid(
+        ntapi_client_add_interceptor(client, NTAPI_INTERCEPTOR_CALL, NULL, NULL, &first, interceptor_destroy));
+    check_invalid(ntapi_configuration_add_interceptor(NULL, NTAPI_INTERCEPTOR_CALL, interceptor_intercept, NULL, &first,
+                                                      interceptor_destroy));
+    check_invalid(ntapi_args_interceptor(args, wrong, interceptor_intercept, NULL, &first, interceptor_destroy));
+    check_ok(ntapi_args_interceptor(args, NTAPI_INTERCEPTOR_CALL, NULL, NULL, &first, interceptor_destroy));
+    assert_int_equal(first.destroys, 6);
+    assert_int_equal(ntapi_args_count(args), 0);
+    ntapi_args_free(args);
+}
+
+#define on_stub(test) cmocka_unit_test_setup_teardown(test, open_client, close_client)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        on_stub(a_signer_signs_what_others_made_of_the_request),
+        on_stub(what_is_freed_unanswered_proceeds_with_its_changes),
+        on_stub(an_answer_of_its_own_needs_no_network),
+        on_stub(an_answer_takes_the_place_of_the_response),
+        on_stub(one_that_fails_gives_its_error),
+        on_stub(a_response_becomes_an_error),
+        on_stub(only_the_first_answer_counts),
+        on_stub(one_sends_again_as_often_as_it_likes),
+        on_stub(a_stream_is_rewound_before_it_is_sent_again),
+        on_stub(a_stream_that_cannot_be_rewound_is_answered_with_an_error),
+        on_stub(those_of_the_configuration_are_outside_and_those_of_the_args_inside),
+        on_stub(a_call_passes_once_and_each_attempt_with_its_reason),
+        on_stub(what_was_made_another_request_is_not_cached),
+        on_stub(a_registration_that_fails_destroys_its_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
