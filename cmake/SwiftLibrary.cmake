@@ -27,6 +27,8 @@ set(link_options
     -Xlinker
     --gc-sections
     -Xlinker
+    --icf=all
+    -Xlinker
     -z
     -Xlinker
     relro
@@ -43,6 +45,9 @@ if(NOT NTAPI_LOGGING)
 endif()
 if(NTAPI_SANITIZE)
   list(APPEND swift_options --sanitize=${NTAPI_SANITIZE})
+  if(NTAPI_SANITIZE STREQUAL "thread")
+    list(APPEND swift_options -Xswiftc -DTHREAD_SANITIZER)
+  endif()
   # The runtime's symbols stay undefined here: the executable brings them.
   list(APPEND link_options -sanitize=${NTAPI_SANITIZE})
 else()

@@ -5,8 +5,6 @@
 
 #include <curl/curl.h>
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #ifdef __linux__
@@ -27,12 +25,6 @@ static inline int ntapi_socket_port(int descriptor) {
     if (address.ss_family == AF_INET)
         return ntohs(((struct sockaddr_in *)&address)->sin_port);
     return address.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&address)->sin6_port) : -1;
-}
-
-/* Sets up libcurl with these functions beside the C library's own. */
-static inline CURLcode ntapi_global_init(curl_malloc_callback allocate, curl_free_callback release,
-                                         curl_realloc_callback resize) {
-    return curl_global_init_mem(CURL_GLOBAL_DEFAULT, allocate, release, resize, strdup, calloc);
 }
 
 /* Each calls with the C type that the option is documented to take: through a variadic call a wrong one is undefined.

@@ -4,4 +4,9 @@
 
 #include <jansson.h>
 
+/* JSON_REAL_PRECISION, a macro with a parameter. */
+static inline size_t ntapi_jansson_real_precision(size_t digits) {
+    return JSON_REAL_PRECISION(digits);
+}
+
 #endif

@@ -100,19 +100,20 @@ static inline void ntapi_system_futex_wake(uint32_t *counter) {
 #endif
 
 /* Whether a host may set cookies for a domain that is a part of its name: 1, 0, or -1 when there is no list of public
-   suffixes. It is the one that libcurl uses: what libcurl has not loaded is not loaded. */
+   suffixes. The list is that of libpsl, which is in the process where libcurl checks cookies with it: whatever version
+   that is, these two functions are the same since 0.3. Nothing is loaded. */
 static inline int ntapi_system_may_set_cookies(const char *host, const char *domain) {
-    void *library = dlopen("libpsl.so.5", RTLD_LAZY | RTLD_NOLOAD);
-    if (library == NULL) {
-        return -1;
-    }
-    const void *(*builtin)(void) = (const void *(*)(void))dlsym(library, "psl_builtin");
+#ifdef RTLD_DEFAULT
+    void *everything = RTLD_DEFAULT;
+#else
+    /* The C library has it for GNU sources only. */
+    void *everything = NULL;
+#endif
+    const void *(*builtin)(void) = (const void *(*)(void))dlsym(everything, "psl_builtin");
     int (*acceptable)(const void *, const char *, const char *) =
-        (int (*)(const void *, const char *, const char *))dlsym(library, "psl_is_cookie_domain_acceptable");
+        (int (*)(const void *, const char *, const char *))dlsym(everything, "psl_is_cookie_domain_acceptable");
     const void *list = builtin != NULL && acceptable != NULL ? builtin() : NULL;
-    int answer = list != NULL ? acceptable(list, host, domain) : -1;
-    dlclose(library);
-    return answer;
+    return list != NULL ? acceptable(list, host, domain) : -1;
 }
 
 /* Locks a file for this process, not for its children: 0, or an errno. *holder is then the process that has it; 0 when

@@ -163,6 +163,16 @@ public func ntapi_client_add_interceptor(
     return NTAPI_STATUS_OK
 }
 
+@_cdecl("ntapi_client_set_interceptors") @implementation
+public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: OpaquePointer!) -> ntapi_status {
+    let given = Handles.get(args, ArgsBox.self)?.args
+    guard let box = Handles.get(client, ClientBox.self), args == nil || given != nil else {
+        return NTAPI_STATUS_INVALID_ARGUMENT
+    }
+    guard (try? box.client.setInterceptors(of: given ?? [])) != nil else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_client_remove_interceptors") @implementation
 public func ntapi_client_remove_interceptors(_ client: OpaquePointer!) -> ntapi_status {
     guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }

@@ -14,7 +14,7 @@ final class JSONBox: TextLender, @unchecked Sendable {
 
     init(_ json: JSON) { self.json = json }
 
-    var text: UnsafePointer<CChar>? { text(.jsonText) { json.text } }
+    var text: UnsafePointer<CChar>? { text(.jsonText) { json.dumped } }
 }
 
 /// The value at a path of a document.
@@ -33,7 +33,7 @@ public func ntapi_json_parse(
         return nil
     }
     do {
-        return Handles.make(JSONBox(try JSON(document: UnsafeRawBufferPointer(start: text, count: max(0, length)))))
+        return Handles.make(JSONBox(try JSON(loading: UnsafeRawBufferPointer(start: text, count: max(0, length)))))
     } catch let problem {
         error?.pointee = APIError(domain: .json, code: .invalidJSON, message: "\(problem)").handle
         return nil

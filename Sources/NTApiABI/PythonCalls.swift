@@ -30,6 +30,7 @@ private struct PythonDefinition {
     // Safe to share: never written once they are made.
     nonisolated(unsafe) static let all = [
         make("ntapi_response_free", responseFree),
+        make("ntapi_args_json_text", argsJSONText),
         make("ntapi_response_json_python", responseJSON),
         make("ntapi_json_python", jsonValue),
         make("ntapi_client_begin_event", clientBeginEvent),
@@ -135,8 +136,24 @@ private let responseFree: PythonFunction = { _, arguments, count in
     guard var call = PythonCall(arguments, count, of: 1) else { return nil }
     let response = call.handle(0)
     guard !call.hasFailed else { return nil }
-    call.unlocked { ntapi_response_free(response) }
+    // Other threads do not get the lock for this: to be given it back would take longer than to free.
+    ntapi_response_free(response)
     return call.none
+}
+
+/// A body that Python's own JSON encoder has written. It may be large, so it goes onto the tape.
+private let argsJSONText: PythonFunction = { _, arguments, count in
+    guard var call = PythonCall(arguments, count, of: 3) else { return nil }
+    let args = call.handle(0)
+    let text = call.bytes(1)
+    let length = Int(bitPattern: call.address(2))
+    guard !call.hasFailed else { return nil }
+    let status = call.unlocked {
+        append(args) {
+            (try? JSON(parsing: UnsafeRawBufferPointer(start: text, count: max(0, length)))).map { .json($0) }
+        }
+    }
+    return call.python.int(Int64(status.rawValue))
 }
 
 private let responseJSON: PythonFunction = { _, arguments, count in

@@ -346,7 +346,7 @@ public func ntapi_request_received_header_value(_ request: OpaquePointer!, _ ind
 
 @_cdecl("ntapi_request_resume_data") @implementation
 public func ntapi_request_resume_data(_ request: OpaquePointer!) -> UnsafeMutablePointer<CChar>! {
-    (get(request)?.resumeData?.text).map(newText)
+    (get(request)?.resumeData?.json.dumped).map(newText)
 }
 
 @_cdecl("ntapi_request_curl_command") @implementation

@@ -154,7 +154,7 @@ public func ntapi_response_temporary_file(_ response: OpaquePointer!) -> UnsafeP
 
 @_cdecl("ntapi_response_resume_data") @implementation
 public func ntapi_response_resume_data(_ response: OpaquePointer!) -> UnsafePointer<CChar>! {
-    box(response).flatMap { box in box.text(.resumeData) { box.response.resumeData?.text } }
+    box(response).flatMap { box in box.text(.resumeData) { box.response.resumeData?.json.dumped } }
 }
 
 @_cdecl("ntapi_resume_data_discard") @implementation

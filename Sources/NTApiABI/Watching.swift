@@ -1,21 +1,12 @@
 public import CNTApi
-import CNTApiSystem
 import NTApi
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
-// Requests whose caller waits, but returns for a signal or a readable descriptor.
+// Requests whose caller waits, and looks up when a signal or a descriptor wants its thread.
 
 /// The answer to such a request. The caller makes the exchange itself if it can. Otherwise it waits for a network
 /// thread.
 final class Answer: Sendable {
     private let request: APIRequest
-    /// Readable once the response is there. Only made when another thread makes the exchange.
-    private let wakeup = Lock<Wakeup?>(nil)
 
     init(_ request: APIRequest) { self.request = request }
 
@@ -23,10 +14,6 @@ final class Answer: Sendable {
         switch request.perform(timeout: seconds(watch.pointee.timeout), watching: watch.pointee.descriptor) {
         case .completed: break
         case .interrupted: return NTAPI_STATUS_INTERRUPTED
-        case .refused:
-            let isThere = waitForAnother(watch)
-            guard request.isOfThisProcess else { return NTAPI_STATUS_INVALID_STATE }
-            if !isThere { return NTAPI_STATUS_INTERRUPTED }
         case .forked: return NTAPI_STATUS_INVALID_STATE
         }
         guard let response = request.response else { return NTAPI_STATUS_INVALID_STATE }
@@ -35,36 +22,6 @@ final class Answer: Sendable {
         watch.pointee.summary = box.summary
         return NTAPI_STATUS_OK
     }
-
-    /// - Returns: whether the response is there.
-    private func waitForAnother(_ watch: UnsafeMutablePointer<ntapi_watch>) -> Bool {
-        let known = wakeup.withLock { $0 }
-        let wakeup = known ?? Wakeup()
-        if known == nil {
-            self.wakeup.withLock { $0 = wakeup }
-            // Not after a cancel: then the response is there, or comes by itself.
-            if request.setHandler({ _ in wakeup.signal() }) { request.resume() }
-            guard request.isOfThisProcess else { return false }
-        }
-        let timeout = seconds(watch.pointee.timeout)
-        guard wakeup.descriptor >= 0 else { return request.wait(timeout: timeout) == .completed }
-        var watched = [
-            pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: watch.pointee.descriptor, events: Int16(POLLIN), revents: 0),
-        ]
-        _ = poll(&watched, 2, timeout.map { CInt(min($0 * 1_000, 1e9).rounded(.up)) } ?? -1)
-        // A response takes precedence over everything else.
-        return watched[0].revents != 0 && request.wait() == .completed
-    }
-}
-
-/// A descriptor that becomes readable with a signal, and stays so.
-private final class Wakeup: Sendable {
-    let descriptor = ntapi_system_make_wakeup()
-
-    deinit { ntapi_system_close_wakeup(descriptor) }
-
-    func signal() { if descriptor >= 0 { ntapi_system_signal_wakeup(descriptor) } }
 }
 
 @_cdecl("ntapi_client_perform_watching") @implementation
@@ -95,7 +52,7 @@ public func ntapi_request_wait_watching(
     return answer.wait(watch)
 }
 
-// The handler only exists when another thread makes the exchange. It must not wait for the thread that waits here.
+// Progress and decisions that nobody hears, and hooks, must not wait for a thread that waits here.
 private let whereverItEnds: [APIArg] = [.responseThread(.background)]
 
 extension ntapi_watch {

@@ -116,3 +116,15 @@ func thrown(_ body: () throws -> Void) -> APIError? {
         return error as? APIError
     }
 }
+
+/// A flag that each thread has for itself, false at first.
+final class ThreadLocalFlag: @unchecked Sendable {
+    // Safe to share: the key is constant; the values belong to their threads.
+    private var key = pthread_key_t()
+
+    init() { pthread_key_create(&key, nil) }
+
+    func get() -> Bool { pthread_getspecific(key) != nil }
+
+    func set(_ value: Bool) { pthread_setspecific(key, value ? UnsafeRawPointer(bitPattern: 1) : nil) }
+}

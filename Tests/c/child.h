@@ -1,4 +1,5 @@
-/* child.h - this program again, as another process, which is started by exec: a fork amid threads inherits their locks.
+/* child.h - this program again, as another process, which is started by exec: a fork while threads run inherits their
+ * locks.
  */
 #ifndef NTAPI_TEST_CHILD_H
 #define NTAPI_TEST_CHILD_H

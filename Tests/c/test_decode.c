@@ -163,7 +163,7 @@ static void numbers_arrive_as_declared(void **state) {
     refuse("[128]", fields, "[0]: int8_t expected, number 128 found");
     refuse("[1,-1]", fields, "[1]: uint8_t expected, number -1 found");
     refuse("[1,\"256\"]", fields, "[1]: uint8_t expected, string found");
-    refuse("[1,1,1,1,1e39]", fields, "[4]: float expected, number 1e39 found");
+    refuse("[1,1,1,1,1e+39]", fields, "[4]: float expected, number 1e+39 found");
 }
 
 struct cities {

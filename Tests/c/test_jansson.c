@@ -346,6 +346,73 @@ static void errors_are_those_of_jansson(void **state) {
     ntapi_args_free(args);
 }
 
+static size_t allocations;
+
+static void *count_malloc(size_t size) {
+    allocations++;
+    return malloc(size);
+}
+
+/* A program that counts what jansson allocates sees that it reads and writes the text. */
+static void text_goes_through_jansson(void **state) {
+    (void)state;
+    json_malloc_t theirs;
+    json_free_t their_free;
+    json_get_alloc_funcs(&theirs, &their_free);
+    json_set_alloc_funcs(count_malloc, free);
+    const char *text = "{\"list\":[{\"name\":\"London\",\"temp\":7.25}]}";
+    allocations = 0;
+    ntapi_json *json = ntapi_json_parse(text, strlen(text), NULL);
+    assert_true(allocations > 0);
+    allocations = 0;
+    assert_string_equal(ntapi_json_text(json), text);
+    assert_true(allocations > 0);
+    ntapi_json_free(json);
+    json_set_alloc_funcs(theirs, their_free);
+}
+
+/* As json_dumps, but for the digits of reals. */
+static void text_is_written_as_jansson_writes(void **state) {
+    (void)state;
+    struct {
+        const char *text;
+        size_t digits;
+    } documents[] = {{"{\"z\":[0.1,2.5,-0.0,1e20,1.5e-7],\"a\":{},\"b\":[]}", 15},
+                     {"[1700000000.123456,0.1]", 16},
+                     {"[0.30000000000000004]", 17},
+                     {"[0.1,0.30000000000000004]", 17},
+                     {"\"\\u0000\\u001f\\\"\\\\\\/\\n\x7f\xc3\xa9\xf0\x9f\x98\x80\"", 15},
+                     {"[null,true,false,-9223372036854775808]", 15},
+                     {"123456789012345678901234567890", 17}};
+    for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
+        ntapi_json *json = ntapi_json_parse(documents[i].text, strlen(documents[i].text), NULL);
+        json_t *tree = ntapi_json_to_jansson(json, NULL);
+        size_t flags = JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(documents[i].digits);
+        char *expected = json_dumps(tree, flags);
+        assert_string_equal(ntapi_json_text(json), expected);
+        json_t *again = json_loads(ntapi_json_text(json), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        assert_true(json_equal(tree, again));
+        json_decref(again);
+        free(expected);
+        json_decref(tree);
+        ntapi_json_free(json);
+    }
+}
+
+/* jansson stops where the text has what it cannot read: then the tape does, by the same rules. */
+static void what_jansson_cannot_read_is_read(void **state) {
+    (void)state;
+    const char *big = "{\"big\":123456789012345678901234567890,\"a\":1,\"a\":2}";
+    ntapi_json *json = ntapi_json_parse(big, strlen(big), NULL);
+    assert_true(ntapi_json_double(json, "big", 0) == 123456789012345678901234567890.0);
+    assert_int_equal(ntapi_json_int(json, "a", 0), 2);
+    ntapi_json_free(json);
+    ntapi_error *error = NULL;
+    assert_null(ntapi_json_parse("[1\0]", 4, &error));
+    assert_string_equal(ntapi_error_message(error), "line 1, column 3 (byte 2): NUL byte");
+    ntapi_error_free(error);
+}
+
 enum { LEVELS = 2000, SMALL_STACK = 128 * 1024 };
 
 /** Hands in text that nests deeply, as JSON and as no JSON. */
@@ -359,6 +426,14 @@ static void *hand_in_depth(void *argument) {
     size_t cut = strlen(text) - 3;
     assert_int_equal(ntapi_args_append_json(args, text, cut, NULL), NTAPI_STATUS_INVALID_ARGUMENT);
     assert_null(ntapi_json_parse(text, cut, NULL));
+    for (size_t levels = 1; levels <= LEVELS; levels += levels < 250 ? 83 : 1 + levels / 2) {
+        memset(text, '[', levels);
+        memset(text + levels, ']', levels);
+        text[2 * levels] = '\0';
+        ntapi_json *json = ntapi_json_parse(text, 2 * levels, NULL);
+        assert_string_equal(ntapi_json_text(json), text);
+        ntapi_json_free(json);
+    }
     return NULL;
 }
 
@@ -394,6 +469,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_tree_without_end_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_handles_get_an_answer, set_up, tear_down),
         cmocka_unit_test(errors_are_those_of_jansson),
+        cmocka_unit_test(text_goes_through_jansson),
+        cmocka_unit_test(text_is_written_as_jansson_writes),
+        cmocka_unit_test(what_jansson_cannot_read_is_read),
         cmocka_unit_test_setup_teardown(depth_needs_no_stack, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

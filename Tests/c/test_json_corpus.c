@@ -39,9 +39,16 @@ static void check_jansson(const char *name, const ntapi_json *json) {
 
 static void check_value(const char *name, const json_t *wanted, const ntapi_json *json) {
     const json_t *written = json_object_get(wanted, "written");
-    const char *text = ntapi_json_text(json);
-    if (written != NULL && strcmp(text, json_string_value(written)) != 0)
-        fail_msg("%s: written as %s", name, text);
+    if (written != NULL) {
+        /* As jansson writes it, with capitals in escapes; what is too deep for its loader has none. */
+        json_t *tree = json_loads(json_string_value(written), JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+        char *expected = tree != NULL ? json_dumps(tree, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15))
+                                      : strdup(json_string_value(written));
+        if (strcmp(ntapi_json_text(json), expected) != 0)
+            fail_msg("%s: written as %s", name, ntapi_json_text(json));
+        free(expected);
+        json_decref(tree);
+    }
     const json_t *number = json_object_get(wanted, "double");
     if (number != NULL) {
         double expected = strtod(json_string_value(number), NULL);

@@ -403,6 +403,24 @@ static void functions_take_and_return_values(void **state) {
     assert_ptr_equal(none, &singletons[0]);
     release(none);
 
+    ntapi_args *args = ntapi_args_create();
+    const char *body = "{\"a\": [1]}";
+    void *of_text[] = {integer(args), made(body), integer((void *)strlen(body))};
+    struct value *done = call("ntapi_args_json_text", of_text, 3);
+    assert_string_equal(done->text, "0");
+    assert_int_equal(ntapi_args_count(args), 1);
+    release(done);
+    release(of_text[2]);
+    of_text[2] = integer((void *)4);
+    done = call("ntapi_args_json_text", of_text, 3);
+    assert_string_not_equal(done->text, "0");
+    assert_int_equal(ntapi_args_count(args), 1);
+    release(done);
+    for (int each = 0; each < 3; each++) {
+        release(of_text[each]);
+    }
+    ntapi_args_free(args);
+
     void *values[] = {status, response, request, list, of_json[0], of_json[1]};
     for (int each = 0; each < 6; each++) {
         release(values[each]);
@@ -423,10 +441,10 @@ static void functions_refuse_what_is_no_argument_of_theirs(void **state) {
     void *wrong = made("no number");
     void *nothing[] = {none, none, none, none, none};
     void *wrongs[] = {wrong, wrong, wrong, wrong, wrong};
-    const char *names[] = {"ntapi_response_free", "ntapi_response_json_python", "ntapi_json_python",
-                           "ntapi_client_perform_watching", "ntapi_client_begin_event"};
-    const ptrdiff_t counts[] = {1, 2, 2, 4, 5};
-    for (int each = 0; each < 5; each++) {
+    const char *names[] = {"ntapi_response_free",           "ntapi_response_json_python", "ntapi_json_python",
+                           "ntapi_client_perform_watching", "ntapi_client_begin_event",   "ntapi_args_json_text"};
+    const ptrdiff_t counts[] = {1, 2, 2, 4, 5, 3};
+    for (int each = 0; each < 6; each++) {
         assert_null(call(names[each], nothing, counts[each] - 1));
         assert_null(call(names[each], NULL, counts[each]));
         assert_null(call(names[each], wrongs, counts[each]));

@@ -1,4 +1,4 @@
-/* Downloads that are gone on with: byte for byte the file that the server has now, and never two versions in one. */
+/* Resumed downloads: byte for byte the file that the server has now, and never two versions in one. */
 #include "files.h"
 #include "support.h"
 

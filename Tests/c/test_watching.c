@@ -19,6 +19,15 @@ static ntapi_status wait_watching(ntapi_request *request, double timeout, int de
     return ntapi_request_wait_watching(request, watch);
 }
 
+/** A client whose exchanges the caller makes; with a state, the network thread does: it has all of so few connections.
+ */
+static ntapi_client *client_for(void **state) {
+    ntapi_client *client = client_of("fault");
+    if (*state != NULL)
+        check_ok(ntapi_defaults_set_number(ntapi_client_defaults(client), "maximumConnectionsPerHost", 8));
+    return client;
+}
+
 static void check_summary(const ntapi_response *response, const ntapi_summary *summary) {
     size_t length = 0;
     assert_ptr_equal(summary->data, ntapi_response_data(response, &length));
@@ -72,8 +81,7 @@ static void what_cannot_be_built_has_a_response(void **state) {
 }
 
 static void the_time_runs_out_and_the_request_goes_on(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
+    ntapi_client *client = client_for(state);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
     assert_int_equal(perform_watching(client, "hold", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     assert_null(watch.response);
@@ -90,8 +98,7 @@ static void the_time_runs_out_and_the_request_goes_on(void **state) {
 }
 
 static void a_response_comes_after_a_look_up(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
+    ntapi_client *client = client_for(state);
     ntapi_watch watch = {.timeout = PATIENCE, .descriptor = -1};
     assert_int_equal(perform_watching(client, "late", 0, -1, &watch), NTAPI_STATUS_INTERRUPTED);
     ntapi_request *request = watch.request;
@@ -103,8 +110,7 @@ static void a_response_comes_after_a_look_up(void **state) {
 }
 
 static void a_readable_descriptor_interrupts(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
+    ntapi_client *client = client_for(state);
     int ends[2];
     check_ok(pipe(ends));
     assert_int_equal(write(ends[1], "!", 1), 1);
@@ -140,8 +146,7 @@ static void *shoot(void *argument) {
 }
 
 static void a_signal_interrupts(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
+    ntapi_client *client = client_for(state);
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
     sigaction(SIGUSR1, &action, &before);
     struct shooting shooting = {.target = pthread_self()};
@@ -178,8 +183,7 @@ static void *perform_until_closed(void *client) {
 }
 
 static void close_on_another_thread_ends_the_wait(void **state) {
-    (void)state;
-    ntapi_client *client = client_of("fault");
+    ntapi_client *client = client_for(state);
     on_new_thread(perform_until_closed, client);
     ntapi_client_free(client);
 }
@@ -236,14 +240,20 @@ static void a_request_of_an_event_can_be_cancelled(void **state) {
 }
 
 int main(void) {
+    static int network;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_is_the_response_and_its_summary),
         cmocka_unit_test(what_cannot_be_built_has_a_response),
         cmocka_unit_test(the_time_runs_out_and_the_request_goes_on),
+        cmocka_unit_test_prestate(the_time_runs_out_and_the_request_goes_on, &network),
         cmocka_unit_test(a_response_comes_after_a_look_up),
+        cmocka_unit_test_prestate(a_response_comes_after_a_look_up, &network),
         cmocka_unit_test(a_readable_descriptor_interrupts),
+        cmocka_unit_test_prestate(a_readable_descriptor_interrupts, &network),
         cmocka_unit_test(a_signal_interrupts),
+        cmocka_unit_test_prestate(a_signal_interrupts, &network),
         cmocka_unit_test(close_on_another_thread_ends_the_wait),
+        cmocka_unit_test_prestate(close_on_another_thread_ends_the_wait, &network),
         cmocka_unit_test(other_requests_cannot_be_waited_for_so),
         cmocka_unit_test(an_event_brings_the_summary_and_ends_the_request),
         cmocka_unit_test(a_request_of_an_event_can_be_cancelled),

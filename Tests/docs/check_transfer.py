@@ -26,7 +26,7 @@ from weather_server import weather_server
 ROOT = Path(__file__).resolve().parents[2]
 SIZE = 3_000_000
 RATE = 500_000
-"""So slow that a transfer is not over before a busy machine has come to what is done amid it."""
+"""So slow that a transfer is not over before a busy machine has come to the interruption."""
 BAR = re.compile(r"\[(#*) *\] +(\d+) %  ([\d.]+ \w?B) of 3\.0 MB")
 
 
@@ -41,7 +41,7 @@ class Checks:
         self.file = folder / "a.bin"
 
     def download(self, size: int = SIZE, rate: int = RATE) -> str:
-        # What is gone on with need not be slow, too.
+        # A resumed transfer need not be slow.
         return f"{self.url}/download?size={size}&rate={rate}&part_rate=0"
 
     def run(

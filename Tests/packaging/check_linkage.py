@@ -1,4 +1,7 @@
-"""What the library needs at run time: libcurl, jansson, the C/C++ runtime. Its size, too."""
+"""What the library needs at run time: libcurl, jansson, the C/C++ runtime. Its size, too.
+
+And what it must leave alone: libcurl's allocator is the host program's.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ ALLOWED = re.compile(
     r"(libcurl|libjansson|libc|libm|libstdc\+\+|libgcc_s|ld-linux-[a-z0-9-]+)\.so\.[0-9]+"
 )
 FOUNDATION = re.compile(r"Foundation|_CFString|CFRelease|U_ICU|_icu_")
+HOST_ONLY = re.compile(r"\bU curl_global_(init_mem|cleanup)\b")
 LARGEST = 11_000_000
 
 
@@ -35,6 +39,7 @@ def main() -> int:
         failures.append("it is not linked with relro and now")
     symbols = output("nm", library).splitlines()
     failures += [f"Foundation: {line}" for line in symbols if FOUNDATION.search(line)][:5]
+    failures += [f"for the host program: {line}" for line in symbols if HOST_ONLY.search(line)]
     missing = [line.strip() for line in output("ldd", library).splitlines() if "not found" in line]
     failures += [f"ldd: {line}" for line in missing]
     with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ import subprocess
 from pathlib import Path
 
 # What listens: without TLS; with TLS and HTTP/2; TLS without HTTP/2; HTTP/2 with 8 streams at a time; HTTP/2 that says
-# good-bye (GOAWAY) after 20 requests.
+# GOAWAY after 20 requests.
 LISTENERS = ("port", "tls_port", "tls1_port", "narrow_port", "goaway_port")
 USER, PASSWORD = "user", "pässword"
 CONF = """\

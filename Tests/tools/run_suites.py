@@ -59,6 +59,8 @@ def swift(sanitizer: str, only: str) -> Suite:
     if sanitizer:
         scratch = str(ROOT / ".build" / sanitizer)
         command += [f"--sanitize={sanitizer}", "--scratch-path", scratch]
+    if sanitizer == "thread":
+        command += ["-Xswiftc", "-DTHREAD_SANITIZER"]
     if only:
         command += ["--filter", "Stress"]
     return Suite("Swift tests", command)

@@ -101,7 +101,7 @@ extension APIClient {
         }
         runtime.workers.run {
             self.cookies?.saveQuietly()
-            connections?.close()
+            runtime.workers.whileBlocked { connections?.close() }
             runtime.requests.tellEnd(of: self) {
                 if self.hookKinds.contains(.sessionInvalidated) { self.sessionInvalidated() }
             }

@@ -48,7 +48,7 @@ public final class Authenticator: Sendable {
         init(_ options: Options) {
             self.options = options
             origins = options.origins.compactMap { url in
-                let origin = Authenticator.origin(of: url)
+                let origin = Origin(url: url)
                 if origin == nil {
                     APILog.warn("\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
                 }
@@ -58,8 +58,7 @@ public final class Authenticator: Sendable {
         }
 
         var header: String { options.header }
-        var scheme: String { options.scheme }
-        var statuses: Set<Int> { options.statuses }
+        var use: TokenUse { TokenUse(header: options.header, scheme: options.scheme, statuses: options.statuses) }
     }
 
     /// How new tokens are made.
@@ -141,11 +140,7 @@ public final class Authenticator: Sendable {
         self.refresher = refresher
     }
 
-    package static func isOrigin(_ url: String) -> Bool { origin(of: url) != nil }
-
-    static func origin(of url: String) -> Origin? {
-        (try? URLParts(url)).map { Origin(scheme: $0.scheme, host: $0.host, port: $0.port) }
-    }
+    package static func isOrigin(_ url: String) -> Bool { Origin(url: url) != nil }
 
     /// The current token, valid or not; nil when there is none.
     public var token: String? { state.withLock { $0.gate.current } }
@@ -186,7 +181,7 @@ public final class Authenticator: Sendable {
             guard let origin = try? state.origins.origin(of: http.url).key else { return false }
             if state.settings.origins.contains(origin) { return true }
             guard let baseURL else { return false }
-            if state.home.url != baseURL { state.home = (baseURL, Self.origin(of: baseURL)) }
+            if state.home.url != baseURL { state.home = (baseURL, Origin(url: baseURL)) }
             return origin == state.home.origin
         }
     }
@@ -220,16 +215,6 @@ public final class Authenticator: Sendable {
             state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
         }
         end(running, cancels: true)
-    }
-
-    /// Whether a response says that the token has expired.
-    static func meansExpired(_ head: ResponseHead, _ settings: Settings) -> Bool {
-        guard settings.statuses.contains(head.status) else { return false }
-        let challenges = HTTPChallenge.parse(head.headers.all("WWW-Authenticate"))
-        return !challenges.contains { challenge in
-            challenge.isScheme(settings.scheme)
-                && ["insufficient_scope", "invalid_request"].contains(challenge["error"] ?? "")
-        }
     }
 
     // MARK: The refresh

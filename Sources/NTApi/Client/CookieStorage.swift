@@ -71,10 +71,8 @@ public final class CookieStorage: Sendable {
     public func set(_ cookie: Cookie) throws(APIError) {
         if let mistake = cookie.mistake { throw .invalidRequest("the cookie cannot be set: \(mistake)") }
         if cookie.isExpired(wallClockSeconds()) { return delete(cookie) }
-        guard Site.mayHaveCookies(cookie.domain, includingSubdomains: cookie.includesSubdomains) else {
-            throw .invalidRequest(
-                "the cookie \(quoted(cookie.name)) cannot be set: \(cookie.domain) is a public suffix, below which the hosts "
-                    + "belong to different owners")
+        if let objection = Site.objectionToCookies(for: cookie.domain, includingSubdomains: cookie.includesSubdomains) {
+            throw .invalidRequest("the cookie \(quoted(cookie.name)) cannot be set: \(objection)")
         }
         guard engine.set(cookie) else {
             throw .invalidRequest(

@@ -68,11 +68,9 @@ final class ResolvedSettings: Sendable {
         self.rateLimiter = rateLimiter
         self.problem = problem
         self.headers = headers
-        headers.setIfAbsent("Accept", Self.acceptsJSON)
+        headers.setIfAbsent("Accept", BodyFormat.acceptsJSON)
         headersForJSON = headers
     }
-
-    static let acceptsJSON = "application/json, */*;q=0.5"
 
     static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
         guard let version = HTTPVersion(rawValue: text) else {

@@ -12,6 +12,7 @@ final class Runtime: Sendable {
     private let delivery: DeliveryRuntime
     let requests = RequestRegistry()
     let engine: CurlEngine
+    let waiters = ThreadWaiters()
     var clock: SystemClock { SystemClock(engine: engine) }
     private let generation = Fork.generation
 
@@ -19,9 +20,6 @@ final class Runtime: Sendable {
         self.delivery = delivery
         workers = delivery.workers
         engine = CurlEngine(workers: workers, threads: networkThreads)
-        MailboxWatch.shared.connect(
-            MailboxWatch.Source(
-                clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
     }
 
     private static let slot = Lock<Runtime?>(nil, survivesFork: true)
@@ -31,6 +29,8 @@ final class Runtime: Sendable {
         if let runtime = slot.withLock({ $0 }), runtime.generation == generation { return runtime }
         let networkThreads = Defaults.global.ownValue("networkThreads")?.int ?? 1
         let delivery = DeliveryRuntime.current
+        MailboxWatch.connect(
+            .init(clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
         return slot.withLock { slot in
             if let runtime = slot, runtime.generation == generation { return runtime }
             // The child leaks the parent's runtime on purpose: to free it would be to touch it.
@@ -104,5 +104,4 @@ struct SystemClock: WaitingClock {
         return ScheduledJob { engine.cancel(timer) }
     }
 
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
 }

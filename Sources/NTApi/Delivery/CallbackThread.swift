@@ -123,8 +123,13 @@ struct Job: Sendable {
 ///
 /// Belongs to one thread.
 final class DeliveryBatch {
-    @exclusivity(unchecked) private var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
-    @exclusivity(unchecked) private var jobs: [Job] = []
+    @exclusivity(unchecked) private var state = State()
+
+    private struct State: ~Copyable {
+        var mailboxes: [(mailbox: Mailbox, jobs: [Job], events: [Event])] = []
+        /// For workers.
+        var jobs: [Job] = []
+    }
 
     /// An event that a program takes out of a mailbox (pull style).
     struct Event: Sendable {
@@ -133,33 +138,33 @@ final class DeliveryBatch {
         let runOrphaned: @Sendable () -> Void
     }
 
-    var isEmpty: Bool { mailboxes.isEmpty && jobs.isEmpty }
+    var isEmpty: Bool { state.mailboxes.isEmpty && state.jobs.isEmpty }
 
     /// For a worker.
-    func add(_ job: Job) { jobs.append(job) }
+    func add(_ job: Job) { state.jobs.append(job) }
 
     /// For the thread that drains a mailbox.
-    func add(_ job: Job, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].jobs.append(job) }
+    func add(_ job: Job, to mailbox: Mailbox) { state.mailboxes[index(of: mailbox)].jobs.append(job) }
 
-    func add(_ event: Event, to mailbox: Mailbox) { mailboxes[index(of: mailbox)].events.append(event) }
+    func add(_ event: Event, to mailbox: Mailbox) { state.mailboxes[index(of: mailbox)].events.append(event) }
 
     /// Hands everything over.
     func flush(to workers: WorkerPool) {
         // Most turns end with one request for one mailbox, or with nothing.
-        for entry in mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
-            jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
+        for entry in state.mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
+            state.jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
         }
-        mailboxes.removeAll(keepingCapacity: true)
-        guard !jobs.isEmpty else { return }
-        workers.run(jobs)
-        jobs.removeAll(keepingCapacity: jobs.count <= 1024)
+        state.mailboxes.removeAll(keepingCapacity: true)
+        guard !state.jobs.isEmpty else { return }
+        workers.run(state.jobs)
+        state.jobs.removeAll(keepingCapacity: state.jobs.count <= 1024)
     }
 
-    /// Runs the jobs for workers on the calling thread, and hands over the rest.
+    /// Runs the state.jobs for workers on the calling thread, and hands over the rest.
     func flushRunningJobs(_ workers: WorkerPool) {
-        while !jobs.isEmpty {
-            let mine = jobs
-            jobs.removeAll()
+        while !state.jobs.isEmpty {
+            let mine = state.jobs
+            state.jobs.removeAll()
             let generation = Fork.generation
             for job in mine {
                 job.run()
@@ -171,8 +176,8 @@ final class DeliveryBatch {
     }
 
     private func index(of mailbox: Mailbox) -> Int {
-        if let index = mailboxes.firstIndex(where: { $0.mailbox === mailbox }) { return index }
-        mailboxes.append((mailbox, [], []))
-        return mailboxes.count - 1
+        if let index = state.mailboxes.firstIndex(where: { $0.mailbox === mailbox }) { return index }
+        state.mailboxes.append((mailbox, [], []))
+        return state.mailboxes.count - 1
     }
 }

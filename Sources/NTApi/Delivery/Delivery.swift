@@ -9,9 +9,13 @@
 /// A handler that waits for its own request, or for all requests, would otherwise wait for itself.
 enum Delivery {
     private final class Stack {
-        @exclusivity(unchecked) var requests: [ObjectIdentifier] = []
-        /// How many calls of user code are on the thread's stack.
-        @exclusivity(unchecked) var depth = 0
+        @exclusivity(unchecked) var calls = Calls()
+    }
+
+    private struct Calls {
+        var requests: [ObjectIdentifier] = []
+        /// How many calls of the program's code the thread is inside of.
+        var depth = 0
     }
 
     private static let key: pthread_key_t = {
@@ -28,9 +32,9 @@ enum Delivery {
     /// Runs a callback of a request.
     static func run(_ request: AnyObject, _ callback: () -> Void) {
         let stack = ofThisThread
-        stack.requests.append(ObjectIdentifier(request))
+        stack.calls.requests.append(ObjectIdentifier(request))
         call(on: stack, callback)
-        stack.requests.removeLast()
+        stack.calls.requests.removeLast()
     }
 
     /// Runs user code that is not a callback of a request.
@@ -47,17 +51,20 @@ enum Delivery {
         on stack: Stack, _ code: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let generation = Fork.generation
-        stack.depth += 1
+        stack.calls.depth += 1
         defer {
-            stack.depth -= 1
-            if generation != Fork.generation, stack.depth == 0, WorkerPool.isWorkerThread { exit(0) }
+            stack.calls.depth -= 1
+            if generation != Fork.generation, stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
         }
+        // A call inside of another is counted once.
+        let worker = stack.calls.depth == 1 ? WorkerPool.beginCall() : nil
+        defer { if let worker { WorkerPool.endCall(of: worker) } }
         return try code()
     }
 
     static func isRunning(_ request: AnyObject) -> Bool { running.contains(ObjectIdentifier(request)) }
 
-    static var running: [ObjectIdentifier] { ofThisThread.requests }
+    static var running: [ObjectIdentifier] { ofThisThread.calls.requests }
 
     private static var ofThisThread: Stack {
         if let pointer = pthread_getspecific(key) { return Unmanaged<Stack>.fromOpaque(pointer).takeUnretainedValue() }

@@ -9,33 +9,43 @@ final class MailboxWatch: Sendable {
         let hasRequests: @Sendable () -> Bool
     }
 
-    /// On as soon as the runtime connects it.
-    static let shared = MailboxWatch()
+    /// The watch of all mailboxes but those of tests. It is off until `connect`.
+    static let shared = MailboxWatch(
+        log: { APILog.warn($0) }, source: { connection.withLock { $0 } }, isListening: false)
 
+    private static let connection = Lock<Source?>(nil, survivesFork: true)
     private static let patience = 5.0
 
     private let log: @Sendable (String) -> Void
-    private let source = Lock<Source?>(nil, survivesFork: true)
-    private let isListening = Atomic(false)
+    private let source: @Sendable () -> Source?
+    private let isListening: Atomic<Bool>
 
-    private init() { log = { APILog.warn($0) } }
+    private init(
+        log: @escaping @Sendable (String) -> Void, source: @escaping @Sendable () -> Source?, isListening: Bool
+    ) {
+        self.log = log
+        self.source = source
+        self.isListening = Atomic(isListening)
+    }
 
     /// A watch of its own, for tests.
-    init(
+    convenience init(
         clock: any WaitingClock, log: @escaping @Sendable (String) -> Void,
         hasRequests: @escaping @Sendable () -> Bool
     ) {
-        self.log = log
-        connect(Source(clock: { clock }, hasRequests: hasRequests))
+        let source = Source(clock: { clock }, hasRequests: hasRequests)
+        self.init(log: log, source: { source }, isListening: true)
     }
 
-    /// Switches the watch on. Only the first call counts, so that a forked child does not warn again.
-    func connect(_ source: Source) {
-        let isFirst = self.source.withLock { current in
+    /// Switches the shared watch on. Only the first call counts, so that a forked child does not warn again.
+    ///
+    /// Takes a lock that survives a fork, so the caller must hold no such lock.
+    static func connect(_ source: Source) {
+        let isFirst = connection.withLock { current in
             defer { current = current ?? source }
             return current == nil
         }
-        if isFirst { isListening.store(true, ordering: .relaxed) }
+        if isFirst { shared.isListening.store(true, ordering: .relaxed) }
     }
 
     /// Whether it may still have to warn.
@@ -43,7 +53,7 @@ final class MailboxWatch: Sendable {
 
     /// Looks at a mailbox after some seconds.
     func begin(_ mailbox: MailboxReference, runs: Int) {
-        guard let source = source.withLock({ $0 }) else { return }
+        guard let source = source() else { return }
         let clock = source.clock()
         let moment = clock.now.advanced(bySeconds: Self.patience)
         clock.schedule(.limit, at: moment) { [self] in

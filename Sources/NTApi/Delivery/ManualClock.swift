@@ -137,11 +137,6 @@ public final class ManualClock: WaitingClock {
         return ScheduledJob { [weak self] in self?.callOff(token) }
     }
 
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime {
-        guard moment < .distantFuture else { return moment }
-        return .now().advanced(bySeconds: moment.seconds(since: now))
-    }
-
     private func callOff(_ token: IndexedHeap<MonotonicTime, Waiting>.Token) {
         // Releasing it may run user code, so it must outlive the lock.
         let waiting = ofThisProcess { state in

@@ -6,37 +6,67 @@
 
 /// The background threads of the library: they parse, decide, and run the handlers that asked for `background`.
 ///
-/// Plain threads, not libdispatch, so that a forked child can have its own. Threads are started when work waits and none
-/// is free, up to `maximumActive`, and stay. One that blocks in a wait says so (`whileBlocked`) and is stood in for, so
-/// that a handler that waits for another request cannot starve that request's own delivery. A handler that waits for
-/// something of its own cannot say so: when nothing gets on for a moment, one more thread is lent.
+/// Plain threads, not libdispatch, so that a forked child can have its own. As many of them run as there are processors. A thread
+/// that runs code of the program, or that waits in the library, does not count: another one runs in its place, so that a
+/// handler that waits for something cannot hold up what it waits for. A thread that has been idle for a while ends.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
-        var idle = 0
         var threads = 0
-        /// Of the threads, those that have yet to look for their first job.
+        /// Threads without a job.
+        var idle = 0
+        /// Threads that were idle and are about to look for a job.
+        var woken = 0
+        /// Threads that are about to look for their first job.
         var starting = 0
-        var blocked = 0
-        /// Threads beyond the usual number, lent because nothing got on.
-        var lent = 0
-        /// How many jobs were begun.
-        var begun: UInt64 = 0
-        var isWatched = false
+        /// Threads that run code of the program, or wait in the library.
+        var away = 0
+        /// Those of them that wait in the library.
+        var waiting = 0
         var isStopped = false
 
-        var allowed: Int { WorkerPool.maximumActive + lent }
+        var running: Int { threads - idle - away }
+
+        /// Lets one more thread look for a job, if there is a job for it and not enough run.
+        mutating func admit() -> Admission? {
+            guard jobs.count > woken + starting, running < WorkerPool.maximumRunning else { return nil }
+            if idle > 0 {
+                idle -= 1
+                woken += 1
+                return .wake
+            }
+            guard threads - waiting < WorkerPool.maximumThreads else { return nil }
+            threads += 1
+            starting += 1
+            return .start
+        }
     }
 
-    fileprivate static let maximumActive = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+    private enum Admission {
+        case wake
+        case start
+    }
 
-    /// More than these are not lent.
-    private static let maximumThreads = 64
-    /// How long nothing may get on before a thread is lent, in milliseconds.
-    private static let patience: Int32 = 100
+    /// What a thread of a pool knows of itself.
+    final class Worker {
+        fileprivate let pool: WorkerPool
+        /// How often it has left the library's work and not come back.
+        fileprivate var depth = 0
+
+        fileprivate init(_ pool: WorkerPool) { self.pool = pool }
+    }
+
+    fileprivate static let maximumRunning = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+
+    /// Threads at once, without those that wait in the library.
+    fileprivate static let maximumThreads = 64
+    /// Seconds after which an idle thread ends.
+    private let idleTime: Double
 
     private let state = Monitor(State())
     private let generation = Fork.generation
+
+    init(idleTime: Double = 10) { self.idleTime = idleTime }
 
     /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
@@ -44,29 +74,58 @@ final class WorkerPool: Sendable {
     func run(_ jobs: [Job]) {
         // A child does not do its parent's work.
         guard generation == Fork.generation else { return }
-        let (wakes, newThreads, watches) = state.withLock { state in
+        let (wakes, starts) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
-            var newThreads = 0
-            while Self.takesThread(&state) { newThreads += 1 }
-            let watches = !state.isWatched && state.jobs.count > state.idle + state.starting
-            if watches { state.isWatched = true }
-            return (min(state.idle, jobs.count), newThreads, watches)
+            var (wakes, starts) = (0, 0)
+            while let admission = state.admit() {
+                if admission == .wake { wakes += 1 } else { starts += 1 }
+            }
+            return (wakes, starts)
         }
         for _ in 0..<wakes { state.signal() }
-        for _ in 0..<newThreads { startThread() }
-        if watches { watch() }
+        for _ in 0..<starts { startThread() }
     }
 
-    /// Runs `body`, which may block for long, on a worker thread; another thread takes over the worker's part meanwhile.
+    /// Runs `body`, which may block for long; on a worker another thread takes its part meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
-        guard Self.isWorkerThread, generation == Fork.generation else { return body() }
-        let startsThread = state.withLock { state in
-            state.blocked += 1
-            return Self.takesThread(&state)
-        }
-        if startsThread { startThread() }
-        defer { if generation == Fork.generation { state.withLock { $0.blocked -= 1 } } }
+        guard let worker = Self.worker, worker.pool === self, leave(worker, waits: true) else { return body() }
+        defer { comeBack(worker, waits: true) }
         return body()
+    }
+
+    /// The calling thread is about to run code of the program, which may block for long; if it is a worker, another thread takes its
+    /// part until `endCall`.
+    ///
+    /// - Returns: nil on other threads.
+    static func beginCall() -> Worker? { worker.flatMap { $0.pool.leave($0, waits: false) ? $0 : nil } }
+
+    static func endCall(of worker: Worker) { worker.pool.comeBack(worker, waits: false) }
+
+    /// - Returns: false in a forked child.
+    private func leave(_ worker: Worker, waits: Bool) -> Bool {
+        guard generation == Fork.generation else { return false }
+        worker.depth += 1
+        let admission = state.withLock { state in
+            if worker.depth == 1 { state.away += 1 }
+            if waits { state.waiting += 1 }
+            return state.admit()
+        }
+        switch admission {
+        case .wake: state.signal()
+        case .start: startThread()
+        case nil: break
+        }
+        return true
+    }
+
+    private func comeBack(_ worker: Worker, waits: Bool) {
+        worker.depth -= 1
+        // A child that was forked meanwhile leaves the parent's lock alone.
+        guard generation == Fork.generation else { return }
+        state.withLock { state in
+            if worker.depth == 0 { state.away -= 1 }
+            if waits { state.waiting -= 1 }
+        }
     }
 
     /// Lets the threads end when their jobs are done. Used at process exit.
@@ -75,48 +134,14 @@ final class WorkerPool: Sendable {
         state.broadcast()
     }
 
-    private static func takesThread(_ state: inout State) -> Bool {
-        guard state.jobs.count > state.idle + state.starting, state.threads - state.blocked < state.allowed else {
-            return false
-        }
-        state.threads += 1
-        state.starting += 1
-        return true
-    }
-
-    /// Looks after the jobs that wait, until none does.
-    private func watch() {
-        let started = Thread.start(name: "ntapi-overseer") { [self] in
-            var begun = state.withLock { $0.begun }
-            while true {
-                _ = poll(nil, 0, Self.patience)
-                let (isOver, lends) = state.withLock { state -> (Bool, Bool) in
-                    guard !state.isStopped, state.jobs.count > 0 else {
-                        state.isWatched = false
-                        return (true, false)
-                    }
-                    defer { begun = state.begun }
-                    guard begun == state.begun, state.threads < Self.maximumThreads else { return (false, false) }
-                    state.lent += 1
-                    state.threads += 1
-                    state.starting += 1
-                    return (false, true)
-                }
-                if isOver { return }
-                if lends { startThread() }
-            }
-        }
-        if !started { state.withLock { $0.isWatched = false } }
-    }
-
     private func startThread() {
         let started = Thread.start(name: "ntapi-worker") { [self] in
-            Self.workerMark.set(true)
+            pthread_setspecific(Self.key, Unmanaged.passRetained(Worker(self)).toOpaque())
             state.withLock { $0.starting -= 1 }
             while let job = nextJob() { job.run() }
         }
         guard !started else { return }
-        // The system has no thread to give. With others running the job only waits; alone, it would wait for ever.
+        // The system has no thread left. If other workers run, the job only waits. Without any it would wait for ever.
         let job = state.withLock { state in
             state.threads -= 1
             state.starting -= 1
@@ -128,31 +153,54 @@ final class WorkerPool: Sendable {
     /// The next job for the calling worker; nil ends its thread.
     private func nextJob() -> Job? {
         var isIdle = false
-        let next = state.wait { state -> Job?? in
-            if isIdle { state.idle -= 1 }
-            isIdle = false
-            if let job = state.jobs.popFirst() {
-                state.begun &+= 1
-                return .some(job)
+        let limit = MonotonicTime.now().advanced(bySeconds: idleTime)
+        while true {
+            let next = state.wait(until: limit) { state -> Job?? in
+                if isIdle {
+                    if state.woken > 0 {
+                        state.woken -= 1
+                        isIdle = false
+                    } else if state.isStopped || limit <= .now() {
+                        // Counted out in the same moment: no job may be left to a thread that is about to end.
+                        state.idle -= 1
+                        state.threads -= 1
+                        return .some(nil)
+                    } else {
+                        return nil
+                    }
+                }
+                // When others have come back from code of the program, more run than should.
+                if state.running <= Self.maximumRunning, let job = state.jobs.popFirst() { return .some(job) }
+                if state.isStopped {
+                    state.threads -= 1
+                    return .some(nil)
+                }
+                state.idle += 1
+                isIdle = true
+                return nil
             }
-            // More threads than wanted exist after a blocked one was stood in for: the surplus ends here, and what was lent.
-            let isLent = state.lent > 0
-            if state.isStopped || isLent || state.threads - state.blocked > state.allowed {
-                if isLent { state.lent -= 1 }
-                state.threads -= 1
-                return .some(nil)
-            }
-            state.idle += 1
-            isIdle = true
-            return nil
+            // Nil when the system's wait ended slightly before the limit.
+            if let next { return next }
         }
-        return next ?? nil
     }
 
-    private static let workerMark = ThreadLocalFlag()
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key) { pointer in
+            #if canImport(Glibc)
+                guard let pointer else { return }
+            #endif
+            Unmanaged<Worker>.fromOpaque(pointer).release()
+        }
+        return key
+    }()
+
+    private static var worker: Worker? {
+        pthread_getspecific(key).map { Unmanaged<Worker>.fromOpaque($0).takeUnretainedValue() }
+    }
 
     /// Whether the calling thread is a worker of a pool.
-    static var isWorkerThread: Bool { workerMark.get() }
+    static var isWorkerThread: Bool { pthread_getspecific(key) != nil }
 }
 
 /// Runs jobs one after the other on workers, like a thread that is rarely needed.

@@ -108,7 +108,7 @@ extension RetryDecision {
     }
 }
 
-extension RequestDecision.Answer {
+extension DecisionAnswer {
     fileprivate var isRefusal: Bool {
         if case .refuse = self { true } else { false }
     }

@@ -50,9 +50,9 @@ struct CacheStage: Stage {
             isStored = false
             return show(answer, &trip)
         }
-        guard let caching = caching.take(), !answer.isMade else { return .on }
-        guard caching.isMeant(by: answer) else {
-            // An interceptor has made another request of it: that answer is nobody else's.
+        guard let caching = caching.take() else { return .on }
+        guard !answer.isMade, caching.isMeant(by: answer) else {
+            // An interceptor has made another request or another answer of it: that is nobody else's.
             guard caching.isConditional, answer.result.head?.status == 304, let given else { return .on }
             trip.request = given
             return .again(.reload)
@@ -166,7 +166,7 @@ struct CacheStage: Stage {
 }
 
 /// What is done to a cache. Nobody waits for it.
-enum CacheEffect: Sendable {
+indirect enum CacheEffect: Sendable {
     case store(CachedResponse, CacheStorage, CacheExchange)
     case update(CachedResponse, CacheKey, HTTPCache)
     case remove([CacheKey], HTTPCache)

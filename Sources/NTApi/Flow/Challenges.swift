@@ -59,10 +59,10 @@ struct Challenges: Stage {
     private var hasEarlierTrust = false
     private var inspections = 0
     /// The answer whose certificate is looked at, for the program to decide.
-    private var refused: Answer?
+    @Boxed private var refused: Answer?
     /// The certificate that the program is asked about.
     private var pinned: String?
-    private var open: Open?
+    @Boxed private var open: Open?
 
     /// - Parameter request: what has been sent already, where the stage is made for an answer.
     init(_ request: HTTPRequest) { given = request }
@@ -72,12 +72,15 @@ struct Challenges: Stage {
         given = trip.request
         if trip.reason == .reconnect { connectAgain() }
         guard !servers.isEmpty || !pins.isEmpty || proxy.credential != nil,
-            let origin = Authenticator.origin(of: trip.request.url)
+            let origin = Origin(url: trip.request.url)
         else { return .on }
         server = servers[origin] ?? Attempt()
-        addCredentials(&trip.request)
+        if let credential = server.credential { trip.request.authenticate(as: credential, isDigest: server.isDigest) }
         if let leaf = pins[origin] { trip.request.settings.pin(to: leaf) }
-        return .on
+        guard let credential = proxy.credential, let url = trip.request.settings.proxy.url(for: origin.scheme) else {
+            return .on
+        }
+        return .wait(.proxy(trip.request, url: url, credential))
     }
 
     /// The next connection of a stream begins with what was right for the one before, and may be asked as often as that.
@@ -86,15 +89,6 @@ struct Challenges: Stage {
         proxy.connectAgain()
         inspections = 0
         hasEarlierTrust = true
-    }
-
-    private mutating func addCredentials(_ request: inout HTTPRequest) {
-        if let credential = server.credential { request.authenticate(as: credential, isDigest: server.isDigest) }
-        if let credential = proxy.credential, let parts = try? URLParts(request.url),
-            let url = request.settings.proxy.url(for: parts.scheme)
-        {
-            request.settings.authenticate(toProxy: url, as: credential)
-        }
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
@@ -112,7 +106,7 @@ struct Challenges: Stage {
         case (_, .certificates(let chain)): return askWhetherToTrust(chain, &answer)
         case (_, .otherCertificate):
             guard case .pinned(let leaf) = answer.sent.settings.trust,
-                let origin = Authenticator.origin(of: answer.sent.url)
+                let origin = Origin(url: answer.sent.url)
             else { return .on }
             return .wait(.recall(.distrust(leaf, origin)))
         default:
@@ -122,7 +116,10 @@ struct Challenges: Stage {
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard var known = answer else { return .on }
+        guard var known = answer else {
+            if case .request(let request) = reply { trip.request = request }
+            return .on
+        }
         defer { answer = known }
         switch reply {
         case .credential(let credential, let isOwn):
@@ -262,13 +259,13 @@ struct Challenges: Stage {
     // MARK: Certificates
 
     private mutating func meetUntrusted(_ answer: Answer, _ trip: inout Trip) -> Step {
-        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        guard let origin = Origin(url: answer.sent.url) else { return .on }
         guard answer.sent.settings.trust == .verified else { return inspect(answer, &trip) }
         return .wait(.recall(.certificate(origin)))
     }
 
     private mutating func recalled(_ leaf: String?, _ answer: Answer, _ trip: inout Trip) -> Step {
-        guard let origin = Authenticator.origin(of: answer.sent.url) else { return .on }
+        guard let origin = Origin(url: answer.sent.url) else { return .on }
         if case .pinned = answer.sent.settings.trust {
             // The server shows another certificate than the one that was trusted, for the session or for an earlier connection of
             // a stream: that answer does not hold any more.
@@ -314,7 +311,7 @@ struct Challenges: Stage {
 
     private mutating func trust(forSession: Bool, _ answer: Answer, _ trip: inout Trip) -> Step {
         refused = nil
-        guard let leaf = pinned.take(), let origin = Authenticator.origin(of: answer.sent.url) else { return .stands }
+        guard let leaf = pinned.take(), let origin = Origin(url: answer.sent.url) else { return .stands }
         if forSession { trip.effects.append(.trust(certificate: leaf, origin)) }
         pins[origin] = leaf
         trip.request = given
@@ -323,7 +320,7 @@ struct Challenges: Stage {
 }
 
 /// What is known from before, where a challenge is to be answered.
-enum Recall: Sendable {
+indirect enum Recall: Sendable {
     /// A credential other than the one that was wrong.
     ///
     /// - own: what was answered for this request.
@@ -349,7 +346,7 @@ extension HTTPRequest {
     }
 
     /// Whether an answer that asks for credentials might be answered.
-    func mayBeChallenged(_ kinds: RequestDecision.Kinds) -> Bool {
+    func mayBeChallenged(_ kinds: DecisionKinds) -> Bool {
         kinds.contains(.challenge) || settings.session?.credential != nil
     }
 }

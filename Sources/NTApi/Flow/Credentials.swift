@@ -1,21 +1,17 @@
 /// Gives the request the token of its client's authenticator, wherever the request leads on the origins that may see it, and
 /// another one when the server says that it has expired.
 struct Credentials: Stage {
-    let authenticator: Authenticator
-    private let settings: Authenticator.Settings
+    private let use: TokenUse
     private var given: HTTPRequest?
-    private var history = Authenticator.Gate.History()
+    private var history = TokenHistory()
     /// Which token the request carries now; nil while it carries none.
     private var generation: UInt64?
     /// What the request is sent again with.
-    private var granted: Authenticator.Grant?
+    private var granted: TokenGrant?
 
-    init(_ authenticator: Authenticator) {
-        self.authenticator = authenticator
-        settings = authenticator.settings
-    }
+    init(_ use: TokenUse) { self.use = use }
 
-    var quietStatuses: Set<Int> { history.wasRefreshed || generation == nil ? [] : settings.statuses }
+    var quietStatuses: Set<Int> { history.wasRefreshed || generation == nil ? [] : use.statuses }
 
     mutating func send(_ trip: inout Trip) -> Step {
         given = trip.request
@@ -25,15 +21,15 @@ struct Credentials: Stage {
             self.granted = nil
             return carry(granted, &trip)
         }
-        guard trip.request.headers[settings.header] == nil,
-            trip.request.digest == nil || !settings.header.equalsIgnoringASCIICase("authorization")
+        guard trip.request.headers[use.header] == nil,
+            trip.request.digest == nil || !use.header.equalsIgnoringASCIICase("authorization")
         else { return .on }
         return .wait(.token(trip.request))
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard !answer.isRedirect, answer.result.error == nil, let head = answer.result.head, let generation,
-            !history.wasRefreshed, Authenticator.meansExpired(head, settings)
+            !history.wasRefreshed, use.hasExpired(head)
         else { return .on }
         if case .stream(let stream) = given?.body, stream.rewind == nil {
             trip.effects.append(.rejectedForGood(generation))
@@ -59,16 +55,16 @@ struct Credentials: Stage {
         }
     }
 
-    private mutating func carry(_ grant: Authenticator.Grant, _ trip: inout Trip) -> Step {
-        let value = settings.scheme.isEmpty ? grant.token : "\(settings.scheme) \(grant.token)"
+    private mutating func carry(_ grant: TokenGrant, _ trip: inout Trip) -> Step {
+        let value = use.value(grant.token)
         do throws(APIError) {
-            try HeaderSyntax.check(name: settings.header, value: value)
+            try HeaderSyntax.check(name: use.header, value: value)
         } catch {
             return .answer(Answer(failing: error, trip.request))
         }
-        trip.request.headers.set(settings.header, value, isSecret: true)
+        trip.request.headers.set(use.header, value, isSecret: true)
         if trip.request.settings.context?.cache != nil {
-            trip.request.token = CarriedToken(settings.header, value, owner: grant.owner)
+            trip.request.token = CarriedToken(use.header, value, owner: grant.owner)
         }
         generation = grant.generation
         return .on
@@ -110,7 +106,7 @@ struct Credentials: Stage {
 /// What an authenticator says to a request.
 enum TokenReply: Sendable {
     /// - isNew: whether it comes from a refresh that the request has waited for.
-    case granted(Authenticator.Grant, isNew: Bool)
+    case granted(TokenGrant, isNew: Bool)
     /// The request goes without one, or the server's answer stands.
     case none
 }

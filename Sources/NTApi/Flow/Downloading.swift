@@ -19,16 +19,22 @@ struct Downloading: Stage {
         return .wait(.file(isFirst ? .begin(download, trip.request) : .again(download, trip.request)))
     }
 
+    /// The file was worked on.
+    mutating func change(_ changed: Download) {
+        // Somebody may have asked meanwhile what it can be gone on with.
+        let isTaken = download.isTaken
+        download = changed
+        if isTaken { download.isTaken = true }
+    }
+
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         guard trip.reason != .inspection, let given, download.hasNext(after: answer.result.error) else { return .on }
         return .wait(.file(.next(download, given)))
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
-        guard case .file(var changed, let request) = reply else { return .on }
-        // Somebody may have asked meanwhile what it can be gone on with.
-        changed.isTaken = changed.isTaken || download.isTaken
-        download = changed
+        guard case .file(let changed, let request) = reply else { return .on }
+        change(changed)
         guard answer != nil else {
             if let request { trip.request = request }
             return .on
@@ -40,7 +46,7 @@ struct Downloading: Stage {
 }
 
 /// What is done with the file of a download, on a thread that may wait for the disk.
-enum DownloadWork: Sendable {
+indirect enum DownloadWork: Sendable {
     /// The request is sent first.
     case begin(Download, HTTPRequest)
     /// It is sent once more.

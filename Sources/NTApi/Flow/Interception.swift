@@ -1,14 +1,12 @@
 /// An answer as interceptors see it: the server's, or one of their own.
 public struct HTTPResponse: Sendable {
     /// 0 when there was no answer.
-    public var status: Int { didSet { isUntouched = false } }
-    public var headers: HTTPHeaders { didSet { isUntouched = false } }
+    public var status: Int
+    public var headers: HTTPHeaders
     /// Empty where the body went elsewhere: to a data handler, or into a file.
-    public var body: ResponseData { didSet { isUntouched = false } }
+    public var body: ResponseData
     /// Why there is no whole answer; nil where there is one, whatever its status.
-    public var error: APIError? { didSet { isUntouched = false } }
-    /// Whether it is as it came.
-    private(set) var isUntouched = false
+    public var error: APIError?
 
     public init(
         status: Int, headers: HTTPHeaders = HTTPHeaders(), body: ResponseData = ResponseData(), error: APIError? = nil
@@ -20,12 +18,16 @@ public struct HTTPResponse: Sendable {
     }
 
     /// What has come.
-    init(untouched answer: Answer) {
+    init(_ answer: Answer) {
         self.init(
             status: answer.result.head?.status ?? 0, headers: answer.result.head?.headers ?? HTTPHeaders(),
             body: ResponseData(bytes: answer.result.body),
             error: answer.failure ?? answer.result.error ?? answer.refusal)
-        isUntouched = true
+    }
+
+    /// Whether it is this one, as it came.
+    func isSame(as other: HTTPResponse) -> Bool {
+        body.bytes === other.body.bytes && status == other.status && error == other.error && headers == other.headers
     }
 }
 
@@ -50,7 +52,7 @@ public final class Interception: Sendable {
         case interceptor
     }
 
-    /// As it goes on, unless another one is given.
+    /// As it goes on, unless another one is given. Beside an answer: as the interceptor has sent it.
     public let httpRequest: HTTPRequest
     /// The answer; nil on the way in.
     public let response: HTTPResponse?
@@ -86,8 +88,9 @@ public final class Interception: Sendable {
     /// On the way in: goes on, and does not want to see the answer. On the way out: lets the response pass.
     ///
     /// - Parameter request: in the place of the one that was given; nil is that. Only on the way in.
+    /// - Returns: false also when it may not be sent: a bad method, header or URL.
     @discardableResult public func proceed(with request: HTTPRequest? = nil) -> Bool {
-        guard request == nil || response == nil else { return false }
+        if let request { guard response == nil, request.isValid else { return false } }
         return answer(.proceed(request))
     }
 

@@ -3,6 +3,8 @@ struct Interceptors: Stage {
     private let make: [@Sendable () -> any InterceptorRun]
     /// The passages that wait for an answer, by interceptor.
     private(set) var runs: [(any InterceptorRun)?]
+    /// What they have sent.
+    private var sent: [HTTPRequest?]
     private var index = 0
     private var number = 0
     private var reason = Interception.Reason.first
@@ -14,7 +16,10 @@ struct Interceptors: Stage {
     init(_ make: [@Sendable () -> any InterceptorRun]) {
         self.make = make
         runs = Array(repeating: nil, count: make.count)
+        sent = Array(repeating: nil, count: make.count)
     }
+
+    var isWaiting: Bool { runs.contains { $0 != nil } }
 
     // MARK: In
 
@@ -40,7 +45,9 @@ struct Interceptors: Stage {
         case .proceed(let request):
             if let request { trip.request = request }
             release(index, &trip)
-        case .send(let request): trip.request = request
+        case .send(let request):
+            trip.request = request
+            sent[index] = request
         case .respond(let response): return answer(response, &trip)
         case .fail(let error): return answer(HTTPResponse(status: 0, error: error), &trip)
         }
@@ -59,9 +66,11 @@ struct Interceptors: Stage {
     // MARK: Out
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        guard trip.reason != .inspection else { return .on }
+        // Nobody waits for the answer to an inspection, but for what stands after it.
         if !isOwnAnswer { index = make.count }
         isOwnAnswer = false
+        // What was sent again may have failed before it came here.
+        entrance = nil
         return askOnTheWayOut(answer, &trip)
     }
 
@@ -70,7 +79,7 @@ struct Interceptors: Stage {
             index -= 1
             guard let run = runs[index] else { continue }
             let passing = Passing(
-                request: answer.sent, response: HTTPResponse(untouched: answer), number: number, reason: reason)
+                request: sent[index] ?? answer.sent, response: HTTPResponse(answer), number: number, reason: reason)
             return .wait(.intercept(run, passing))
         }
         return .on
@@ -87,8 +96,12 @@ struct Interceptors: Stage {
         case .intercepted(.respond(let response)): known.take(response)
         case .intercepted(.fail(let error)): known.take(HTTPResponse(status: 0, error: error))
         case .intercepted(.send(let request)):
+            let wasSent = sent[index]?.body
             trip.request = request
-            guard case .stream(let stream) = request.body else { return sendAgain() }
+            sent[index] = request
+            guard case .stream(let stream) = request.body, case .stream(let old) = wasSent, stream === old else {
+                return sendAgain()
+            }
             return .wait(.rewind(stream))
         case .rewound(true): return sendAgain()
         case .rewound(false):
@@ -97,7 +110,8 @@ struct Interceptors: Stage {
             index += 1
             return askOnTheWayOut(known, &trip)
         case .failed(let error):
-            known.take(HTTPResponse(status: 0, error: error))
+            // What was not in time before has said so itself.
+            if known.result.error == nil, known.failure == nil { known.take(HTTPResponse(status: 0, error: error)) }
             end(index, &trip)
         default: break
         }
@@ -119,11 +133,13 @@ struct Interceptors: Stage {
 
     /// What a passage holds is the program's: it goes when no lock is held.
     private mutating func release(_ index: Int, _ trip: inout Trip) {
+        sent[index] = nil
         if let run = runs[index].take() { trip.effects.append(.release(run)) }
     }
 
     /// The request goes on without an interceptor that has not let it go.
     private mutating func end(_ index: Int, _ trip: inout Trip) {
+        sent[index] = nil
         if let run = runs[index].take() { trip.effects.append(.end(run)) }
     }
 

@@ -63,7 +63,7 @@ struct Reconnection: Stage {
 }
 
 /// What a stream is asked.
-enum StreamWork: Sendable {
+indirect enum StreamWork: Sendable {
     /// How the request is sent on the next connection.
     case request(HTTPRequest)
     /// What follows the end of a connection whose body has been read.

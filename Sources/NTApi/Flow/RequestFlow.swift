@@ -33,7 +33,7 @@ struct RequestFlow: Sendable {
         /// See that the need is met, and tell it with the ticket.
         case start(Need, ticket: UInt32)
         /// The answer stands.
-        case conclude(Answer)
+        indirect case conclude(Answer)
         /// It was cancelled: it ends.
         case cancelled
     }
@@ -141,7 +141,9 @@ struct RequestFlow: Sendable {
         while let place = next {
             next = place.outer
             // There is nothing to look at in a failure, but whether a stream goes on, and what the program makes of it.
-            if chain.answer?.failure != nil, place != .reconnection, place != .calls { continue }
+            if chain.answer?.failure != nil, place != .reconnection, place != .calls, place != .interceptors {
+                continue
+            }
             switch chain.ask(place, .receive) {
             case .on: break
             case .wait(let need): return wait(for: need, chain)
@@ -166,7 +168,9 @@ struct RequestFlow: Sendable {
             history.current = answer.sent
             history.end(answer.result, chain.trip.moment.now)
         }
-        return goOut(chain, from: place)
+        // An interceptor that has sent the request again waits for the answer, also where the turn came too late.
+        let isAwaited = place == .turn && chain.interceptors?.isWaiting == true
+        return goOut(chain, from: isAwaited ? .interceptors : place)
     }
 
     private mutating func wait(for need: Need, _ chain: Chain) -> Transition {
@@ -206,7 +210,7 @@ extension Need {
         case .token, .otherToken: .token
         case .ask: .decision
         case .intercept: .interceptor
-        case .lookUp, .rewind, .file, .content, .recall, .stream: .work
+        case .lookUp, .rewind, .file, .content, .recall, .proxy, .stream: .work
         }
     }
 }

@@ -11,9 +11,9 @@ struct RequestHistory: Sendable {
     /// The exchanges that are over.
     private(set) var transactions: [TransactionMetrics] = []
 
-    mutating func begin(_ request: HTTPRequest?, _ clock: any WaitingClock) {
-        startTime = clock.calendarSeconds
-        started = clock.now
+    mutating func begin(_ request: HTTPRequest?, _ now: MonotonicTime, calendar: Double) {
+        startTime = calendar
+        started = now
         current = request
         if let total = request?.settings.timeouts.total { deadline = started.advanced(bySeconds: total) }
     }

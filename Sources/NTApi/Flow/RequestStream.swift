@@ -34,7 +34,7 @@ final class RequestStream: Sendable {
         // It bounds an element: a stream has no size.
         http.settings.maximumResponseSize = nil
         guard format == .serverEvents else {
-            if http.headers["Accept"] == ResolvedSettings.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
+            if http.headers["Accept"] == BodyFormat.acceptsJSON { http.headers.set("Accept", Self.acceptsLines) }
             return http
         }
         for header in state.withLock({ $0.reconnection.headers }) { http.headers.set(header.name, header.value) }

@@ -85,7 +85,7 @@ enum Step: Sendable {
     /// `trip.request` goes in again, from this stage.
     case again(Reason)
     /// This goes out from here, and nothing is sent. Only on the way in.
-    case answer(Answer)
+    indirect case answer(Answer)
     /// The answer is the request's: no other stage is asked. Only on the way out.
     case stands
 }
@@ -111,7 +111,7 @@ struct Moment: Sendable {
     /// When the request is over.
     var deadline: MonotonicTime
     /// What somebody wants to be asked.
-    var asks: RequestDecision.Kinds
+    var asks: DecisionKinds
     /// By chance, from 0 to 1.
     var fraction: Double
     /// Whether the body goes elsewhere than into the response.
@@ -161,7 +161,7 @@ struct Answer: Sendable {
 }
 
 /// What a stage waits for. Whoever gives it answers with a ``Reply``.
-enum Need: Sendable {
+indirect enum Need: Sendable {
     /// Some seconds between two exchanges.
     case pause(Double)
     /// The rate limit lets it go. Seconds are those that it may wait, beside its deadline; nil is as long as that.
@@ -169,7 +169,7 @@ enum Need: Sendable {
     /// A token for a request that has none yet.
     case token(HTTPRequest)
     /// Another token than this one, which the server has rejected.
-    case otherToken(than: UInt64, Authenticator.Gate.History)
+    case otherToken(than: UInt64, TokenHistory)
     /// What is stored for a request, if that is of interest at all.
     case lookUp(CacheRequest, CacheUse, CacheKey)
     /// The program decides.
@@ -182,6 +182,8 @@ enum Need: Sendable {
     case content
     /// What is known from before for a challenge.
     case recall(Recall)
+    /// The request goes to its proxy as this user, over connections that nobody else uses.
+    case proxy(HTTPRequest, url: String, Credential)
     /// The stream of events or lines says how it goes on.
     case stream(StreamWork)
     /// An interceptor says how it goes on.
@@ -189,40 +191,26 @@ enum Need: Sendable {
 }
 
 /// What a stage has waited for.
-enum Reply: Sendable {
+indirect enum Reply: Sendable {
     /// The pause is over, the turn has come.
     case done
     /// It did not come in time, or cannot come.
     case failed(APIError)
     case token(TokenReply)
     case stored(CachedResponse?)
-    case decision(RequestDecision.Answer)
+    case decision(DecisionAnswer)
     case rewound(Bool)
     case file(Download, HTTPRequest?)
     case content(ResponseContent)
     case credential(Credential?, isOwn: Bool)
     case certificate(String?)
     case stream(StreamReply)
+    case request(HTTPRequest)
     case intercepted(InterceptionReply)
 }
 
-/// A question to the program.
-struct Question: Sendable {
-    var kind: RequestDecision.Kind
-    var head: ResponseHead?
-    var redirectedRequest: HTTPRequest?
-    var challenge: AuthenticationChallenge?
-    var retry: (attempt: Int, wait: Double?, content: ResponseContent)?
-    var proposedStorage = CacheStorage.none
-
-    init(_ kind: RequestDecision.Kind, _ head: ResponseHead?) {
-        self.kind = kind
-        self.head = head
-    }
-}
-
 /// What the shell does for a stage, and nobody waits for.
-enum Effect: Sendable {
+indirect enum Effect: Sendable {
     case log(LogLine)
     /// The program's answer holds for its session.
     case remember(Credential, ProtectionSpace)
@@ -247,7 +235,7 @@ enum Effect: Sendable {
 }
 
 /// What goes into the log.
-enum LogLine: Sendable {
+indirect enum LogLine: Sendable {
     case redirected(Int, HTTPRequest)
     case sentAgain
     case triesAgain(ExchangeResult, attempt: Int, attempts: Int, seconds: Double)

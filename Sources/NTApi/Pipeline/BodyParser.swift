@@ -11,6 +11,9 @@ package enum BodyFormat: Sendable {
     case jsonLines
     /// The event stream of WHATWG HTML, 9.2.
     case serverEvents
+
+    /// What a request accepts whose answer is read as one JSON value.
+    static let acceptsJSON = "application/json, */*;q=0.5"
 }
 
 /// One element of a body.

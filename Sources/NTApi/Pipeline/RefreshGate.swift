@@ -1,21 +1,54 @@
+/// A token with its generation: a rejection of an older token says nothing about this one.
+struct TokenGrant: Sendable, Equatable {
+    var token: String
+    var generation: UInt64
+    /// The owner, identified by the first token before all refreshes. The program sets a token when the user
+    /// changes.
+    var owner = ""
+
+    static func == (left: TokenGrant, right: TokenGrant) -> Bool {
+        left.token == right.token && left.generation == right.generation
+    }
+}
+
+/// What has already been tried for a request.
+struct TokenHistory: Sendable, Equatable {
+    /// Whether it was sent again with a token that arrived meanwhile.
+    var wasReplayed = false
+    /// Whether its rejection was followed by a refresh.
+    var wasRefreshed = false
+}
+
+/// How requests carry a token.
+struct TokenUse: Sendable {
+    /// The header that carries it.
+    var header: String
+    /// What stands before it; "" is nothing.
+    var scheme: String
+    /// The statuses by which a server says that it has expired.
+    var statuses: Set<Int>
+
+    /// The header's value.
+    func value(_ token: String) -> String { scheme.isEmpty ? token : "\(scheme) \(token)" }
+
+    /// Whether a response says that the token has expired. A challenge that gives another reason is believed.
+    func hasExpired(_ head: ResponseHead) -> Bool {
+        guard statuses.contains(head.status) else { return false }
+        let challenges = HTTPChallenge.parse(head.headers.all("WWW-Authenticate"))
+        return !challenges.contains { challenge in
+            challenge.isScheme(scheme) && ["insufficient_scope", "invalid_request"].contains(challenge["error"] ?? "")
+        }
+    }
+}
+
 /// Decides, for credentials that expire, which token a request sends, which requests wait, and when to refresh. A pure
 /// value.
 ///
 /// The shell (`Authenticator`) calls it under its lock and acts after releasing it. Its guarantees: at most one refresh
 /// runs at a time; each waiter gets one result; after a failure there is a short pause before the next refresh.
 struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
-    /// A token with its generation: a rejection of an older token says nothing about this one.
-    struct Grant: Sendable, Equatable {
-        var token: String
-        var generation: UInt64
-        /// The owner, identified by the first token before all refreshes. The program sets a token when the user
-        /// changes.
-        var owner = ""
-
-        static func == (left: Grant, right: Grant) -> Bool {
-            left.token == right.token && left.generation == right.generation
-        }
-    }
+    typealias Grant = TokenGrant
+    typealias History = TokenHistory
 
     /// A refresh to start. Its answer carries the identifier.
     struct Start: Sendable, Equatable {
@@ -26,14 +59,6 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         var asker: Waiter
         /// Whether a server's rejection is the reason; otherwise there is no token, or it soon expires.
         var isAboutAnswer: Bool
-    }
-
-    /// What has already been tried for a request.
-    struct History: Sendable, Equatable {
-        /// Whether it was sent again with a token that arrived meanwhile.
-        var wasReplayed = false
-        /// Whether its rejection was followed by a refresh.
-        var wasRefreshed = false
     }
 
     enum Admission: Sendable, Equatable {

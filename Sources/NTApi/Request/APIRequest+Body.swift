@@ -62,25 +62,44 @@ extension APIRequest: BodySink {
     }
 
     func route(_ head: ResponseHead) -> BodyRoute {
-        let route = shared.withLock { shared -> Result<BodyRoute, APIError> in
-            if shared.flow.gate.isCancelled { return .success(.memory) }
-            guard let chain = shared.flow.chain, chain.download != nil else {
-                guard shared.handlers.takesBody else {
-                    guard isObserved(shared) else { return .success(.memory) }
-                    shared.observed = Bytes()
-                    return .success(.sink(self))
-                }
-                let stream = shared.flow.chain?.reconnection?.stream
-                return (stream?.reads(head) ?? .success(true)).map { $0 ? .sink(self) : .memory }
+        let (isCancelled, download, stream, takesBody) = shared.withLock { shared in
+            let chain = shared.flow.chain
+            return (
+                shared.flow.gate.isCancelled, chain?.download?.download, chain?.reconnection?.stream,
+                shared.handlers.takesBody
+            )
+        }
+        guard !isCancelled else { return .memory }
+        let route: BodyRoute
+        if let download {
+            route = open(download, head)
+        } else if takesBody {
+            switch stream?.reads(head) ?? .success(true) {
+            case .success(let reads): route = reads ? .sink(self) : .memory
+            case .failure(let error): return .refused(error)
             }
-            defer { shared.receivedBefore = chain.download?.download.offset ?? 0 }
-            return Result { () throws(APIError) in try chain.download?.download.route(head) ?? .memory }
+        } else {
+            route = shared.withLock { shared in
+                guard isObserved(shared) else { return .memory }
+                shared.observed = Bytes()
+                return .sink(self)
+            }
+        }
+        let posts = shared.withLock { $0.handlers.announcesHead && $0.flow.gate.bodyBegins() }
+        if posts { onWorker { self.postData($0) } }
+        return route
+    }
+
+    /// Opens the file of a download.
+    private func open(_ download: Download, _ head: ResponseHead) -> BodyRoute {
+        var download = download
+        let route = Result { () throws(APIError) in try download.route(head) }
+        shared.withLock { shared in
+            shared.flow.chain?.download?.change(download)
+            shared.receivedBefore = download.offset
         }
         switch route {
-        case .success(let route):
-            let posts = shared.withLock { $0.handlers.announcesHead && $0.flow.gate.bodyBegins() }
-            if posts { onWorker { self.postData($0) } }
-            return route
+        case .success(let route): return route
         case .failure(let error): return .refused(error)
         }
     }
@@ -193,6 +212,8 @@ extension APIRequest: BodySink {
         guard let download = chain?.download?.download, let http = httpRequest else { return }
         if download.isComplete, content.error?.domain == .http { content.error = nil }
         guard content.error == nil else { return keep(download, http, history, &content) }
+        // An interceptor's own answer stays in the response.
+        guard download.file != nil || download.isComplete else { return }
         do throws(APIError) {
             try download.finish()
             if download.isTemporary {

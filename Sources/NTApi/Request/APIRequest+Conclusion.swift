@@ -5,17 +5,18 @@ extension APIRequest {
     /// - Returns: false when it is a case for a worker.
     func endAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         guard let plain = plainAnswer(result) else { return false }
-        let action = shared.withLock { shared -> DeliveryGate.EndAction? in
+        let now = now
+        let end = shared.withLock { shared -> (action: DeliveryGate.EndAction, way: ResponseWay)? in
             guard shared.isPlain, shared.flow.chain == nil, let current = shared.flow.history.current,
                 !Chain.isNeeded(for: result, current)
             else { return nil }
             shared.exchangeEnded(result)
             shared.setCounts(result.metrics)
             shared.content = ResponseContent.Box(shared.flow.history, result, plain.json, now)
-            return shared.flow.gate.ended(successfully: true)
+            return (shared.flow.gate.ended(successfully: true), shared.handlers.responseWay)
         }
-        guard let action else { return passAtOnce(result, plain, deliveries) }
-        if action == .deliverResponse { postResponse(deliveries) }
+        guard let end else { return passAtOnce(result, plain, deliveries) }
+        if end.action == .deliverResponse { postResponse(end.way, deliveries) }
         return true
     }
 
@@ -62,6 +63,7 @@ extension APIRequest {
         guard answer.failure == nil, answer.refusal == nil, answer.note == nil, answer.content == nil else {
             return false
         }
+        let now = now
         let (action, chain) = shared.withLock { shared -> (DeliveryGate.EndAction?, Chain?) in
             guard shared.isPlain, shared.flow.chain?.download == nil, shared.flow.chain?.reconnection == nil else {
                 return (nil, nil)
@@ -145,9 +147,10 @@ extension APIRequest {
     /// The outcome stands. Called once.
     func finish(_ content: ResponseContent, _ deliveries: DeliveryBatch) {
         let clientMaps = hookKinds.contains(.mapError)
-        var (action, box, maps) = shared.withLock { shared -> (DeliveryGate.EndAction, ResponseContent.Box, Bool) in
-            // A cancel that came while the response was looked at has won.
+        let now = now
+        var (action, content, maps, hasBegun) = shared.withLock { shared in
             var content = content
+            // A cancel that came while the response was looked at has won.
             // What has its file in place, or has left one to go on from, would leave that behind unknown.
             if shared.flow.gate.isCancelled, content.error != .cancelled, content.file == nil,
                 content.temporaryFile == nil
@@ -157,24 +160,32 @@ extension APIRequest {
                 content.resumeData = left.resumeData
                 content.unfinishedFile = left.unfinishedFile
             }
-            if let background {
-                content = background.completed(content, hasBegun: shared.flow.history.current != nil)
-            }
             let maps = content.error != nil && (clientMaps || shared.handlers.interpreter != nil)
-            if maps || background != nil { shared.flow.gate.holdDelivery() }
-            let box = ResponseContent.Box(content)
-            if !maps { shared.content = box }
-            return (shared.flow.gate.ended(successfully: content.error == nil), box, maps)
+            if maps || background != nil {
+                shared.flow.gate.holdDelivery()
+            } else {
+                shared.content = ResponseContent.Box(content)
+            }
+            let action = shared.flow.gate.ended(successfully: content.error == nil)
+            return (action, content, maps, shared.flow.history.current != nil)
         }
-        // The error as it is: the process that delivers it asks its own hook.
-        if let background { keepOutcome(background, box.content) }
+        // From here on a cancel comes too late.
+        if let background {
+            content = background.completed(content, hasBegun: hasBegun)
+            // The error as it is: the process that delivers it asks its own hook.
+            keepOutcome(background, content)
+        }
         if maps {
-            // A cancel comes too late from now on, so the hooks are asked about this error and no other.
-            box = ResponseContent.Box(mapError(box.content, clientMaps: clientMaps))
+            content = mapError(content, clientMaps: clientMaps)
             guard isOfThisProcess else { return }
-            shared.withLock { $0.content = box }
         }
-        if maps || background != nil { action = shared.withLock { $0.flow.gate.releaseDelivery() } }
+        let box = ResponseContent.Box(content)
+        if maps || background != nil {
+            action = shared.withLock { shared in
+                shared.content = box
+                return shared.flow.gate.releaseDelivery()
+            }
+        }
         let response = APIResponse(request: self, box)
         if !isRevalidation { RequestLog.completed(response) }
         guard isOfThisProcess else { return }

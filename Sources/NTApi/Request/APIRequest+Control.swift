@@ -19,16 +19,18 @@ extension APIRequest {
     @discardableResult func resume(on transport: (any Transport)?) -> Bool {
         guard generation == Fork.generation else { return false }
         let http = httpRequest
-        let (action, told) = shared.withLock { shared in
+        let (now, calendar) = (now, clock.calendarSeconds)
+        let (action, told, format) = shared.withLock { shared in
             let action = shared.flow.gate.resume()
             switch action {
             case .start:
-                shared.flow.history.begin(http, clock)
+                shared.flow.history.begin(http, now, calendar: calendar)
                 shared.transport = transport
             case .releaseExchange, .nothing: shared.goOn(now)
             case .tooLate: break
             }
-            return (action, action == .releaseExchange ? shared.suspension() : nil)
+            let told = action == .releaseExchange ? shared.suspension() : nil
+            return (action, told, shared.handlers.isRead ? shared.handlers.format : nil)
         }
         switch action {
         case .start: break
@@ -46,7 +48,7 @@ extension APIRequest {
         // Closed since it was made, or just now: `close` marks first and cancels what it finds, so one of the two sees it.
         // Before the exchange begins, which might be over before it is cancelled.
         if client.hasCancelled, case .success = built { cancel() }
-        start()
+        start(format)
         return true
     }
 
@@ -73,6 +75,7 @@ extension APIRequest {
     /// - Returns: false when it does not run, or is suspended.
     @discardableResult public func suspend() -> Bool {
         guard generation == Fork.generation else { return false }
+        let now = now
         let (action, told) = shared.withLock { shared in
             let action = shared.flow.gate.suspend()
             if action != .tooLate { shared.suspendedAt = now }
@@ -113,7 +116,8 @@ extension APIRequest {
             dismissDecision()
         case .end:
             runtime.requests.insert(self)
-            shared.withLock { $0.flow.history.begin(nil, clock) }
+            let (now, calendar) = (now, clock.calendarSeconds)
+            shared.withLock { $0.flow.history.begin(nil, now, calendar: calendar) }
             onWorker { deliveries in
                 self.giveUpFound()
                 self.finish(self.ending(with: .cancelled), deliveries)

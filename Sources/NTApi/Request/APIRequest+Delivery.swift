@@ -63,17 +63,28 @@ extension APIRequest {
 
     // MARK: Response
 
+    /// How the response reaches the program.
+    enum ResponseWay {
+        case handler
+        /// It is taken from a mailbox.
+        case event
+        /// Nobody waits for a call: there is no thread to go to.
+        case none
+    }
+
     /// Once.
     func postResponse(_ deliveries: DeliveryBatch) {
-        let (isEvent, hasHandler) = shared.withLock { shared in
-            (shared.handlers.eventKinds.contains(.response), shared.handlers.response != nil)
-        }
-        if isEvent {
+        postResponse(shared.withLock { $0.handlers.responseWay }, deliveries)
+    }
+
+    func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
+        switch way {
+        case .none: return handlerReturned()
+        case .handler: break
+        case .event:
             let event = DeliveryBatch.Event(take: { self.takeResponseEvent() }, runOrphaned: { self.deliverOrphaned() })
             if responseDestination.send(event, deliveries) { return }
         }
-        // Nobody waits for a call: there is no thread to go to.
-        guard hasHandler || isEvent else { return handlerReturned() }
         responseDestination.send(
             Job({ self.deliverResponse() }, orphaned: { self.deliverOrphaned() }), deliveries)
     }

@@ -2,21 +2,23 @@
 // where the handler wants to be. What comes next says `RequestFlow`; here it is carried out, with no lock held.
 extension APIRequest: ExchangeObserver {
     /// On the thread that resumes.
-    func start() {
+    ///
+    /// - Parameter format: what the body is read as; nil is what it is.
+    func start(_ format: BodyFormat?) {
         if !isRevalidation { RequestLog.started(self) }
         guard isOfThisProcess else { return }
         if hookKinds.contains(.requestStarted) { Delivery.run(self) { client.requestStarted(self) } }
         guard isOfThisProcess else { return }
         if let background { return start(background) }
         switch built {
-        case .success(let built): enter(built)
+        case .success(let built): enter(built, format)
         case .failure(let error): onWorker { self.finish(self.ending(with: error), $0) }
         }
     }
 
     /// Sends a request in for the first time.
-    func enter(_ built: BuiltRequest) {
-        guard let chain = makeChain(built) else {
+    func enter(_ built: BuiltRequest, _ format: BodyFormat? = nil) {
+        guard let chain = makeChain(built, format) else {
             if !beginExchange(built.http) { onWorker { self.finishCancelled($0) } }
             return
         }
@@ -25,26 +27,28 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// The stages that have something to do for the request; nil where none has.
-    private func makeChain(_ built: BuiltRequest) -> Chain? {
+    private func makeChain(_ built: BuiltRequest, _ format: BodyFormat?) -> Chain? {
         let authenticator = client.authenticator.flatMap { authenticator in
             Authenticator.refreshing !== authenticator && (try? options.isOn(.bypassAuthentication)) != true
                 ? authenticator : nil
         }
         let usesCache = built.http.settings.context?.cache != nil
-        let format = shared.withLock { $0.handlers.isRead ? $0.handlers.format : nil }
         guard
             format != nil || authenticator != nil || usesCache || built.pacing != nil || built.download != nil
                 || !built.interceptors.isEmpty
         else { return nil }
         var moment = moment
         moment.isElsewhere = built.download != nil
-        shared.withLock { $0.complete(&moment) }
+        shared.withLock { shared in
+            shared.authenticator = authenticator
+            shared.complete(&moment)
+        }
         let chain = Chain(built.http, moment)
         chain.addForAnswers()
         let stream = format.map { RequestStream($0, built.http, built.options) }
         chain.reconnection = stream.map { Reconnection($0) }
         chain.attempts = built.pacing?.retry.map { Attempts($0, leavesConnections: stream?.reconnects == true) }
-        chain.credentials = authenticator.map { Credentials($0) }
+        chain.credentials = authenticator.map { Credentials($0.settings.use) }
         chain.download = built.download.map { Downloading(Download($0)) }
         if usesCache { chain.cache = CacheStage(isRevalidation: isRevalidation, built.secrets) }
         if built.pacing?.limiter != nil { chain.turn = Turn() }
@@ -130,6 +134,8 @@ extension APIRequest: ExchangeObserver {
         let storesCredentials = client.credentialStorage?.mayHaveCredentials == true
         let transferHooks = hookKinds.intersection(.ofTransfers)
         let recording = recording(of: http)
+        let now = now
+        let usual = transport(for: http)
         let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
             guard shared.flow.gate.exchangeBegins() else { return nil }
             shared.flow.history.current = http
@@ -141,14 +147,14 @@ extension APIRequest: ExchangeObserver {
             }
             let exchange = Exchange(
                 request: recording?.request ?? http, priority: shared.priority,
-                deadline: deadline(shared),
+                deadline: deadline(shared, now, manualClock),
                 reportsProgress: shared.handlers.wantsProgress || routesBody || !transferHooks.isEmpty,
                 routesBody: routesBody,
                 hearsHeads: hearsHeads, quietStatuses: shared.quietStatuses,
                 asksToStart: background != nil && !http.mayBeRepeated,
                 holds: shared.flow.gate.isSuspended ? .suspended : [],
                 observer: recording ?? self)
-            let transport = shared.transport ?? self.transport(for: http)
+            let transport = shared.transport ?? usual
             shared.transport = transport
             shared.exchange = exchange
             return (exchange, transport)
@@ -161,10 +167,12 @@ extension APIRequest: ExchangeObserver {
     }
 
     /// By which the exchange has to be over: on the network's clock, where it goes there.
-    private func deadline(_ shared: Shared) -> MonotonicTime {
-        guard let manualClock else { return shared.deadline(.now()) }
-        let deadline = shared.deadline(manualClock.now)
-        return stub == nil ? manualClock.onSystemClock(deadline) : deadline
+    ///
+    /// - Parameter clock: that of the client, if it is a test's.
+    private func deadline(_ shared: Shared, _ now: MonotonicTime, _ clock: ManualClock?) -> MonotonicTime {
+        let deadline = shared.deadline(now)
+        guard clock != nil, stub == nil, deadline < .distantFuture else { return deadline }
+        return .now().advanced(bySeconds: deadline.seconds(since: now))
     }
 
     private func transport(for http: HTTPRequest) -> any Transport {
@@ -210,10 +218,10 @@ extension APIRequest: ExchangeObserver {
     func exchangeEnded(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
         let now = now
         var result = result
+        if result.wasConnected { background?.hasConnected() }
         let (decision, action) = shared.withLock { shared in
             if let body = shared.observed.take() { result.body = body }
             shared.exchangeEnded(result)
-            if result.wasConnected { background?.hasConnected() }
             shared.flow.history.end(result, now)
             return (shared.decision, shared.readingEnds(result))
         }
@@ -304,7 +312,11 @@ extension APIRequest.Shared {
 
 extension APIRequest.Handlers {
     /// Whether the end of the body has to be waited for: it is read as something, or by somebody who comes and goes.
-    fileprivate var isRead: Bool { body?.isReader == true || (format != .bytes && wantsData) }
+    var isRead: Bool { body?.isReader == true || (format != .bytes && wantsData) }
+
+    var responseWay: APIRequest.ResponseWay {
+        eventKinds.contains(.response) ? .event : response != nil ? .handler : .none
+    }
 
     var wantsProgress: Bool { wants(.upload) || wants(.download) }
 

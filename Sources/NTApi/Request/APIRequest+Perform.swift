@@ -5,8 +5,6 @@ extension APIRequest {
         case completed
         /// A signal handler ran, the descriptor is readable, or the time is over: come again, or cancel.
         case interrupted
-        /// There is no room for an exchange of the caller's own: resume the request and wait for it.
-        case refused
         /// This is a child that a callback has forked: the request is the parent's.
         case forked
     }
@@ -39,9 +37,10 @@ extension APIRequest {
         return isOfThisProcess ? response ?? cancelledResponse : forkedResponse
     }
 
-    /// Resumes a suspended request and drives its exchange; to be called again until it is completed, or cancelled.
+    /// Resumes a suspended request and drives its exchange, or waits for a network thread that does; to be called again
+    /// until it is completed, or cancelled.
     ///
-    /// Between two calls nobody drives it. The calling thread's mailbox is not run.
+    /// Between two calls nobody drives an exchange of the caller's own. The calling thread's mailbox is not run.
     ///
     /// - Parameters:
     ///   - timeout: seconds; nil is for ever.
@@ -51,10 +50,12 @@ extension APIRequest {
         let (phase, transport, loan) = shared.withLock { ($0.flow.gate.phase, $0.transport, $0.loan) }
         guard phase != .done else { return .completed }
         let begun = (transport as? DirectLoop).map { (loop: $0, loan: loan) }
-        // While it waits for its credentials, its turn or another attempt the request is with nobody whom this could drive.
-        let isDirect = client.authenticator == nil && pacing == nil
+        // While it waits for its credentials, its turn, an interceptor or another attempt, there is nothing to drive.
+        let isDirect =
+            client.authenticator == nil && pacing == nil && built.request?.interceptors.isEmpty != false
         guard let (loop, loan) = phase == .suspended && isDirect ? directLoop(watching: descriptor) : begun else {
-            return .refused
+            if phase == .suspended { resume() }
+            return waitForNetwork(until: deadline, watching: descriptor)
         }
         return runtime.workers.whileBlocked {
             if loop.enter(loan) {
@@ -75,6 +76,42 @@ extension APIRequest {
             // Done by now, unless the request never came to an exchange.
             wait(until: .distantFuture, running: Mailbox(owner: .anyone))
             return isOfThisProcess ? .completed : .forked
+        }
+    }
+
+    /// Waits for a request that a network thread performs.
+    private func waitForNetwork(until deadline: MonotonicTime, watching descriptor: Int32) -> PerformResult {
+        guard isOfThisProcess else { return .forked }
+        guard let waiter = runtime.waiters.take() else {
+            let result = wait(until: deadline, running: Mailbox(owner: .anyone))
+            return !isOfThisProcess ? .forked : result == .completed ? .completed : .interrupted
+        }
+        let result = runtime.workers.whileBlocked { wait(with: waiter, until: deadline, watching: descriptor) }
+        // In a child that a callback has forked the waiter is the parent's.
+        if result == .forked { _ = Unmanaged.passRetained(waiter) } else { runtime.waiters.giveBack(waiter) }
+        return result
+    }
+
+    private func wait(
+        with waiter: ThreadWaiter, until deadline: MonotonicTime, watching descriptor: Int32
+    ) -> PerformResult {
+        let isRunning = shared.withLock { shared in
+            if shared.flow.gate.phase != .done { shared.waiters.append(waiter.mailbox) }
+            return shared.flow.gate.phase != .done
+        }
+        guard isRunning else { return .completed }
+        while true {
+            let interruption = waiter.wait(until: deadline, watching: descriptor)
+            guard isOfThisProcess else { return .forked }
+            let isInterrupted = interruption != nil || deadline <= .now()
+            // A response that is there wins over everything else. A waiter may be woken late for the request before.
+            let isDone = shared.withLock { shared in
+                if shared.flow.gate.phase == .done { return true }
+                if isInterrupted { shared.waiters.removeAll { $0 === waiter.mailbox } }
+                return false
+            }
+            if isDone { return .completed }
+            if isInterrupted { return .interrupted }
         }
     }
 

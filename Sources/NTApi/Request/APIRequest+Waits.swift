@@ -73,6 +73,9 @@ extension APIRequest {
             guard let answer = shared.withLock({ $0.flow.chain?.answer }) else { return nil }
             return .content(content(of: answer))
         case .recall(let recall): return self.recall(recall)
+        case .proxy(var http, let url, let credential):
+            http.settings.authenticate(toProxy: url, as: credential)
+            return .request(http)
         case .stream(let work):
             guard let stream = shared.withLock({ $0.flow.chain?.reconnection?.stream }) else { return nil }
             return .stream(stream.answer(work))
@@ -175,7 +178,7 @@ extension APIRequest {
     }
 
     private func token(for http: HTTPRequest, _ ticket: UInt32) -> Reply? {
-        guard let authenticator = shared.withLock({ $0.flow.chain?.credentials?.authenticator }),
+        guard let authenticator = shared.withLock({ $0.authenticator }),
             authenticator.isMeant(for: http, client.settings.baseURL?.text)
         else { return .token(.none) }
         if let grant = authenticator.grant(now) { return .token(.granted(grant, isNew: false)) }
@@ -189,9 +192,9 @@ extension APIRequest {
     }
 
     private func token(
-        otherThan rejected: UInt64, _ history: Authenticator.Gate.History, _ ticket: UInt32
+        otherThan rejected: UInt64, _ history: TokenHistory, _ ticket: UInt32
     ) -> Reply? {
-        let (found, answer) = shared.withLock { ($0.flow.chain?.credentials?.authenticator, $0.flow.chain?.answer) }
+        let (found, answer) = shared.withLock { ($0.authenticator, $0.flow.chain?.answer) }
         guard let authenticator = found, let answer, let content = answer.content else { return .token(.none) }
         let response = APIResponse(request: self, ResponseContent.Box(content))
         let line = LineWait(self, ticket, response: response)
@@ -333,7 +336,7 @@ extension APIRequest {
     /// What the client's configuration says: that goes to its own server alone.
     private func ownCredential(for space: ProtectionSpace, _ http: HTTPRequest) -> Credential? {
         guard !space.isProxy, let own = http.settings.session?.credential,
-            let base = client.settings.baseURL?.text, Authenticator.origin(of: base) == space.origin
+            let base = client.settings.baseURL?.text, Origin(url: base) == space.origin
         else { return nil }
         return own
     }
@@ -366,7 +369,7 @@ extension APIRequest {
                 log(.warn, error.message)
             }
         case .rejectedForGood(let token):
-            shared.withLock { $0.flow.chain?.credentials?.authenticator }?.rejectedForGood(token)
+            shared.withLock { $0.authenticator }?.rejectedForGood(token)
         case .holdUpOthers(let seconds): pacing?.limiter?.heard(retryAfter: seconds)
         case .cache(let effect): perform(effect)
         case .show(let result): showStored(result, deliveries)

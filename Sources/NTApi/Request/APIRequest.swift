@@ -114,6 +114,8 @@ public final class APIRequest: Sendable {
         var receivedBefore: Int64 = 0
         /// How the exchange ended whose body is still being read.
         @Boxed var ended: ExchangeResult?
+        /// Gives it its token.
+        var authenticator: Authenticator?
         /// What it waits for, beside its exchange.
         @Boxed var wait: FlowWait?
         /// The question to the program that waits for an answer. It keeps the request, not the other way round.
@@ -159,7 +161,7 @@ public final class APIRequest: Sendable {
     let stub: Stub?
     private let recorder: Recorder?
     let generation = Fork.generation
-    let shared = Lock(Shared())
+    let shared = Lock(ofRequest: Shared())
     // Safe to share: the registry's own, under its lock.
     @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 

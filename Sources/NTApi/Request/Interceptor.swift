@@ -31,7 +31,10 @@ public struct Interceptor: Sendable {
     }
 
     /// With a handler that is called for the request and, where it has asked for that, for the answer. On a background worker.
-    public init(_ scope: Scope, handler: @escaping @Sendable (Interception) -> Void) {
+    ///
+    ///     Interceptor(handling: .call) { interception in interception.proceed() }
+    // With a label, because a closure of one expression, such as a fixed answer, would fit both.
+    public init(handling scope: Scope, _ handler: @escaping @Sendable (Interception) -> Void) {
         self.scope = scope
         make = { HandlerInterceptorRun(handler) }
     }
@@ -83,6 +86,8 @@ private final class AsyncInterceptorRun: InterceptorRun {
         var waiting: CheckedContinuation<HTTPResponse?, Never>?
         var task: Task<Void, Never>?
         var isOver = false
+        /// What the function has returned or thrown while nobody had asked it.
+        var reply: InterceptionReply?
     }
 
     private let body: Body
@@ -91,10 +96,11 @@ private final class AsyncInterceptorRun: InterceptorRun {
     init(_ body: @escaping Body) { self.body = body }
 
     func intercept(_ interception: Interception) {
-        let waiting = state.withLock { state in
-            state.current = interception
-            return state.waiting.take()
+        let (waiting, reply) = state.withLock { state in
+            if state.reply == nil { state.current = interception }
+            return (state.waiting.take(), state.reply)
         }
+        if let reply { interception.answer(reply) }
         if let waiting {
             waiting.resume(returning: interception.response)
             return
@@ -124,17 +130,17 @@ private final class AsyncInterceptorRun: InterceptorRun {
     }
 
     fileprivate func next(_ request: HTTPRequest) async throws(APIError) -> HTTPResponse {
-        let (current, isOver) = state.withLock { ($0.current, $0.isOver) }
-        guard !isOver else { throw .cancelled }
         guard request.isValid else {
             throw .invalidRequest("an interceptor sends what cannot be sent: a method, header or URL is malformed")
         }
+        // Taken at once: of two calls at the same time one is too many.
+        let (current, isOver) = state.withLock { ($0.current.take(), $0.isOver) }
+        guard !isOver else { throw .cancelled }
         guard let current else { throw .invalidRequest("an interceptor calls next before its last call has returned") }
         let response = await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 guard !state.isOver else { return true }
                 state.waiting = continuation
-                state.current = nil
                 return false
             }
             if isOver {
@@ -148,16 +154,33 @@ private final class AsyncInterceptorRun: InterceptorRun {
     }
 
     private func respond(_ response: HTTPResponse) {
-        let current = state.withLock { $0.current.take() }
-        // What has not been touched is still the server's.
-        if response.isUntouched, current?.response != nil { current?.proceed() } else { current?.respond(response) }
+        finish { current in
+            // What has not been touched is still the server's.
+            if let came = current?.response, response.isSame(as: came) { return .proceed(nil) }
+            return .respond(response)
+        }
     }
 
     private func fail(_ error: any Error) {
-        let current = state.withLock { $0.current.take() }
-        current?.fail(
+        let failure =
             (error as? APIError)
-                ?? APIError(domain: .request, code: .generic, message: "an interceptor has failed: \(error)"))
+            ?? APIError(domain: .request, code: .generic, message: "an interceptor has failed: \(error)")
+        finish { _ in .fail(failure) }
+    }
+
+    /// The function is over. It may have left a call of `next` behind: then the next answer is asked for in vain.
+    private func finish(_ reply: (Interception?) -> InterceptionReply) {
+        let current = state.withLock { $0.current.take() }
+        let reply = reply(current)
+        if let current {
+            current.answer(reply)
+            return
+        }
+        let late = state.withLock { state in
+            state.reply = reply
+            return state.current.take()
+        }
+        late?.answer(reply)
     }
 }
 
@@ -181,6 +204,13 @@ extension HTTPResponse {
     }
 }
 
+extension APIClient {
+    /// Replaces the client's interceptors with those among some args, in one step.
+    package func setInterceptors(of args: [APIArg]) throws(APIError) {
+        interceptors = try AppliedArgs(args).interceptors
+    }
+}
+
 extension Interception {
     /// The request of the client that it is about.
     public var request: APIRequest? { requestHost as? APIRequest }
@@ -190,8 +220,8 @@ extension Interception {
 extension APIRequest: InterceptionHost {
     /// Calls one on a worker: the answer comes to `intercepted`.
     func intercept(_ run: any InterceptorRun, _ passing: Passing, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
-        let home = client.settings.baseURL.flatMap { Authenticator.origin(of: $0.text) }
-        let isOwn = home != nil && Authenticator.origin(of: passing.request.url) == home
+        let home = client.settings.baseURL.flatMap { Origin(url: $0.text) }
+        let isOwn = home != nil && Origin(url: passing.request.url) == home
         let interception = Interception(passing, self, ticket: ticket, isOwnOrigin: isOwn)
         deliveries.add(
             Job {

@@ -3,55 +3,9 @@
 /// One that is dropped without an answer is answered by what happens to a request that nobody asks about, and so is one
 /// whose request is cancelled or out of time.
 public final class RequestDecision: Sendable {
-    /// What is asked.
-    public enum Kind: Sendable, CaseIterable {
-        /// Whether a redirect is followed, and how.
-        case redirect
-        /// Whether a response is received, now that its head is there, and where its body goes.
-        case response
-        /// Who asks, for a server or a proxy that wants to know, or whether a certificate is trusted: see `challenge`.
-        case challenge
-        /// Whether an attempt that has failed is followed by another, of a request with a retry policy: see `retry`.
-        case retry
-        /// Whether a response is stored in the cache, and where: see `proposedStorage`.
-        case cache
-    }
-
-    /// The kinds of decisions that a client, or a request, wants to be asked for.
-    public struct Kinds: OptionSet, Sendable {
-        public let rawValue: Int
-
-        public init(rawValue: Int) { self.rawValue = rawValue }
-
-        public static let redirect = Kinds(rawValue: 1)
-        public static let response = Kinds(rawValue: 2)
-        public static let challenge = Kinds(rawValue: 4)
-        public static let retry = Kinds(rawValue: 8)
-        public static let cache = Kinds(rawValue: 16)
-        public static let all: Kinds = [.redirect, .response, .challenge, .retry, .cache]
-
-        public init(_ kind: Kind) {
-            switch kind {
-            case .redirect: self = .redirect
-            case .response: self = .response
-            case .challenge: self = .challenge
-            case .retry: self = .retry
-            case .cache: self = .cache
-            }
-        }
-    }
-
-    enum Answer: Sendable {
-        /// What happens to a request that nobody asks about.
-        case proceed
-        case refuse
-        case follow(HTTPRequest)
-        case download(DownloadPlace)
-        case credential(Credential, Credential.Persistence)
-        case trust(forSession: Bool)
-        case retry(afterSeconds: Double)
-        case store(CacheStorage)
-    }
+    public typealias Kind = DecisionKind
+    public typealias Kinds = DecisionKinds
+    typealias Answer = DecisionAnswer
 
     /// What the answer is for.
     enum Ticket: Sendable, Equatable {

@@ -77,8 +77,7 @@ final class StreamReader: Sendable {
         let next = await withUnsafeContinuation { continuation in
             if let next = take(orWait: continuation) { continuation.resume(returning: next) }
         }
-        // As in `APIClient.response`: shows ThreadSanitizer the hand-over.
-        state.withLock { _ in }
+        state.showHandOver()
         return next
     }
 

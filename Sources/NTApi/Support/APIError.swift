@@ -120,7 +120,7 @@ public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    private static let entries = Lock<[String: Entry]>([:], survivesFork: true)
+    private static let entries = Lock<[String: Entry]>(leaf: [:], survivesFork: true)
 
     private let entry: Entry
 

@@ -15,8 +15,6 @@ protocol WaitingClock: Sendable {
         _ purpose: WaitPurpose, at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void
     ) -> ScheduledJob
 
-    /// Converts a moment of this clock to the system's clock.
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime
 }
 
 /// Why somebody waits for a moment.

@@ -7,9 +7,11 @@ struct SHA256 {
     private var count: UInt64 = 0
 
     /// The hash of a text in UTF-8, in 64 hexadecimal digits.
-    static func hex(_ text: String) -> String {
+    static func hex(_ text: String) -> String { hex(bytes: text.utf8) }
+
+    static func hex(bytes: some Sequence<UInt8>) -> String {
         var hash = SHA256()
-        for byte in text.utf8 { hash.append(byte) }
+        for byte in bytes { hash.append(byte) }
         return hash.finish()
     }
 

@@ -82,18 +82,6 @@ enum Thread {
     }()
 }
 
-/// A flag with a value for each thread, initially false.
-final class ThreadLocalFlag: @unchecked Sendable {
-    // Safe to share: the key is constant; the values belong to their threads.
-    private var key = pthread_key_t()
-
-    init() { pthread_key_create(&key, nil) }
-
-    func get() -> Bool { pthread_getspecific(key) != nil }
-
-    func set(_ value: Bool) { pthread_setspecific(key, value ? UnsafeRawPointer(bitPattern: 1) : nil) }
-}
-
 /// Lets threads wait for others without a lock. A wake-up costs one system call on each side.
 ///
 /// With a condition variable the waiting thread must take the lock again, which costs two more calls.

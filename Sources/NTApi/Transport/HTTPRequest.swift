@@ -33,61 +33,46 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
     // One reference to all fields: a request is passed around far more often than it is changed.
     private final class Storage: @unchecked Sendable {
         // Safe to share: changed only while nobody else refers to it.
-        @exclusivity(unchecked) var method: String
-        @exclusivity(unchecked) var url: String
-        @exclusivity(unchecked) var headers: HTTPHeaders
-        @exclusivity(unchecked) var body: Body
-        @exclusivity(unchecked) var settings: TransferSettings
-        @exclusivity(unchecked) var hasSecretBody: Bool
-        @exclusivity(unchecked) var digest: Credential?
-        @exclusivity(unchecked) var token: CarriedToken?
-        @exclusivity(unchecked) var options = APIOptions()
-        @exclusivity(unchecked) var priority = HTTPRequest.usualPriority
+        @exclusivity(unchecked) var fields: Fields
 
-        init(
-            _ method: String, _ url: String, _ headers: HTTPHeaders, _ body: Body, _ settings: TransferSettings,
-            _ hasSecretBody: Bool, _ digest: Credential? = nil
-        ) {
-            self.method = method
-            self.url = url
-            self.headers = headers
-            self.body = body
-            self.settings = settings
-            self.hasSecretBody = hasSecretBody
-            self.digest = digest
-        }
+        init(_ fields: Fields) { self.fields = fields }
+    }
 
-        func copy() -> Storage {
-            let copy = Storage(method, url, headers, body, settings, hasSecretBody, digest)
-            copy.token = token
-            copy.options = options
-            copy.priority = priority
-            return copy
-        }
+    private struct Fields {
+        var method: String
+        var url: String
+        var headers: HTTPHeaders
+        var body: Body
+        var settings: TransferSettings
+        var hasSecretBody: Bool
+        var digest: Credential?
+        var token: CarriedToken?
+        var options = APIOptions()
+        var priority = HTTPRequest.usualPriority
     }
 
     private var storage: Storage
 
     /// A token of RFC 9110, 9.
     public var method: String {
-        get { storage.method }
-        set { changed.method = newValue }
+        get { storage.fields.method }
+        set { changed.fields.method = newValue }
     }
 
     /// An absolute http or https URL.
     public var url: String {
-        get { storage.url }
-        set { changed.url = newValue }
+        get { storage.fields.url }
+        set { changed.fields.url = newValue }
     }
 
     public var headers: HTTPHeaders {
-        get { storage.headers }
-        set { changed.headers = newValue }
+        get { storage.fields.headers }
+        set { changed.fields.headers = newValue }
     }
 
     public var body: Body {
-        get { storage.body }
-        set { changed.body = newValue }
+        get { storage.fields.body }
+        set { changed.fields.body = newValue }
     }
 
     /// The limits in seconds, by clock: `request.timeouts[.idle] = 5` is the request timeout. Nil is none.
@@ -104,8 +89,8 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     /// The options: `request.options[.rawData] = "true"`; nil removes one. They apply when the request is built.
     public var options: APIOptions {
-        get { storage.options }
-        set { changed.options = newValue }
+        get { storage.fields.options }
+        set { changed.fields.options = newValue }
     }
 
     static let usualPriority = 0.5
@@ -113,43 +98,46 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
     /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. It applies when the
     /// request is built.
     public var priority: Double {
-        get { storage.priority }
-        set { changed.priority = newValue.isNaN ? Self.usualPriority : min(1, max(0, newValue)) }
+        get { storage.fields.priority }
+        set { changed.fields.priority = newValue.isNaN ? Self.usualPriority : min(1, max(0, newValue)) }
     }
 
     var settings: TransferSettings {
-        get { storage.settings }
-        set { changed.settings = newValue }
+        get { storage.fields.settings }
+        set { changed.fields.settings = newValue }
     }
 
     /// Whether the body holds a secret, and so is not sent on to another origin.
     var hasSecretBody: Bool {
-        get { storage.hasSecretBody }
-        set { changed.hasSecretBody = newValue }
+        get { storage.fields.hasSecretBody }
+        set { changed.fields.hasSecretBody = newValue }
     }
 
     /// The credential for the server's Digest challenges (RFC 7616). It is never used for another origin.
     var digest: Credential? {
-        get { storage.digest }
-        set { changed.digest = newValue }
+        get { storage.fields.digest }
+        set { changed.fields.digest = newValue }
     }
 
     /// The token that an authenticator has added to the headers. The headers may have changed since.
     var token: CarriedToken? {
-        get { storage.token }
-        set { changed.token = newValue }
+        get { storage.fields.token }
+        set { changed.fields.token = newValue }
     }
 
     init(
         method: String, url: String, headers: HTTPHeaders = HTTPHeaders(), body: Body = .none,
         settings: TransferSettings = TransferSettings(), hasSecretBody: Bool = false
     ) {
-        storage = Storage(method, url, headers, body, settings, hasSecretBody)
+        storage = Storage(
+            Fields(
+                method: method, url: url, headers: headers, body: body, settings: settings, hasSecretBody: hasSecretBody
+            ))
     }
 
     private var changed: Storage {
         mutating get {
-            if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
             return storage
         }
     }

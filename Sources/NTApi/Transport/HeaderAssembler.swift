@@ -10,10 +10,16 @@
 /// Most programs read few headers, so a `Field` is only made on access.
 final class ReceivedHeaders: @unchecked Sendable {
     // Safe to share: only the loop's thread fills it, before anybody else has it. Then it is only read.
-    @exclusivity(unchecked) private var block: UnsafeMutableRawPointer
-    @exclusivity(unchecked) private var size = 1024
-    @exclusivity(unchecked) private var textCount = 0
-    @exclusivity(unchecked) private(set) var count = 0
+    @exclusivity(unchecked) private var state: State
+
+    private struct State {
+        var block: UnsafeMutableRawPointer
+        var size: Int
+        var textCount = 0
+        var count = 0
+    }
+
+    var count: Int { state.count }
 
     /// The place of a field. Heads are limited, so 32 bits are enough.
     private struct Line {
@@ -25,10 +31,11 @@ final class ReceivedHeaders: @unchecked Sendable {
 
     init() {
         // Enough for most heads, and small enough for the allocator's thread cache (1,032 bytes).
-        block = .allocate(byteCount: size, alignment: MemoryLayout<Line>.alignment)
+        let size = 1024
+        state = State(block: .allocate(byteCount: size, alignment: MemoryLayout<Line>.alignment), size: size)
     }
 
-    deinit { block.deallocate() }
+    deinit { state.block.deallocate() }
 
     // MARK: Filling
 
@@ -37,62 +44,62 @@ final class ReceivedHeaders: @unchecked Sendable {
     ///   - valueStart: where in the line the value begins.
     @inline(__always) func append(_ line: UnsafeRawBufferPointer, nameCount: Int, valueStart: Int) {
         makeRoom(for: line.count)
-        let start = UInt32(truncatingIfNeeded: textCount)
-        self.line(at: count).initialize(
+        let start = UInt32(truncatingIfNeeded: state.textCount)
+        self.line(at: state.count).initialize(
             to: Line(
                 start: start, nameEnd: start &+ UInt32(truncatingIfNeeded: nameCount),
                 valueStart: start &+ UInt32(truncatingIfNeeded: valueStart),
                 end: start &+ UInt32(truncatingIfNeeded: line.count)))
-        count &+= 1
+        state.count &+= 1
         keep(line)
     }
 
     /// Appends to the value of the last line, which is at the end of the text.
     func continueLast(_ text: UnsafeRawBufferPointer) {
-        guard count > 0 else { return }
+        guard state.count > 0 else { return }
         makeRoom(for: text.count + 1)
-        let last = line(at: count - 1)
+        let last = line(at: state.count - 1)
         if last.pointee.valueStart < last.pointee.end {
-            block.storeBytes(of: UInt8(ascii: " "), toByteOffset: textCount, as: UInt8.self)
-            textCount += 1
+            state.block.storeBytes(of: UInt8(ascii: " "), toByteOffset: state.textCount, as: UInt8.self)
+            state.textCount += 1
         }
         keep(text)
-        last.pointee.end = UInt32(truncatingIfNeeded: textCount)
+        last.pointee.end = UInt32(truncatingIfNeeded: state.textCount)
     }
 
     /// Makes room for so many bytes and one more line.
     @inline(__always) private func makeRoom(for bytes: Int) {
-        let needed = textCount &+ bytes &+ (count &+ 1) &* MemoryLayout<Line>.stride
-        if needed > size { grow(to: needed) }
+        let needed = state.textCount &+ bytes &+ (state.count &+ 1) &* MemoryLayout<Line>.stride
+        if needed > state.size { grow(to: needed) }
     }
 
     private func grow(to needed: Int) {
         // A power of two, so that the lines at the end stay aligned.
-        var larger = size
+        var larger = state.size
         while larger < needed { larger *= 2 }
         let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: MemoryLayout<Line>.alignment)
-        let linesSize = count * MemoryLayout<Line>.stride
-        moved.copyMemory(from: block, byteCount: textCount)
-        (moved + larger - linesSize).copyMemory(from: block + size - linesSize, byteCount: linesSize)
-        block.deallocate()
-        block = moved
-        size = larger
+        let linesSize = state.count * MemoryLayout<Line>.stride
+        moved.copyMemory(from: state.block, byteCount: state.textCount)
+        (moved + larger - linesSize).copyMemory(from: state.block + state.size - linesSize, byteCount: linesSize)
+        state.block.deallocate()
+        state.block = moved
+        state.size = larger
     }
 
     @inline(__always) private func keep(_ text: UnsafeRawBufferPointer) {
         guard let start = text.baseAddress else { return }
-        (block + textCount).copyMemory(from: start, byteCount: text.count)
-        textCount &+= text.count
+        (state.block + state.textCount).copyMemory(from: start, byteCount: text.count)
+        state.textCount &+= text.count
     }
 
     @inline(__always) private func line(at index: Int) -> UnsafeMutablePointer<Line> {
-        (block + size).assumingMemoryBound(to: Line.self) - (index &+ 1)
+        (state.block + state.size).assumingMemoryBound(to: Line.self) - (index &+ 1)
     }
 
     // MARK: Reading
 
     func field(at index: Int) -> HTTPHeaders.Field {
-        precondition(index >= 0 && index < count)
+        precondition(index >= 0 && index < state.count)
         let line = self.line(at: index).pointee
         return HTTPHeaders.Field(received: bytes(line.start, line.nameEnd), bytes(line.valueStart, line.end))
     }
@@ -100,14 +107,14 @@ final class ReceivedHeaders: @unchecked Sendable {
     func value(at index: Int) -> String { withValue(at: index, HTTPHeaders.text) }
 
     func withValue<Result>(at index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
-        precondition(index >= 0 && index < count)
+        precondition(index >= 0 && index < state.count)
         let line = self.line(at: index).pointee
         return body(bytes(line.valueStart, line.end))
     }
 
     func firstIndex(named name: String, from start: Int) -> Int? {
         name.withBytes { name in
-            for index in start..<max(start, count) {
+            for index in start..<max(start, state.count) {
                 let line = self.line(at: index).pointee
                 guard Int(line.nameEnd &- line.start) == name.count else { continue }
                 if bytes(line.start, line.nameEnd).equalsIgnoringASCIICase(name) { return index }
@@ -118,7 +125,7 @@ final class ReceivedHeaders: @unchecked Sendable {
 
     private func bytes(_ start: UInt32, _ end: UInt32) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(
-            start: (block + Int(start)).assumingMemoryBound(to: UInt8.self), count: Int(end) - Int(start))
+            start: (state.block + Int(start)).assumingMemoryBound(to: UInt8.self), count: Int(end) - Int(start))
     }
 }
 

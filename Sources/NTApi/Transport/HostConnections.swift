@@ -1,36 +1,69 @@
+/// The addresses and ports of both ends of a connection, which identify it among the open ones.
+struct ConnectionEnds: Hashable {
+    let localPort: Int32
+    /// A hash of the other three fields.
+    private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    /// The values of libcurl's prereq callback. The addresses are numeric text in ASCII.
+    init(
+        _ address: UnsafePointer<CChar>?, _ port: Int32, _ localAddress: UnsafePointer<CChar>?, _ localPort: Int32
+    ) {
+        self.localPort = localPort
+        mix(UInt64(truncatingIfNeeded: port))
+        add(address)
+        add(localAddress)
+    }
+
+    private mutating func add(_ text: UnsafePointer<CChar>?) {
+        guard var next = text else { return }
+        while next.pointee != 0 {
+            mix(UInt64(UInt8(bitPattern: next.pointee)))
+            next += 1
+        }
+        mix(0)
+    }
+
+    // FNV-1a: half a dozen instructions a letter.
+    private mutating func mix(_ value: UInt64) { hash = (hash ^ value) &* 0x100_0000_01B3 }
+}
+
 /// One connection that exchanges use now.
 final class SharedConnection {
-    /// Our end of it: what tells it from the others to the same server.
-    let port: Int
-    /// When an exchange first went over it, of those that use it now.
+    let ends: ConnectionEnds
+    /// When the first of its present exchanges began to use it.
     let since: MonotonicTime
-    /// How many exchanges use it.
-    @exclusivity(unchecked) fileprivate(set) var streams = 0
-    /// When a byte last came over it.
-    @exclusivity(unchecked) var lastActivity: MonotonicTime
-    /// The last stream that the server looks at, once it has said good-bye (RFC 9113, 6.8).
-    @exclusivity(unchecked) var lastStream: Int?
-    /// Whether no further exchange goes over it.
-    @exclusivity(unchecked) fileprivate(set) var isLeft = false
-    /// Whether its exchanges listen for that, because one of them must not happen twice.
-    @exclusivity(unchecked) var isListening = false
-    /// Whether an exchange that would share went over it.
-    @exclusivity(unchecked) fileprivate var wasOffered = false
+    @exclusivity(unchecked) var state: State
 
-    fileprivate init(port: Int, _ now: MonotonicTime) {
-        self.port = port
+    struct State {
+        /// How many exchanges use it.
+        fileprivate(set) var streams = 0
+        /// When the last byte arrived on it.
+        var lastActivity: MonotonicTime
+        /// The last stream that the server processes, after its GOAWAY (RFC 9113, 6.8).
+        var lastStream: Int?
+        /// Whether no further exchange goes over it.
+        fileprivate(set) var isLeft = false
+        /// Whether its exchanges listen for GOAWAY, because one of them must not be repeated.
+        var isListening = false
+        /// Whether an exchange that can share has used it.
+        fileprivate var wasOffered = false
+    }
+
+    fileprivate init(_ ends: ConnectionEnds, _ now: MonotonicTime) {
+        self.ends = ends
         since = now
-        lastActivity = now
+        state = State(lastActivity: now)
     }
 }
 
-/// The connections to one server, as far as they decide how many exchanges may run: over HTTP/2 many share one.
+/// The connections to one server. They decide how many exchanges may run, because over HTTP/2 many share one
+/// connection.
 ///
-/// A pure value. libcurl keeps the connections and says little of them, but enough: from which local port an exchange
-/// goes, so that two with the same port share a connection; and when it is about to open another one, which can be refused.
-/// Of an exchange that starts nobody knows in advance whether it finds room on a connection that is open: a server allows
-/// as many streams as it likes, and leaves a connection when it likes. So room is assumed, and where it is not there, one
-/// exchange at a time opens a connection while the others wait. libcurl alone would open one for each of them.
+/// A pure value. libcurl keeps the connections and says little of them, but enough: between which addresses and ports an
+/// exchange goes, so that two with the same ends share a connection; and when it is about to open another one, which can be
+/// refused. Nobody knows in advance whether an exchange that starts finds room on an open connection: a server allows as many
+/// streams as it likes, and leaves a connection when it likes. So room is assumed. Where it is not there, one exchange at a
+/// time opens a connection while the others wait. libcurl alone would open one for each of them.
 struct HostConnections {
     /// An exchange's place among the connections.
     struct Seat {
@@ -38,35 +71,38 @@ struct HostConnections {
         fileprivate var isOpening = false
     }
 
-    /// Seconds after which a connection that is always in use is not used for more. An idle one is closed after as long.
+    /// Seconds after which a busy connection gets no further exchanges. An idle one is closed after the same time.
     static let maximumAge = 600.0
 
     private enum Sharing {
         case unknown
-        /// HTTP/1.1, as far as was seen.
+        /// Only HTTP/1.1 was seen.
         case never
         case always
     }
 
-    /// How many libcurl puts on one connection, when the server allows it.
+    /// The most streams that libcurl puts on one connection, if the server allows it.
     static let maximumStreams = 100
 
     private let maximumAge: Double
     private var sharing = Sharing.unknown
-    private var connections: [Int: SharedConnection] = [:]
+    private var connections: [ConnectionEnds: SharedConnection] = [:]
     /// Exchanges that have a connection.
     private var connected = 0
     /// Exchanges that open one.
     private var opening = 0
     /// Connections that no further exchange goes over, and their exchanges.
     private var left = (connections: 0, streams: 0)
-    /// What the connections that are to be used have in common, and those that are to be left have not. From 0 to 7.
-    private(set) var generation: UInt8 = 0
-    /// How many exchanges one connection has room for, by what was seen.
+    /// The loop's connection pool for new exchanges. It moves to the next pool when they must not use a connection that
+    /// libcurl would choose.
+    private(set) var pool = 0
+    /// How many pools it uses in rotation.
+    static let poolCount = 8
+    /// How many exchanges fit one connection, as far as was seen.
     private var streams = maximumStreams
-    /// A connection that the server would not have an exchange on.
+    /// A connection on which the server refused an exchange.
     private var refusing: SharedConnection?
-    /// Whether one that looked for room beyond `streams` was refused; until a connection more or less may change that.
+    /// Whether an exchange beyond `streams` was refused. Valid until the number of connections changes.
     private var isFull = false
 
     init(maximumAge: Double = Self.maximumAge) { self.maximumAge = maximumAge }
@@ -74,7 +110,7 @@ struct HostConnections {
     /// How many connections are in use.
     var count: Int { connections.count }
 
-    /// How many exchanges the connections that are not to be left have room for.
+    /// How many exchanges fit the connections that are not left.
     private var room: Int { (count - left.connections) * streams }
 
     /// Whether one more exchange may start.
@@ -82,14 +118,14 @@ struct HostConnections {
     /// - Parameters:
     ///   - running: how many have started and not ended.
     ///   - limit: how many connections may be open at once.
-    ///   - shares: whether it can do with a part of a connection.
+    ///   - shares: whether it can share a connection.
     func mayStart(running: Int, limit: Int, shares: Bool) -> Bool {
         guard running > 0 else { return true }
         let connecting = running - connected
         switch sharing {
         case .always: break
         case .never: return running < limit
-        // One that would share has to know whether it can: it waits while a connection opens, and no longer.
+        // An exchange that wants to share waits until the first connection shows whether it can.
         case .unknown: return shares ? connecting == 0 : running < limit
         }
         guard shares else { return count + connecting < limit }
@@ -97,21 +133,22 @@ struct HostConnections {
         return connecting == 0 && (count < limit || (streams < Self.maximumStreams && !isFull))
     }
 
-    /// Whether one more needs no further connection, as far as is known.
+    /// Whether one more exchange probably needs no new connection.
     func hasRoom(running: Int) -> Bool { sharing == .always && running - left.streams < room }
 
-    /// How many connections there may be when all that run have got theirs.
+    /// The number of connections when all running exchanges have theirs.
     func needed(running: Int) -> Int {
         guard sharing == .always, running > 0 else { return running }
         return max(1, count + (running > connected && (opening > 0 || running - left.streams > room) ? 1 : 0))
     }
 
-    /// Whether an exchange that found no room may open a connection. When not, it has to wait for its turn once more.
+    /// Whether an exchange that found no room may open a connection. Otherwise it goes back to the queue.
     mutating func mayOpen(_ seat: inout Seat, limit: Int, shares: Bool) -> Bool {
         // More than one address may be tried.
         if seat.isOpening { return true }
-        // libcurl would have put it on the connection that is there.
-        if shares, sharing == .unknown, connections.values.contains(where: { $0.wasOffered && !$0.isLeft }) {
+        // libcurl would have used the existing connection.
+        if shares, sharing == .unknown, connections.values.contains(where: { $0.state.wasOffered && !$0.state.isLeft })
+        {
             sharing = .never
         }
         let isShared = sharing == .always && shares
@@ -130,21 +167,21 @@ struct HostConnections {
 
     /// An exchange has a connection and is about to be sent.
     ///
-    /// - Parameter shares: whether it can do with a part of the connection.
-    mutating func join(_ seat: inout Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
+    /// - Parameter shares: whether it can share the connection.
+    mutating func join(_ seat: inout Seat, _ ends: ConnectionEnds, shares: Bool, _ now: MonotonicTime) {
         let wasOpening = seat.isOpening
         leave(&seat)
-        let connection = connections[port] ?? SharedConnection(port: port, now)
-        connections[port] = connection
-        connection.streams += 1
-        if shares { connection.wasOffered = true }
+        let connection = connections[ends] ?? SharedConnection(ends, now)
+        connections[ends] = connection
+        connection.state.streams += 1
+        if shares { connection.state.wasOffered = true }
         connected += 1
-        if connection.isLeft { left.streams += 1 }
+        if connection.state.isLeft { left.streams += 1 }
         seat.connection = connection
-        if connection.streams > 1 { sharing = .always }
-        if wasOpening, let left = refusing?.streams {
-            // A server tells how many streams it allows after the first of them are on their way. Those that it refused have
-            // all left by now.
+        if connection.state.streams > 1 { sharing = .always }
+        if wasOpening, let left = refusing?.state.streams {
+            // A server announces its stream limit after the first streams have started. All refused ones have left by
+            // now.
             streams = max(1, min(streams, left))
             refusing = nil
         }
@@ -152,22 +189,22 @@ struct HostConnections {
         if now.seconds(since: connection.since) > maximumAge { replace(connection) }
     }
 
-    /// Lets no further exchange go over a connection: libcurl will not, or `generation` sees to it.
+    /// Marks a connection as left: no further exchange uses it, because libcurl will not, or because `pool` changes.
     mutating func leave(_ connection: SharedConnection) {
-        guard !connection.isLeft, connection.streams > 0 else { return }
-        connection.isLeft = true
+        guard !connection.state.isLeft, connection.state.streams > 0 else { return }
+        connection.state.isLeft = true
         left.connections += 1
-        left.streams += connection.streams
+        left.streams += connection.state.streams
     }
 
-    /// Leaves a connection of which libcurl does not know that it is too old, or dead.
+    /// Leaves a connection that is too old or dead, which libcurl does not know.
     mutating func replace(_ connection: SharedConnection) {
-        guard sharing == .always, !connection.isLeft else { return }
+        guard sharing == .always, !connection.state.isLeft else { return }
         leave(connection)
-        generation = (generation + 1) & 7
+        pool = (pool + 1) % Self.poolCount
     }
 
-    /// The connection of an exchange broke, or the server refused it there.
+    /// The connection of an exchange broke, or the server refused the exchange.
     mutating func lose(_ seat: inout Seat) {
         refusing = seat.connection
         if let connection = seat.connection { leave(connection) }
@@ -183,17 +220,17 @@ struct HostConnections {
         }
         guard let connection = seat.connection else { return }
         seat.connection = nil
-        connection.streams -= 1
+        connection.state.streams -= 1
         connected -= 1
-        if connection.isLeft { left.streams -= 1 }
-        guard connection.streams == 0 else { return }
-        if connection.isLeft { left.connections -= 1 }
+        if connection.state.isLeft { left.streams -= 1 }
+        guard connection.state.streams == 0 else { return }
+        if connection.state.isLeft { left.connections -= 1 }
         if refusing === connection { refusing = nil }
-        connections[connection.port] = nil
+        connections[connection.ends] = nil
         isFull = false
     }
 
-    /// The server has answered one that would share, with this version of HTTP.
+    /// The server has answered an exchange that can share, with this version of HTTP.
     mutating func hear(httpVersion: Double) {
         let heard = httpVersion < 2 ? Sharing.never : .always
         guard heard != sharing else { return }

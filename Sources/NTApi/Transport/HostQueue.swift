@@ -1,86 +1,94 @@
-/// Which exchanges may be on the network and which wait: a queue for each server, by priority and then in order.
+/// Decides which exchanges may be on the network and which wait: a queue for each server, by priority and then in
+/// order.
 ///
-/// Exchanges of another limit have another queue to the same server, and count by themselves: one that may not have many
-/// connections would else wait for those that may to have none, and all others behind it.
+/// Exchanges with different connection limits have separate queues to the same server, and are counted separately. A
+/// low-limit exchange would otherwise wait until every high-limit one had finished, and block all others behind it.
 ///
-/// Ours and not libcurl's, because a handle that waits inside libcurl has its clocks running, and a thousand waiting
-/// handles slow down every other. It decides and does nothing: the engine's loop asks it what to start.
+/// libcurl's own queue is not used: a handle that waits inside libcurl has its clocks running, and a thousand waiting
+/// handles slow down all others. This type only decides: the engine's loop asks it what to start.
 struct HostQueue<Element> {
     fileprivate struct Waiting {
         var element: Element
         var sharesConnections: Bool
-        /// Grows with each that was enqueued, to whatever server.
+        /// Grows with each enqueued exchange, for any server.
         var number: UInt64
     }
 
     fileprivate struct Key: Hashable {
         let origin: Origin
-        /// How many connections to it may be open at once.
+        /// The connections to the server that may be open at once.
         let limit: Int
     }
 
     fileprivate final class Host {
         let key: Key
-        @exclusivity(unchecked) var running = 0
-        @exclusivity(unchecked) fileprivate var waiting = IndexedHeap<Double, Waiting>()
-        /// Whether the host is in `candidates`.
-        @exclusivity(unchecked) var isCandidate = false
-        @exclusivity(unchecked) var connections: HostConnections
-        @exclusivity(unchecked) fileprivate var pools = PoolCounts()
-        /// How many connections it may have by now; counted only where there is a limit for all servers.
-        @exclusivity(unchecked) fileprivate var inUse = 0
+        @exclusivity(unchecked) fileprivate var state: State
         fileprivate let changes: Changes
 
         init(_ key: Key, _ changes: Changes, connectionAge: Double) {
             self.key = key
             self.changes = changes
-            connections = HostConnections(maximumAge: connectionAge)
+            state = State(connections: HostConnections(maximumAge: connectionAge))
         }
     }
 
-    /// Hosts at which an exchange was connected, so that there may be room for others. Noted from inside libcurl's calls.
-    fileprivate final class Changes {
-        @exclusivity(unchecked) var hosts: [Host] = []
-        /// Whether they matter when nobody waits at that host, too.
-        @exclusivity(unchecked) var isWanted = false
+    fileprivate struct State: ~Copyable {
+        var running = 0
+        var waiting = IndexedHeap<Double, Waiting>()
+        /// Whether the host is in `candidates`.
+        var isCandidate = false
+        var connections: HostConnections
+        /// The connections that it may have now. Only counted with a limit for all servers.
+        var inUse = 0
     }
 
-    /// Names what was enqueued, until it is removed.
+    /// Hosts with a newly connected exchange, so that there may be room for others. Noted during libcurl's callbacks.
+    fileprivate final class Changes {
+        @exclusivity(unchecked) var state = ChangesState()
+    }
+
+    fileprivate struct ChangesState {
+        var hosts: [Host] = []
+        /// Whether changes matter even when nobody waits at the host.
+        var isWanted = false
+    }
+
+    /// Identifies an enqueued exchange until it is removed.
     struct Ticket {
         fileprivate let host: Host
         fileprivate let token: IndexedHeap<Double, Waiting>.Token
     }
 
     private var hosts: [Key: Host] = [:]
-    /// The one among them that nobody talks to since a moment ago: kept for requests that follow one upon the other.
+    /// The last host that became unused, kept for the next request in a sequence.
     private var unused: Host?
-    /// Hosts at which something changed, so that an exchange may be ready.
+    /// Hosts with a change, so that an exchange may be ready.
     private var candidates: [Host] = []
     private let changes = Changes()
     private let connectionAge: Double
-    /// How many connections there may be to all servers together; nil is no limit.
+    /// The limit of connections to all servers together; nil is none.
     private let total: Int?
-    /// How many there may be by now.
+    /// The connections that may be open now.
     private var inUse = 0
     private var lastNumber: UInt64 = 0
 
     init(total: Int? = nil, connectionAge: Double = HostConnections.maximumAge) {
         self.total = total
         self.connectionAge = connectionAge
-        changes.isWanted = total != nil
+        changes.state.isWanted = total != nil
     }
 
-    /// How many exchanges wait or run.
-    var count: Int { hosts.values.reduce(0) { $0 + $1.running + $1.waiting.count } }
-    /// How many servers are remembered, once for each limit, save one that nobody talks to.
+    /// The number of waiting and running exchanges.
+    var count: Int { hosts.values.reduce(0) { $0 + $1.state.running + $1.state.waiting.count } }
+    /// The number of remembered servers, once for each limit, without the unused one.
     var hostCount: Int { hosts.count - (unused == nil ? 0 : 1) }
 
-    /// Lets an exchange wait for its turn.
+    /// Enqueues an exchange.
     ///
     /// - Parameters:
-    ///   - limit: how many connections to this server those of the same limit may have open at once; at least 1.
-    ///   - sharesConnections: whether it may do with a part of a connection.
-    ///   - again: whether it had its turn before: then it goes before others of its priority.
+    ///   - limit: how many connections to this server the exchanges with this limit may have open at once; at least 1.
+    ///   - sharesConnections: whether it can share a connection.
+    ///   - again: whether it was started before. It then goes before others of its priority.
     mutating func enqueue(
         _ element: Element, to origin: Origin, priority: Double, limit: Int, sharesConnections: Bool = false,
         again: Bool = false
@@ -91,26 +99,26 @@ struct HostQueue<Element> {
             host = known
             if known === unused {
                 unused = nil
-                known.connections = HostConnections(maximumAge: connectionAge)
+                known.state.connections = HostConnections(maximumAge: connectionAge)
             }
         } else {
             host = Host(key, changes, connectionAge: connectionAge)
             hosts[key] = host
         }
-        // The least key comes first, hence the sign. What cannot be compared would break the heap's order.
+        // The least key comes first, hence the sign. NaN would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
         let waiting = Waiting(element: element, sharesConnections: sharesConnections, number: lastNumber)
-        let token = host.waiting.insert(waiting, key: again ? order.nextDown : order)
+        let token = host.state.waiting.insert(waiting, key: again ? order.nextDown : order)
         reconsider(host)
         return Ticket(host: host, token: token)
     }
 
     /// Takes the next exchange that may start; it then runs until `remove`. Nil when all others must wait.
     ///
-    /// - Parameter reserved: how many connections to each server others use.
+    /// - Parameter reserved: the connections to each server that others use.
     mutating func startNext(reserved: Int = 0) -> Element? {
-        if !changes.hosts.isEmpty { reconsiderChanged() }
+        if !changes.state.hosts.isEmpty { reconsiderChanged() }
         while let host = candidates.last {
             if let total {
                 guard inUse < total else { return startShared(reserved: reserved) }
@@ -118,42 +126,42 @@ struct HostQueue<Element> {
             }
             if let next = ready(host, reserved) { return start(next, to: host) }
             candidates.removeLast()
-            host.isCandidate = false
+            host.state.isCandidate = false
             forgetIfUnused(host)
         }
         return nil
     }
 
-    /// The one that has waited longest at any server, of those with the highest priority. Servers compete for a place only
-    /// where there is a limit for all of them.
+    /// Takes the exchange that has waited longest, of those with the highest priority at any server. Servers only
+    /// compete when there is a limit for all of them.
     private mutating func startFirst(reserved: Int) -> Element? {
         let isReady = candidates.map { ready($0, reserved) != nil }
-        for (host, isReady) in zip(candidates, isReady) where !isReady { host.isCandidate = false }
-        let passed = candidates.filter { !$0.isCandidate }
-        candidates.removeAll { !$0.isCandidate }
+        for (host, isReady) in zip(candidates, isReady) where !isReady { host.state.isCandidate = false }
+        let passed = candidates.filter { !$0.state.isCandidate }
+        candidates.removeAll { !$0.state.isCandidate }
         for host in passed { forgetIfUnused(host) }
         let first = candidates.min { left, right in
-            guard let one = left.waiting.first, let other = right.waiting.first else { return false }
+            guard let one = left.state.waiting.first, let other = right.state.waiting.first else { return false }
             return one.key == other.key ? one.element.number < other.element.number : one.key < other.key
         }
         return first.flatMap { host in ready(host, reserved).map { start($0, to: host) } }
     }
 
-    /// What may start at a server now.
+    /// The exchange that may start at a server now.
     private func ready(_ host: Host, _ reserved: Int) -> Waiting? {
-        host.waiting.first.map(\.element).flatMap { next in
+        host.state.waiting.first.map(\.element).flatMap { next in
             let limit = max(1, host.key.limit - reserved)
-            let mayStart = host.connections.mayStart(
-                running: host.running, limit: limit, shares: next.sharesConnections)
+            let mayStart = host.state.connections.mayStart(
+                running: host.state.running, limit: limit, shares: next.sharesConnections)
             return mayStart ? next : nil
         }
     }
 
-    /// One that needs no connection of its own, when there may be no more of them.
+    /// Takes an exchange that can share a connection, when no more may be opened.
     private mutating func startShared(reserved: Int) -> Element? {
         for host in candidates {
             guard let next = ready(host, reserved), next.sharesConnections,
-                host.connections.hasRoom(running: host.running)
+                host.state.connections.hasRoom(running: host.state.running)
             else { continue }
             return start(next, to: host)
         }
@@ -161,86 +169,79 @@ struct HostQueue<Element> {
     }
 
     private mutating func start(_ waiting: Waiting, to host: Host) -> Element {
-        _ = host.waiting.popFirst()
-        host.running += 1
+        _ = host.state.waiting.popFirst()
+        host.state.running += 1
         recount(host)
         return waiting.element
     }
 
-    /// Forgets an exchange, whether it waits or runs; the one that waited behind it may be next. Once for each ticket.
+    /// Removes a waiting or running exchange, so that the next one may start. Call it once for each ticket.
     mutating func remove(_ ticket: Ticket) {
-        if ticket.host.waiting.remove(ticket.token) == nil {
-            ticket.host.running -= 1
+        if ticket.host.state.waiting.remove(ticket.token) == nil {
+            ticket.host.state.running -= 1
             recount(ticket.host)
         }
         reconsider(ticket.host)
     }
 
     private mutating func reconsider(_ host: Host) {
-        guard !host.isCandidate else { return }
-        if host.waiting.isEmpty { return forgetIfUnused(host) }
-        host.isCandidate = true
+        guard !host.state.isCandidate else { return }
+        if host.state.waiting.isEmpty { return forgetIfUnused(host) }
+        host.state.isCandidate = true
         candidates.append(host)
     }
 
     private mutating func reconsiderChanged() {
-        for host in changes.hosts {
+        for host in changes.state.hosts {
             recount(host)
-            if !host.waiting.isEmpty { reconsider(host) }
+            if !host.state.waiting.isEmpty { reconsider(host) }
         }
-        changes.hosts.removeAll(keepingCapacity: true)
+        changes.state.hosts.removeAll(keepingCapacity: true)
     }
 
     private mutating func recount(_ host: Host) {
         guard total != nil else { return }
-        let needed = host.connections.needed(running: host.running)
-        inUse += needed - host.inUse
-        host.inUse = needed
+        let needed = host.state.connections.needed(running: host.state.running)
+        inUse += needed - host.state.inUse
+        host.state.inUse = needed
     }
 
-    /// Nothing is kept of hosts that nobody talks to, save of the last one: a crawler sees millions.
+    /// Forgets unused hosts except the last one: a crawler sees millions.
     private mutating func forgetIfUnused(_ host: Host) {
-        guard host.running == 0, host.waiting.isEmpty, host !== unused else { return }
+        guard host.state.running == 0, host.state.waiting.isEmpty, host !== unused else { return }
         if let unused { hosts[unused.key] = nil }
         unused = host
     }
 }
 
-/// What an exchange that runs says of its connection. May be called while libcurl calls back.
+/// Reports of a running exchange about its connection. May be called during libcurl's callbacks.
 extension HostQueue.Ticket {
     /// - Returns: whether it may open one more connection.
     func mayOpen(_ seat: inout HostConnections.Seat, limit: Int, shares: Bool) -> Bool {
-        host.connections.mayOpen(&seat, limit: limit, shares: shares)
+        host.state.connections.mayOpen(&seat, limit: limit, shares: shares)
     }
 
-    func join(_ seat: inout HostConnections.Seat, port: Int, shares: Bool, _ now: MonotonicTime) {
-        host.connections.join(&seat, port: port, shares: shares, now)
-        if !host.waiting.isEmpty || host.changes.isWanted { host.changes.hosts.append(host) }
+    func join(_ seat: inout HostConnections.Seat, _ ends: ConnectionEnds, shares: Bool, _ now: MonotonicTime) {
+        host.state.connections.join(&seat, ends, shares: shares, now)
+        if !host.state.waiting.isEmpty || host.changes.state.isWanted { host.changes.state.hosts.append(host) }
     }
 
-    /// See `PoolCounts.enter`.
-    func enterPool(maySpread: Bool, skipsFirst: Bool) -> Int {
-        host.pools.enter(maySpread: maySpread, skipsFirst: skipsFirst)
-    }
+    func lose(_ seat: inout HostConnections.Seat) { host.state.connections.lose(&seat) }
 
-    func leavePool(_ pool: Int) { host.pools.leave(pool) }
+    func leave(_ seat: inout HostConnections.Seat) { host.state.connections.leave(&seat) }
 
-    func lose(_ seat: inout HostConnections.Seat) { host.connections.lose(&seat) }
-
-    func leave(_ seat: inout HostConnections.Seat) { host.connections.leave(&seat) }
-
-    /// Nothing more goes over the connection that the exchange uses: the server has said good-bye.
+    /// No further exchange uses this one's connection: the server has sent GOAWAY.
     func leaveConnection(of seat: HostConnections.Seat) {
-        if let connection = seat.connection { host.connections.leave(connection) }
+        if let connection = seat.connection { host.state.connections.leave(connection) }
     }
 
-    /// The same, of a connection that libcurl would use.
+    /// The same for a connection that libcurl would still use.
     func replaceConnection(of seat: HostConnections.Seat) {
-        if let connection = seat.connection { host.connections.replace(connection) }
+        if let connection = seat.connection { host.state.connections.replace(connection) }
     }
 
-    /// See `HostConnections.generation`.
-    var generation: UInt8 { host.connections.generation }
+    /// See `HostConnections.pool`.
+    var pool: Int { host.state.connections.pool }
 
-    func hear(httpVersion: Double) { host.connections.hear(httpVersion: httpVersion) }
+    func hear(httpVersion: Double) { host.state.connections.hear(httpVersion: httpVersion) }
 }

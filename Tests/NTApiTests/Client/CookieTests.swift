@@ -240,6 +240,18 @@ import Testing
         #expect(Site.isSame(one, other) == isSame && Site.isSame(other, one) == isSame)
     }
 
+    /// Where libcurl has no list, a cookie is for one host, and a site is a host with those below it.
+    @Test(arguments: [
+        (".co.uk", false), (".example.com", false), ("example.com", true), ("intranet", true), ("10.0.0.1", true),
+    ]) func withoutAList(_ domain: String, _ mayBeSet: Bool) {
+        let cookie = Cookie(name: "a", value: "1", domain: domain)
+        let objection = Site.objectionToCookies(
+            for: cookie.domain, includingSubdomains: cookie.includesSubdomains, by: { _, _ in -1 })
+        #expect((objection == nil) == mayBeSet && objection?.containsSubstring("no list of public suffixes") != false)
+        #expect(Site.isSame("example.com", "a.example.com", by: { _, _ in -1 }))
+        #expect(!Site.isSame("a.example.com", "b.example.com", by: { _, _ in -1 }))
+    }
+
     // MARK: Sessions
 
     @Test func sessionsDoNotShareThem() async throws {

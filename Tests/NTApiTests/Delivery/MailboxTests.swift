@@ -227,7 +227,6 @@ private final class HeldJobs: WaitingClock {
         return ScheduledJob {}
     }
 
-    func onSystemClock(_ moment: MonotonicTime) -> MonotonicTime { moment }
 
     /// Runs what is due after some seconds.
     @discardableResult func runAll(after seconds: Double = 5) -> Int {

@@ -2,6 +2,12 @@ import Testing
 
 @testable import NTApi
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 @Suite struct WorkerPoolTests {
     @Test func runsEveryJobOnItsThreads() async {
         let (workers, ran) = (WorkerPool(), Log<Bool>())
@@ -52,17 +58,73 @@ import Testing
     }
 
     /// Handlers that wait for each other, without a word to the library.
-    @Test func lendsThreadsWhenNothingGetsOn() async {
+    @Test func jobsThatBlockDoNotHoldUpTheNext() async {
         let pool = WorkerPool()
         let (gate, ended) = (Signal(), Log<Int>())
-        for number in 0..<20 {
+        for number in 0..<63 {
             pool.run {
-                gate.block()
+                Delivery.call { gate.block() }
                 ended.append(number)
             }
         }
-        pool.run { gate.set() }
-        #expect(await ended.first(20).count == 20)
+        pool.run { Delivery.call { gate.set() } }
+        #expect(await ended.first(63).count == 63)
         pool.stop()
+    }
+
+    @Test func anIdleThreadEnds() async {
+        let (pool, ended) = (WorkerPool(idleTime: 0.001), ThreadEnds())
+        for round in 1...3 {
+            for _ in 0..<8 { pool.run { ended.watchThisThread() } }
+            // Each thread that ran a job, and there was at least one for each round.
+            #expect(await onThread { ended.wait(for: round) })
+        }
+        // The next job gets a thread again.
+        let ran = Log<Bool>()
+        pool.run { ran.append(true) }
+        #expect(await ran.first(1) == [true])
+        pool.stop()
+    }
+
+    /// However soon they end, no job is left without a thread.
+    @Test func noJobIsLeftToAThreadThatEnds() async {
+        let (pool, ran) = (WorkerPool(idleTime: 0), Log<Int>())
+        for number in 0..<2000 {
+            pool.run { ran.append(number) }
+            if number.isMultiple(of: 3) { _ = await ran.first(number + 1) }
+        }
+        #expect(await ran.first(2000).count == 2000)
+        pool.stop()
+    }
+}
+
+/// Counts the threads that end.
+private final class ThreadEnds: @unchecked Sendable {
+    // Safe to share: the key is constant.
+    private var key = pthread_key_t()
+    private let count = Monitor(0)
+
+    init() {
+        pthread_key_create(&key) { pointer in
+            #if canImport(Glibc)
+                guard let pointer else { return }
+            #endif
+            let ends = Unmanaged<ThreadEnds>.fromOpaque(pointer).takeRetainedValue()
+            ends.count.withLock { $0 += 1 }
+            ends.count.broadcast()
+        }
+    }
+
+    deinit { pthread_key_delete(key) }
+
+    func watchThisThread() {
+        guard pthread_getspecific(key) == nil else { return }
+        pthread_setspecific(key, Unmanaged.passRetained(self).toOpaque())
+    }
+
+    /// - Returns: false when there were not so many within `patience`.
+    func wait(for count: Int) -> Bool {
+        let deadline = MonotonicTime.now().advanced(bySeconds: patience)
+        return self.count.wait(until: deadline) { $0 >= count ? true : nil } ?? false
     }
 }

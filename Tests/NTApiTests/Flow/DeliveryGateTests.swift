@@ -4,7 +4,7 @@ import Testing
 
 /// Every schedule of what can happen to a request delivers its response once, and last.
 @Suite struct DeliveryGateTests {
-    /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in an order drawn by lot.
+    /// A made-up shell: what `APIRequest` does with the machine, one step at a time, in a random order.
     private struct Simulation {
         var machine = DeliveryGate()
         var generator: SeededGenerator

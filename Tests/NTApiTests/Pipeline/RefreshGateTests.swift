@@ -177,7 +177,7 @@ import Testing
 
     // MARK: In any order
 
-    /// Requests, servers and refreshes that do what they like, in an order drawn by lot.
+    /// Requests, servers and refreshes in a random order.
     private struct Simulation {
         struct Request {
             enum Phase {

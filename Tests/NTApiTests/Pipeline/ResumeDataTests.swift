@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    // MARK: Which responses can be gone on with
+    // MARK: Which responses can be resumed
 
     private func head(_ status: Int = 200, _ headers: [(name: String, value: String)]) -> ResponseHead {
         ResponseHead(status: status, headers: HTTPHeaders(headers), httpVersion: 1.1)

@@ -145,17 +145,11 @@ private final class HookedClient: TestClient, @unchecked Sendable {
 
     // MARK: Interruptions
 
-    /// Performs on a thread of its own; when all loops are lent to other tests, as soon as there is one.
+    /// Performs on a thread of its own.
     private func perform(
         _ request: APIRequest, timeout: Double?, watching descriptor: Int32 = -1
     ) async -> APIRequest.PerformResult {
-        await onThread {
-            while true {
-                let result = request.perform(timeout: timeout, watching: descriptor)
-                if result != .refused { return result }
-                sched_yield()
-            }
-        }
+        await onThread { request.perform(timeout: timeout, watching: descriptor) }
     }
 
     @Test func isInterruptedAndGoesOn() async throws {
@@ -205,11 +199,7 @@ private final class HookedClient: TestClient, @unchecked Sendable {
             pthread_sigmask(SIG_UNBLOCK, &set, nil)
             thread.withLock { $0 = pthread_self() }
             defer { thread.withLock { $0 = nil } }
-            while true {
-                let result = request.perform(timeout: nil, watching: -1)
-                if result != .refused { return result }
-                sched_yield()
-            }
+            return request.perform(timeout: nil, watching: -1)
         }
         await isAsked.wait()
         // One that comes before the thread sleeps is not seen, so it is repeated until the caller is back.

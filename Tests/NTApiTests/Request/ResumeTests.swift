@@ -8,7 +8,7 @@ import Testing
     import Darwin
 #endif
 
-/// Downloads that are gone on with: byte for byte the file that the server has now, or an error; never two versions glued
+/// Resumed downloads: byte for byte the file that the server has now, or an error; never two versions glued
 /// together.
 @Suite struct ResumeTests {
     private static func folder() throws -> String {

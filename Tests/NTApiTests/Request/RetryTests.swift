@@ -46,7 +46,7 @@ import Testing
         let api = try Api()
         let response = await api.call(times: 3, waits: 3)
         #expect(response.error == nil && response.json?["count"]?.int == 4 && response.metrics.retries == 3)
-        // By lot: 1, 2 and 4 seconds at most.
+        // Random waits: 1, 2 and 4 seconds at most.
         #expect(api.clock.elapsed <= 7 && response.elapsed == api.clock.elapsed)
         #expect(try await api.seen().count == 4)
         let lines = api.client.lines.all.map(\.message)

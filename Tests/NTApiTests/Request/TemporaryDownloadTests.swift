@@ -96,7 +96,7 @@ import Testing
         let left = try #require(await fault.response("range", args: [.url("cut", 40_000), .download()]).resumeData)
         left.discard()
         #expect(!exists(left.temporaryFile))
-        // A named file that is gone on with into a temporary one.
+        // Resumes a named file into a temporary one.
         let folder = try TemporaryFolder()
         let named = await fault.response("range", args: [.url("cut", 40_000), .download(to: "\(folder.path)/f")])
         let rest = try await fault.send(args: [.resume(named.resumeData), .header("X-Again", "1"), .download()])

@@ -8,7 +8,7 @@ import Testing
     private struct Model {
         /// What the server allows on one connection; 1 is HTTP/1.1.
         var streams: Int
-        /// How many requests until it says good-bye.
+        /// How many requests until it sends GOAWAY.
         var requests = Int.max
         var connections: [Int: (streams: Int, requests: Int)] = [:]
         private var lastPort = 0
@@ -80,7 +80,7 @@ import Testing
                 case .connecting:
                     if let port = model.join() ?? (host.mayOpen(&seat, limit: limit, shares: true) ? model.open() : nil)
                     {
-                        host.join(&seat, port: port, shares: true, .now())
+                        host.join(&seat, .of(port), shares: true, .now())
                         steps[number] = .running(port)
                         seats[number] = seat
                     } else {
@@ -113,12 +113,12 @@ import Testing
         var seats = (0..<4).map { _ in HostConnections.Seat() }
         let start = MonotonicTime.now()
         #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
-        host.join(&seats[0], port: 7, shares: true, start)
-        host.join(&seats[1], port: 7, shares: true, start)
-        #expect(host.generation == 0)
-        host.join(&seats[2], port: 7, shares: true, start.advanced(bySeconds: 11))
-        host.join(&seats[3], port: 7, shares: true, start.advanced(bySeconds: 12))
-        #expect(host.generation == 1)
+        host.join(&seats[0], .of(7), shares: true, start)
+        host.join(&seats[1], .of(7), shares: true, start)
+        #expect(host.pool == 0)
+        host.join(&seats[2], .of(7), shares: true, start.advanced(bySeconds: 11))
+        host.join(&seats[3], .of(7), shares: true, start.advanced(bySeconds: 12))
+        #expect(host.pool == 1)
         // One opens the next, the others wait for it.
         #expect(host.mayStart(running: 4, limit: 2, shares: true))
         #expect(!host.mayStart(running: 5, limit: 2, shares: true))
@@ -131,11 +131,34 @@ import Testing
         host.hear(httpVersion: 2)
         var seats = (0..<3).map { _ in HostConnections.Seat() }
         #expect(host.mayOpen(&seats[0], limit: 2, shares: true))
-        host.join(&seats[0], port: 1, shares: true, .now())
+        host.join(&seats[0], .of(1), shares: true, .now())
         #expect(host.mayStart(running: 1, limit: 2, shares: false))
         #expect(host.mayOpen(&seats[1], limit: 2, shares: false))
         #expect(!host.mayStart(running: 2, limit: 2, shares: false))
         #expect(host.mayStart(running: 2, limit: 2, shares: true), "on the first")
         #expect(!host.mayOpen(&seats[2], limit: 2, shares: false))
+    }
+
+    /// A host may have two addresses of its own, or the server two: the same port at our end is not the same connection.
+    @Test func connectionsAreToldApartByBothEnds() {
+        for other in [ConnectionEnds.of(5, from: "::1"), .of(5, to: "127.0.0.2"), .of(5, remotePort: 81)] {
+            var host = HostConnections()
+            var seats = [HostConnections.Seat(), HostConnections.Seat()]
+            host.join(&seats[0], .of(5), shares: true, .now())
+            host.join(&seats[1], other, shares: true, .now())
+            #expect(host.count == 2 && !host.hasRoom(running: 2), "not one of HTTP/2 with two streams")
+            #expect(seats[0].connection !== seats[1].connection)
+        }
+        #expect(ConnectionEnds.of(5) == .of(5))
+    }
+}
+
+extension ConnectionEnds {
+    fileprivate static func of(
+        _ port: Int, from local: String = "127.0.0.1", to remote: String = "127.0.0.1", remotePort: Int32 = 80
+    ) -> ConnectionEnds {
+        remote.withCString { remote in
+            local.withCString { ConnectionEnds(remote, remotePort, $0, Int32(truncatingIfNeeded: port)) }
+        }
     }
 }

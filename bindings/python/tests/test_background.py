@@ -211,7 +211,7 @@ def test_killed_again_and_again(sessions: Sessions, served: dict[str, str]) -> N
     assert sorted(ended, key=int) == [str(number) for number in range(len(served))]
     for number, sum_ in enumerate(served.values()):
         told = ended[str(number)]
-        # A handler that was killed amid its work is called again, and told so.
+        # A handler that was killed while it ran is called again, and told so.
         assert all(entry["again"] for entry in told[1:]), told
         assert {(entry["error"], entry["sum"]) for entry in told} == {(None, sum_)}, told
         assert hashlib.sha256((sessions.files / str(number)).read_bytes()).hexdigest() == sum_

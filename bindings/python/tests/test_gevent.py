@@ -222,3 +222,26 @@ with ntapi.Client(sys.argv[1]) as client:
 print("fine")
 """
     check(code, servers["fault"])
+
+
+def test_interceptors_run_while_greenlets_wait(servers: dict[str, str]) -> None:
+    code = f"""
+{PATCH}
+import gevent, sys
+import ntapi
+
+def sign(call):
+    call.request.headers["X-Signature"] = str(call.api_request.identifier)
+    response = yield call.request
+    return response
+
+interceptors = [ntapi.attempt_interceptor(sign)]
+with ntapi.Client(sys.argv[1], interceptors=interceptors) as client:
+    greenlets = [gevent.spawn(client.send, "echo") for _ in range(20)]
+    gevent.joinall(greenlets, timeout=90)
+    headers = [line for greenlet in greenlets for line in greenlet.value.json["headers"]]
+    signatures = {{value for name, value in headers if name.lower() == "x-signature"}}
+    assert len(signatures) == 20, signatures
+print("fine")
+"""
+    check(code, servers["fault"])

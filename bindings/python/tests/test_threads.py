@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import logging
 import select
 import threading
@@ -298,11 +299,32 @@ def test_upload_progress(weather: ntapi.Client) -> None:
     assert seen[-1] == (size, size)
 
 
-def test_perform_runs_the_callers_handlers_meanwhile(fault: ntapi.Client) -> None:
+@pytest.mark.parametrize("limit", [64, 8])
+def test_perform_runs_the_callers_handlers_meanwhile(fault: ntapi.Client, limit: int) -> None:
+    """Also where the network thread makes the exchange, which has all of a few connections."""
+    fault.set_default("maximumConnectionsPerHost", limit)
     order: list[str] = []
     fault.begin("echo", (), lambda _: order.append("first"))
     fault.send("late?ms=100")
     assert order == ["first"]
+
+
+def test_a_thread_that_follows_another_runs_its_handlers_meanwhile(fault: ntapi.Client) -> None:
+    """The descriptor of its mailbox has the number of one that was closed."""
+    order: list[str] = []
+
+    def work() -> None:
+        fault.begin("echo", ntapi.response_thread(ntapi.CURRENT), lambda _: order.append("handler"))
+        fault.send("late?ms=300")
+        order.append("response")
+
+    for _ in range(3):
+        thread = Thread(work)
+        thread.start()
+        thread.finish()
+        del thread
+        gc.collect()
+    assert order == ["handler", "response"] * 3
 
 
 def test_handlers_may_perform_and_begin(fault: ntapi.Client) -> None:
@@ -370,7 +392,11 @@ def test_system_exit_passes_through_on_the_main_thread(
     assert isinstance(unraisable.errors[0], SystemExit)
 
 
-def test_many_threads_at_once(fault: ntapi.Client, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("limit", [64, 8])
+def test_many_threads_at_once(
+    fault: ntapi.Client, caplog: pytest.LogCaptureFixture, limit: int
+) -> None:
+    fault.set_default("maximumConnectionsPerHost", limit)
     caplog.set_level(logging.ERROR)
     counted: list[int] = []
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import concurrent.futures
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Literal, Optional
 
 from typing_extensions import assert_type
 
 import ntapi
 from ntapi import codes, testing
+
+Flow = Generator[ntapi.HTTPRequest, ntapi.HTTPResponse, ntapi.HTTPResponse]
 
 
 class Service(ntapi.Client):
@@ -98,6 +101,43 @@ async def asynchronous() -> None:
             assert_type(events, ntapi.AsyncStream[ntapi.ServerSentEvent])
             async for event in events:
                 assert_type(event.last_event_id, str)
+
+
+@ntapi.attempt_interceptor
+def sign(call: ntapi.InterceptedCall) -> Flow:
+    assert_type(call.request, ntapi.HTTPRequest)
+    assert_type(call.api_request, ntapi.Request)
+    if call.is_own_origin and call.reason == "first":
+        call.request.headers["X-Number"] = str(call.number)
+    response = yield call.request
+    assert_type(response, ntapi.HTTPResponse)
+    assert_type(response.headers, ntapi.Headers)
+    assert_type(response.body, bytes)
+    return ntapi.HTTPResponse(200, {"X-A": "b"}, b"") if response.error else response
+
+
+@ntapi.call_interceptor
+def mark(call: ntapi.InterceptedCall) -> None:
+    call.request.body = b""
+
+
+@ntapi.call_interceptor
+async def retry(call: ntapi.InterceptedCall) -> Optional[ntapi.HTTPResponse]:
+    return await call.next(call.request)
+
+
+class Signed(ntapi.AsyncClient):
+    interceptors = (sign, retry)
+
+
+def intercepted(function: ntapi.InterceptorFunction) -> None:
+    assert_type(sign, ntapi.Interceptor)
+    assert_type(sign.scope, Literal["call", "attempt"])
+    own = ntapi.Interceptor(function, "attempt")
+    configuration = ntapi.SessionConfiguration(interceptors=[sign])
+    with Service(configuration=configuration, interceptors=[mark]) as client:
+        client.interceptors = [*client.interceptors, own]
+        client.send("x", ntapi.interceptor(sign), ntapi.interceptor(None))
 
 
 def tests() -> None:

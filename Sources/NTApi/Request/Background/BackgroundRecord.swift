@@ -1,4 +1,4 @@
-/// What is kept on disk of one transfer of a background session (SPEC 8): enough to make it, and to tell how it ended.
+/// What is kept on disk of one transfer of a background session: enough to make it, and to tell how it ended.
 struct BackgroundRecord: Sendable, Equatable {
     /// What the transfer does with files. Paths are absolute: the next process may run elsewhere.
     enum Work: Sendable, Equatable {

@@ -1,4 +1,4 @@
-/// The transfers of a background session, on disk: what a process that is killed leaves to the next (SPEC 8).
+/// The transfers of a background session, on disk: what a process that is killed leaves to the next.
 ///
 /// A folder for each session, a file for each transfer. Each step of a transfer is durable when the call that takes it returns,
 /// and a file is whole or not there, so that at whatever moment the process ends, the next finds every transfer as it was

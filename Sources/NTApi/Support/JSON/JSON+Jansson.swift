@@ -165,16 +165,6 @@ extension JSON {
     package init(loading text: UnsafeRawBufferPointer) throws(JSONParseError) {
         self = try JanssonLoader.load(text).get()
     }
-
-    /// Reads text of any size onto the tape, which is about 30 times as fast. jansson describes errors.
-    package init(document text: UnsafeRawBufferPointer) throws(JSONParseError) {
-        switch JSONParser.parse(copying: text) {
-        case .success(let json): self = json
-        case .failure(let error):
-            if case .failure(let theirs) = JanssonLoader.load(text) { throw theirs }
-            throw error
-        }
-    }
 }
 
 /// Reads with jansson whatever jansson reads by our rules. Other text, for which jansson has no flag, goes onto the

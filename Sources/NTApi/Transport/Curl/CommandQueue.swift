@@ -5,7 +5,7 @@ enum EngineCommand: Sendable {
     case change(Exchange, ExchangeChange)
     /// A streamed body has its next piece.
     case resumeUpload(Exchange)
-    /// The caller's code, which was being called when the exchange ended, has returned.
+    /// The caller's code was being called when the exchange ended, and has returned.
     case uploadIdle(Exchange)
     case timer(EngineTimer)
     case cancelTimer(EngineTimer)
@@ -14,8 +14,8 @@ enum EngineCommand: Sendable {
 /// The commands on their way to the network thread, with one wake-up for many.
 ///
 /// A wake-up is a system call, so it is made only when the loop sleeps or is about to: the loop says so under the same
-/// lock under which commands are added, and whoever adds the first one after that wakes it. A command that comes a
-/// moment before is seen by the loop itself, which then does not sleep.
+/// lock under which commands are added, and whoever adds the next command wakes it. When a command comes just before that,
+/// the loop sees it and does not sleep.
 final class CommandQueue: Sendable {
     enum Phase {
         /// No thread runs.
@@ -62,8 +62,8 @@ final class CommandQueue: Sendable {
         return acceptance
     }
 
-    /// To a thread that runs; while it stops, too, because its last exchanges wait for this. One that is not started yet
-    /// finds it, behind the command that starts it.
+    /// For a thread that runs, and also while it stops, because its last exchanges wait for this. A thread that is not started
+    /// yet finds the command behind the one that starts it.
     func report(_ command: EngineCommand) {
         let sleeper = state.withLock { state -> Waker? in
             guard state.phase != .stopped else { return nil }
@@ -87,7 +87,7 @@ final class CommandQueue: Sendable {
         return runs
     }
 
-    /// No thread could be had, or it could not begin: takes back what was accepted.
+    /// The thread could not be started: takes back the accepted commands.
     func fail() -> [EngineCommand] {
         state.withLock { state in
             state.phase = state.phase == .stopping ? .stopped : .idle
@@ -118,7 +118,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// The thread has had nothing to do for long, and ends unless something has come: the next command starts another.
+    /// The thread has been idle for long, and ends unless a command has come. The next command starts another thread.
     func rest() -> Bool {
         state.withLock { state in
             guard state.phase == .running, state.commands.isEmpty else { return false }
@@ -139,5 +139,20 @@ final class CommandQueue: Sendable {
     private static func takeAll(_ state: inout State) -> [EngineCommand] {
         defer { state.commands = [] }
         return state.commands
+    }
+}
+
+/// A job to run at a given time. It can be cancelled.
+final class EngineTimer: Sendable {
+    let moment: MonotonicTime
+    let job: @Sendable () -> Void
+    // Safe to share: touched on the loop's own thread alone.
+    nonisolated(unsafe) var token: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+    /// The command to cancel it overtook the one to set it.
+    nonisolated(unsafe) var isCancelled = false
+
+    init(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) {
+        self.moment = moment
+        self.job = job
     }
 }

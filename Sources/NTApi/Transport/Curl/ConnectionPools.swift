@@ -1,64 +1,68 @@
 import CCurl
 
-/// The curl multi handles of a loop. Each is a pool of connections of its own.
+/// The curl multi handles of a loop. Each is a pool of connections of its own, and nearly always there is only the first.
 ///
-/// For each request libcurl looks through all connections of a pool to the host, until it finds an idle one: with a
-/// thousand that wait for slow answers that costs as much as the request. So exchanges to one host are spread over
-/// pools; see `PoolCounts`. What may share a connection, or has to count all of them, stays in the first.
+/// libcurl cannot be told to leave a single connection alone. So the exchanges that must not use the connections of others go
+/// to another pool: see `number`.
 final class ConnectionPools {
     private let first: CurlMulti
-    /// Those that a host with many exchanges needs beside the first. Nil is one that was closed, and is made anew.
-    @exclusivity(unchecked) private var others: [CurlMulti?] = []
-    /// Those of the others in which libcurl ran since their messages were read.
-    @exclusivity(unchecked) private var running: [CurlMulti] = []
-    /// The pool of each socket, by the socket's number; the first has those that are not in it. Empty when all are the first's.
-    @exclusivity(unchecked) private var owners: [UInt16] = []
+    /// Those beside the first, by their number less 1. Nil is one that is not there.
+    private var others: [CurlMulti?] = []
+    /// The number of each socket's pool, by the socket. Those beyond its end are the first's: it is empty where there is no other.
+    private var owners: [UInt8] = []
     private let poller: SystemPoller
     private let limit: Int?
-    /// Whether exchanges may be spread.
-    var maySpread: Bool { limit == nil }
 
     /// Nil when libcurl cannot be set up.
     ///
-    /// - Parameter limit: how many connections there may be in all, idle ones counted; nil is no limit.
+    /// - Parameter limit: how many connections each pool may have, idle ones counted; nil is no limit.
     init?(poller: SystemPoller, limit: Int?) {
         guard let first = CurlMulti(poller: poller, number: 0) else { return nil }
         self.first = first
         self.poller = poller
         self.limit = limit
-        first.pools = self
+        first.state.pools = self
         if let limit { first.limitConnections(to: limit) }
     }
 
-    /// libcurl before 8.5 sends a request that may share an HTTP/2 connection over one of HTTP/1.1 to the same server that is in
-    /// use, and mixes up the answers (curl pull request 12373). So those that want HTTP/1.1 stay out of the first pool there. Where
-    /// there is a limit for all connections, idle ones count in each pool by itself.
-    static let mixesVersions = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
+    /// libcurl before 8.5 sends a request that may use HTTP/2 over a connection of HTTP/1.1 to the same server that is in use, and
+    /// mixes up the answers (curl pull request 12373).
+    private static let mixesVersions = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
+    /// The pool of what goes over TLS and may not use HTTP/2, where that must not be near what may.
+    private static let http1 = HostConnections.poolCount
+
+    /// Which pool an exchange goes to.
+    ///
+    /// - Parameters:
+    ///   - isSecure: whether the server is spoken to over TLS.
+    ///   - sharesConnections: whether the exchange may use HTTP/2.
+    ///   - pool: the server's `HostConnections.pool`; 0, the first, but for few.
+    static func number(isSecure: Bool, sharesConnections: Bool, pool: Int) -> Int {
+        mixesVersions && isSecure && !sharesConnections ? http1 : pool
+    }
+
+    /// The pool of this number; nil when the system has no descriptors for it and no other will do.
+    func pool(_ number: Int) -> CurlMulti? {
+        guard number > 0 else { return first }
+        while others.count < number { others.append(nil) }
+        if let pool = others[number - 1] { return pool }
+        guard let pool = CurlMulti(poller: poller, number: number) else { return number == Self.http1 ? nil : first }
+        pool.state.pools = self
+        if let limit { pool.limitConnections(to: limit) }
+        others[number - 1] = pool
+        return pool
+    }
 
     /// How many there are.
     var count: Int { others.reduce(1) { $1 == nil ? $0 : $0 + 1 } }
 
     /// The earliest moment at which libcurl wants to be called, whatever the sockets do.
     var timer: MonotonicTime? {
-        var earliest = first.timer
+        var earliest = first.state.timer
         for pool in others {
-            if let timer = pool?.timer { earliest = min(timer, earliest ?? timer) }
+            if let timer = pool?.state.timer { earliest = min(timer, earliest ?? timer) }
         }
         return earliest
-    }
-
-    /// The pool of this number.
-    ///
-    /// - Parameter orFirst: whether the first will do when the system has no descriptors for one more.
-    func pool(_ number: Int, orFirst: Bool) -> CurlMulti? {
-        guard number > 0 else { return first }
-        while others.count < number { others.append(nil) }
-        if let pool = others[number - 1] { return pool }
-        guard let pool = CurlMulti(poller: poller, number: number) else { return orFirst ? first : nil }
-        pool.pools = self
-        if let limit { pool.limitConnections(to: limit) }
-        others[number - 1] = pool
-        return pool
     }
 
     /// Lets libcurl read and write.
@@ -85,29 +89,22 @@ final class ConnectionPools {
     /// The next transfer that is done, and how it ended.
     func nextMessage() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
         if let message = first.nextMessage() { return message }
-        while let pool = running.last {
+        for case let pool? in others {
             if let message = pool.nextMessage() { return message }
-            pool.mayHaveMessages = false
-            running.removeLast()
         }
         return nil
     }
 
-    /// Closes pools that a burst has left behind, with their idle connections: at once where these are too many, and after
-    /// a while in any case, as libcurl looks at the connections of a pool only when a transfer starts in it. Not while
-    /// messages are read.
-    func closeUnneeded(transfers: Int, _ now: MonotonicTime) {
+    /// Closes pools beside the first that had nothing to do for a while, with their idle connections: libcurl looks at those only
+    /// when a transfer starts. Not while messages are read.
+    func closeIdle(_ now: MonotonicTime) {
         guard !others.isEmpty else { return }
-        for index in others.indices.reversed() {
-            guard let pool = others[index], pool.transferCount == 0 else { continue }
-            let idleSince = pool.idleSince ?? now
-            pool.idleSince = idleSince
-            // The second one may have connections that the first one must not have.
-            let number = Self.mixesVersions ? index : index + 1
-            let areTooMany = number * PoolCounts.capacity > 2 * (transfers + CurlMulti.idleConnections)
-            guard areTooMany || now.seconds(since: idleSince) > Self.idleTime else { continue }
+        for (index, pool) in others.enumerated() {
+            guard let pool, pool.state.transferCount == 0 else { continue }
+            let idleSince = pool.state.idleSince ?? now
+            pool.state.idleSince = idleSince
+            guard now.seconds(since: idleSince) > Self.idleTime else { continue }
             pool.close()
-            running.removeAll { $0 === pool }
             others[index] = nil
         }
         while case .some(nil) = others.last { others.removeLast() }
@@ -121,21 +118,13 @@ final class ConnectionPools {
     func close() {
         for pool in others { pool?.close() }
         others = []
-        running = []
         first.close()
     }
 
-    /// libcurl is about to be called in one of the others.
-    func willRun(_ pool: CurlMulti) {
-        guard !pool.mayHaveMessages else { return }
-        pool.mayHaveMessages = true
-        running.append(pool)
-    }
-
-    /// A pool has this socket from now on.
-    func setOwner(_ number: UInt16, of socket: Int32) {
+    /// The pool of this number has this socket from now on.
+    func setOwner(_ number: Int, of socket: Int32) {
         guard socket >= 0, number > 0 || socket < owners.count else { return }
         while owners.count <= socket { owners.append(0) }
-        owners[Int(socket)] = number
+        owners[Int(socket)] = UInt8(truncatingIfNeeded: number)
     }
 }

@@ -2,13 +2,13 @@ import CCurl
 
 /// The cookies of a session in libcurl's cookie engine, which keeps its rules: domains, paths, the public suffixes.
 ///
-/// A curl share handle, which the transfers of all loops have a part in. libcurl takes the lock for the moment in which it
-/// looks at the cookies; nothing is ever done under it that could take long.
+/// A curl share handle, which the transfers of all loops use. libcurl holds the lock only while it looks at the cookies; nothing
+/// under it takes long.
 final class CookieEngine: @unchecked Sendable {
     // Safe to share: the share has its locks; the easy handle is used under the lock of the cookies alone.
     private let share: OpaquePointer
     private let easy: UnsafeMutableRawPointer
-    /// The easy handle, for libcurl's calls to lock: whoever uses it has the lock of the cookies already.
+    /// The easy handle, for the lock callback: whoever uses it holds the lock of the cookies already.
     private let owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
     /// Nil when there is no memory.
@@ -22,7 +22,7 @@ final class CookieEngine: @unchecked Sendable {
         self.easy = easy
         owner = .allocate(capacity: 1)
         owner.initialize(to: nil)
-        ntapi_share_set_locks(share, curlLocks, curlUnlocks, owner)
+        ntapi_share_set_locks(share, lockCallback, unlockCallback, owner)
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE)
         // Loaded once for a session, and not by each loop.
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_PSL)
@@ -57,7 +57,7 @@ final class CookieEngine: @unchecked Sendable {
         ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil)
     }
 
-    // MARK: For everybody
+    // MARK: For any thread
 
     /// Those that are valid.
     func cookies(_ now: Double) -> [Cookie] { Self.cookies(SharedMutex.cookies.withLock { lines }, now) }
@@ -87,7 +87,7 @@ final class CookieEngine: @unchecked Sendable {
 
     /// Merges with what others have written, and takes over what they have set and deleted.
     ///
-    /// The work is done without the lock, which transfers wait for; if one of them sets a cookie meanwhile, all over again.
+    /// Works without the lock, because transfers wait for it. If one of them sets a cookie meanwhile, it starts again.
     func merge(base: CookieMerge.Cookies, file: CookieMerge.Cookies, now: Double) -> CookieMerge.Cookies {
         while true {
             let before = SharedMutex.cookies.withLock { lines }
@@ -117,7 +117,7 @@ final class CookieEngine: @unchecked Sendable {
         var lines: [String] = []
         var next = list
         while let line = next?.pointee {
-            // A server may have set what is not UTF-8: such a cookie is sent, but not told or kept.
+            // A server may have set what is not UTF-8: such a cookie is sent, but not listed or kept.
             if let data = line.data, let text = String(validatingCString: data) { lines.append(text) }
             next = line.next
         }
@@ -126,22 +126,21 @@ final class CookieEngine: @unchecked Sendable {
 
     private func add(_ cookie: Cookie) { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, cookie.line) }
 
-    /// libcurl has no call for it: one that has expired takes its place.
+    /// libcurl has no call for it: a cookie that has expired takes its place, and is removed at the next look.
     private func remove(_ cookie: Cookie) {
         var cookie = cookie
         cookie.expires = 1
         add(cookie)
-        // And goes with the next look.
         _ = lines
     }
 }
 
-// libcurl says which handle it is for. That of the engine is used with the lock only.
-private func curlLocks(
+// libcurl says which handle it locks for. The engine's own is used only by who holds the lock.
+private func lockCallback(
     easy: UnsafeMutableRawPointer?, data: curl_lock_data, access: curl_lock_access, owner: UnsafeMutableRawPointer?
 ) { mutex(for: easy, data, owner)?.lock() }
 
-private func curlUnlocks(easy: UnsafeMutableRawPointer?, data: curl_lock_data, owner: UnsafeMutableRawPointer?) {
+private func unlockCallback(easy: UnsafeMutableRawPointer?, data: curl_lock_data, owner: UnsafeMutableRawPointer?) {
     mutex(for: easy, data, owner)?.unlock()
 }
 

@@ -6,36 +6,36 @@ import CCurl
     import Darwin
 #endif
 
-// What libcurl calls, on the network thread, from inside a call of ours. Nothing here removes a handle or runs user code.
+// The callbacks of libcurl: on the network thread, from inside a call of ours. None removes a handle or runs user code.
 
 private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
     data.flatMap { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue().transfer }
 }
 
-/// For what is called with each line and each piece: without a reference counted up and down.
+/// For the callbacks of each line and each piece: counts no references.
 private func withTransfer<Result>(
     _ data: UnsafeMutableRawPointer?, orElse none: Result, _ body: (CurlTransfer) -> Result
 ) -> Result {
     guard let data else { return none }
     return Unmanaged<EasyHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { handle in
-        handle.unmanagedTransfer.map { $0._withUnsafeGuaranteedRef(body) } ?? none
+        handle.state.unmanagedTransfer.map { $0._withUnsafeGuaranteedRef(body) } ?? none
     }
 }
 
-func curlWritesHeader(
+func headerCallback(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
-    // `size` is 1 by libcurl's promise.
+    // `size` is always 1, as libcurl documents.
     withTransfer(data, orElse: 0) { transfer in
         transfer.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : stopWriting(count)
     }
 }
 
-func curlWritesBody(
+func writeCallback(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     withTransfer(data, orElse: 0) { transfer in
-        if EasyOptions.readsFreedHeader, transfer.assembler.head == nil {
+        if EasyOptions.readsFreedHeader, transfer.state.assembler.head == nil {
             let line = UnsafeRawBufferPointer(start: bytes, count: count)
             return transfer.previewHeaderLine(line) ? count : stopWriting(count)
         }
@@ -47,20 +47,20 @@ func curlWritesBody(
     }
 }
 
-/// Any number but that of the bytes is an error.
+/// libcurl stops when a write callback returns any other number than that of the bytes.
 private func stopWriting(_ count: Int) -> Int { count == 0 ? 1 : 0 }
 
-func curlReadsBody(
+func readCallback(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let transfer = transfer(data), let source = transfer.source else { return Int(CURL_READFUNC_ABORT) }
+    guard let transfer = transfer(data), let source = transfer.state.source else { return Int(CURL_READFUNC_ABORT) }
     let chunk = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
     let result = read(from: source, for: transfer, chunk)
-    if result <= chunk.count { transfer.bytesTaken += Int64(result) }
+    if result <= chunk.count { transfer.state.bytesTaken += Int64(result) }
     return result
 }
 
-func curlReadsPart(
+func mimeReadCallback(
     buffer: UnsafeMutablePointer<CChar>?, size: Int, count: Int, data: UnsafeMutableRawPointer?
 ) -> Int {
     guard let data else { return Int(CURL_READFUNC_ABORT) }
@@ -72,32 +72,33 @@ func curlReadsPart(
 private func read(
     from source: any UploadSource, for transfer: CurlTransfer, _ buffer: UnsafeMutableRawBufferPointer
 ) -> Int {
-    guard !transfer.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
+    guard !transfer.state.holds.contains(.suspended) else { return Int(CURL_READFUNC_PAUSE) }
     switch source.read(into: buffer) {
     case .bytes(let count): return count
     case .end: return 0
     case .wait: return Int(CURL_READFUNC_PAUSE)
     case .failed(let error):
-        transfer.failure = error
+        transfer.state.failure = error
         return Int(CURL_READFUNC_ABORT)
     }
 }
 
-func curlSeeksBody(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
-    guard origin == SEEK_SET, let transfer = transfer(data), transfer.source?.seek(to: Int64(offset)) == true else {
+func seekCallback(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+    guard origin == SEEK_SET, let transfer = transfer(data), transfer.state.source?.seek(to: Int64(offset)) == true
+    else {
         return CURL_SEEKFUNC_CANTSEEK
     }
-    transfer.bytesTaken = Int64(offset)
+    transfer.state.bytesTaken = Int64(offset)
     return CURL_SEEKFUNC_OK
 }
 
-func curlSeeksPart(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
+func mimeSeekCallback(data: UnsafeMutableRawPointer?, offset: curl_off_t, origin: Int32) -> Int32 {
     guard origin == SEEK_SET, let data else { return CURL_SEEKFUNC_CANTSEEK }
     let part = Unmanaged<MimePart>.fromOpaque(data).takeUnretainedValue()
     return part.source.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_CANTSEEK
 }
 
-func curlProgresses(
+func progressCallback(
     data: UnsafeMutableRawPointer?, receiveTotal: curl_off_t, received: curl_off_t, sendTotal: curl_off_t,
     sent: curl_off_t
 ) -> Int32 {
@@ -105,19 +106,18 @@ func curlProgresses(
     return 0
 }
 
-func curlIsAboutToSend(
+func prereqCallback(
     data: UnsafeMutableRawPointer?, address: UnsafeMutablePointer<CChar>?, localAddress: UnsafeMutablePointer<CChar>?,
     port: Int32, localPort: Int32
 ) -> Int32 {
     guard let transfer = transfer(data) else { return CURL_PREREQFUNC_ABORT }
     return transfer.connectionIsReady(
-        OpenSockets.Ends(address, port, localAddress, localPort), localAddress: localAddress, localPort: Int(localPort))
+        ConnectionEnds(address, port, localAddress, localPort), localAddress: localAddress)
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// What libcurl would write to a terminal. The only way to learn that the server refused a stream, and
-/// what exactly was sent.
-func curlSays(
+/// libcurl's log (CURLOPT_VERBOSE). The only way to learn that the server refused a stream, and what exactly was sent.
+func debugCallback(
     easy: UnsafeMutableRawPointer?, type: curl_infotype, text: UnsafeMutablePointer<CChar>?, count: Int,
     data: UnsafeMutableRawPointer?
 ) -> Int32 {

@@ -1,15 +1,10 @@
 import CCurl
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Darwin)
-    import Darwin
-#endif
-
-/// libcurl, set up once for the process and never taken down: the host program may use it too.
+/// libcurl, set up once for the process and never taken down: the host program may use it, too.
 enum CurlGlobal {
-    /// The result of `curl_global_init`, which runs at the first look.
-    static let ready: CURLcode = ReceiveBuffers.initializeCurl()
+    /// The result of `curl_global_init`, which runs at the first use of this. Its allocator is left alone: only the host program
+    /// may replace it.
+    static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
 /// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the
@@ -17,43 +12,45 @@ enum CurlGlobal {
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
-    /// The pools of its loop, and its number among them.
-    @exclusivity(unchecked) unowned(unsafe) var pools: ConnectionPools?
-    private let number: UInt16
-    /// How many transfers are in it.
-    @exclusivity(unchecked) private(set) var transferCount = 0
-    /// When it was first seen without a transfer, since the last one.
-    @exclusivity(unchecked) var idleSince: MonotonicTime?
-    /// Whether it is among those of which `pools` reads the messages.
-    @exclusivity(unchecked) var mayHaveMessages = false
-    /// When libcurl wants to be called, whatever the sockets do.
-    @exclusivity(unchecked) private(set) var timer: MonotonicTime?
+    /// What tells it from the other pools of its loop; 0 is the first.
+    private let number: Int
+    @exclusivity(unchecked) var state = State()
 
+    struct State: ~Copyable {
+        /// The pools of its loop.
+        unowned(unsafe) var pools: ConnectionPools?
+        /// How many transfers are in it.
+        fileprivate(set) var transferCount = 0
+        /// When it was first seen without a transfer, since the last one.
+        var idleSince: MonotonicTime?
+        /// When libcurl wants to be called, whatever the sockets do.
+        fileprivate(set) var timer: MonotonicTime?
+        fileprivate var connectionLimit = 2 * CurlMulti.idleConnections
+    }
+
+    /// Nil when libcurl cannot be set up.
     init?(poller: SystemPoller, number: Int) {
-        guard CurlGlobal.ready == CURLE_OK, let number = UInt16(exactly: number), let handle = curl_multi_init() else {
-            return nil
-        }
+        guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }
         self.number = number
         self.handle = handle
         self.poller = poller
         let this = Unmanaged.passUnretained(self).toOpaque()
-        ntapi_multi_set_socket(handle, curlWantsSocket, this)
-        ntapi_multi_set_timer(handle, curlWantsTimer, this)
+        ntapi_multi_set_socket(handle, socketCallback, this)
+        ntapi_multi_set_timer(handle, timerCallback, this)
         ntapi_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
     /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
     static let idleConnections = 256
-    private var connectionLimit = 2 * CurlMulti.idleConnections
 
-    /// libcurl's limit counts the connections of the transfers that run, too. Above it, each one that ends would lose its
-    /// connection, after a look at all others.
+    /// libcurl's limit counts the connections of running transfers, too. Above the limit, each transfer that ends would lose its
+    /// connection, after a search through all others.
     private func keepConnections() {
-        let needed = transferCount + Self.idleConnections
-        guard needed > connectionLimit || needed < connectionLimit / 4 else { return }
-        connectionLimit = needed * 2
-        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, connectionLimit)
+        let needed = state.transferCount + Self.idleConnections
+        guard needed > state.connectionLimit || needed < state.connectionLimit / 4 else { return }
+        state.connectionLimit = needed * 2
+        ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
     /// Allows so many connections in all, idle ones counted: for a new one libcurl closes the one idle for longest.
@@ -63,14 +60,14 @@ final class CurlMulti {
 
     /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
     ///
-    /// Not done by `deinit`, because libcurl calls back meanwhile.
+    /// Not in `deinit`, because libcurl calls back from inside this.
     func close() { curl_multi_cleanup(handle) }
 
     func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode {
         let code = curl_multi_add_handle(handle, easy)
         guard code == CURLM_OK else { return code }
-        transferCount += 1
-        idleSince = nil
+        state.transferCount += 1
+        state.idleSince = nil
         keepConnections()
         return code
     }
@@ -78,16 +75,15 @@ final class CurlMulti {
     /// Never from inside a callback of libcurl.
     func remove(_ easy: UnsafeMutableRawPointer) {
         curl_multi_remove_handle(handle, easy)
-        transferCount -= 1
+        state.transferCount -= 1
     }
 
     /// Whether the moment has come at which libcurl wanted to be called.
-    func isDue(_ now: MonotonicTime) -> Bool { timer.map { $0 <= now } ?? false }
+    func isDue(_ now: MonotonicTime) -> Bool { state.timer.map { $0 <= now } ?? false }
 
     /// Calls libcurl for its timer, which sets the next one from inside.
     func runTimer() {
-        timer = nil
-        if number > 0 { pools?.willRun(self) }
+        state.timer = nil
         var running: Int32 = 0
         curl_multi_socket_action(handle, CURL_SOCKET_TIMEOUT, 0, &running)
     }
@@ -96,7 +92,6 @@ final class CurlMulti {
         var mask: Int32 = 0
         if ready.contains(.read) { mask |= CURL_CSELECT_IN }
         if ready.contains(.write) { mask |= CURL_CSELECT_OUT }
-        if number > 0 { pools?.willRun(self) }
         var running: Int32 = 0
         curl_multi_socket_action(handle, socket, mask, &running)
     }
@@ -112,7 +107,7 @@ final class CurlMulti {
     }
 
     fileprivate func want(_ what: Int32, of socket: Int32) {
-        pools?.setOwner(number, of: socket)
+        state.pools?.setOwner(number, of: socket)
         switch what {
         case CURL_POLL_IN: poller.want(.read, of: socket)
         case CURL_POLL_OUT: poller.want(.write, of: socket)
@@ -124,25 +119,14 @@ final class CurlMulti {
     fileprivate func setTimer(milliseconds: Int) {
         // −1 deletes the timer. 0 means now, but not from inside this call.
         switch milliseconds {
-        case ..<0: timer = nil
-        case 0: timer = MonotonicTime(nanoseconds: 0)
-        default: timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
+        case ..<0: state.timer = nil
+        case 0: state.timer = MonotonicTime(nanoseconds: 0)
+        default: state.timer = MonotonicTime.now().advanced(bySeconds: Double(milliseconds) / 1000)
         }
     }
 }
 
-extension EasyHandle {
-    /// Lets the loop know of every socket of a connection that the handle opens.
-    func followSockets(_ sockets: OpenSockets) -> CURLcode {
-        self.sockets = sockets
-        let code = ntapi_easy_set_open_socket(easy, curlOpensSocket, Unmanaged.passUnretained(self).toOpaque())
-        guard code == CURLE_OK else { return code }
-        // A connection outlives the handle that opened it.
-        return ntapi_easy_set_close_socket(easy, curlClosesSocket, Unmanaged.passUnretained(sockets).toOpaque())
-    }
-}
-
-private func curlWantsSocket(
+private func socketCallback(
     easy: UnsafeMutableRawPointer?, socket: curl_socket_t, what: Int32, data: UnsafeMutableRawPointer?,
     socketData: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -151,46 +135,10 @@ private func curlWantsSocket(
     return 0
 }
 
-private func curlWantsTimer(
+private func timerCallback(
     multi: UnsafeMutableRawPointer?, milliseconds: Int, data: UnsafeMutableRawPointer?
 ) -> Int32 {
     guard let data else { return 0 }
     Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue().setTimer(milliseconds: milliseconds)
     return 0
-}
-
-/// Opens a connection's socket as libcurl would, and keeps it from the programs that the host starts.
-private func curlOpensSocket(
-    data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
-) -> curl_socket_t {
-    guard let data, let pointer = address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else {
-        return CURL_SOCKET_BAD
-    }
-    let address = pointer.pointee
-    let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
-    // An address of IPv6 is longer than the field that it begins in.
-    let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
-    guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
-        return CURL_SOCKET_BAD
-    }
-    guard let sockets = handle.sockets, handle.transfer?.mayOpenConnection() != false else { return CURL_SOCKET_BAD }
-    #if os(Linux)
-        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    #else
-        let type = address.socktype
-    #endif
-    let descriptor = socket(address.family, type, address.protocol)
-    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
-    #if !os(Linux)
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    #endif
-    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
-    handle.newSockets.append(descriptor)
-    return descriptor
-}
-
-private func curlClosesSocket(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
-    // Forgotten before it is closed: from then on the number may be another thread's.
-    if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
-    return close(descriptor)
 }

@@ -6,144 +6,258 @@ import CCurl
     import Darwin
 #endif
 
-/// What a connection is asked before a request goes over it.
+/// The checks of a connection before a request goes over it.
 extension CurlTransfer {
-    /// Whether a connection to an address may be opened: not by a mobile interface, if the client minds.
+    /// Whether a connection to an address may be opened: not by a mobile interface, if the client forbids that.
     func mayLeave(towards address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         guard let identity = exchange.request.settings.session?.identity, !identity.allowsCellularAccess,
             let name = CellularInterface.towards(address, length, boundTo: identity.networkInterface)
         else { return true }
-        cellularInterface = name
+        state.cellularInterface = name
         return false
     }
 
-    /// The same of a connection that is there: where it is bound to, or the system's rules, were not what they seemed to be.
+    /// The same check for a connection that is open: it may have another interface than its address promised.
     private func mayLeave(from address: UnsafePointer<CChar>?) -> Bool {
         guard exchange.request.settings.session?.identity.allowsCellularAccess == false, let address,
             let name = CellularInterface.having(String(cString: address))
         else { return true }
-        failure = curlFailure(CURLE_COULDNT_CONNECT, cellularInterface: name).error
+        state.failure = curlFailure(CURLE_COULDNT_CONNECT, cellularInterface: name).error
         return false
     }
 
     /// A connection is ready and the request is about to be sent. False stops it.
-    func connectionIsReady(
-        _ ends: OpenSockets.Ends, localAddress: UnsafePointer<CChar>?, localPort: Int
-    ) -> Bool {
+    func connectionIsReady(_ ends: ConnectionEnds, localAddress: UnsafePointer<CChar>?) -> Bool {
         guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
-        connectionsUsed += 1
-        clocks.connected(turn.now)
-        if connectionsUsed > 1 {
+        state.connectionsUsed += 1
+        state.clocks.connected(turn.now)
+        if state.connectionsUsed > 1 {
             guard maySendAgain() else { return false }
-            assembler.restart()
+            state.assembler.restart()
         }
-        if countsConnection { join(localPort) }
-        // Nothing of it has been sent: it starts again on another connection.
-        guard !holds.contains(.suspended), connectionFits(ends) else {
-            mustWait = true
+        if countsConnection { join(ends) }
+        // Nothing has been sent: the transfer starts again on another connection.
+        guard !state.holds.contains(.suspended), connectionFits(ends) else {
+            state.mustWait = true
             return false
         }
-        // What the caller says himself is sent as it is, and nothing beside it.
+        // A caller's own Cookie header is sent unchanged; stored cookies are not added.
         if let cookies = context?.cookies {
-            handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
+            state.handle?.shareCookies(cookies.sends && exchange.request.headers["cookie"] == nil)
         }
         return true
     }
 
-    /// The story behind it: a server closes an idle connection in the moment in which a POST is written to it. libcurl sees
-    /// a dead connection, takes another and sends the POST again; but the server may have acted on the first one. For
-    /// a request that must not happen twice, the second connection is where we stop and say so.
+    /// A server closes an idle connection just as a POST is written to it. libcurl sees a dead connection, takes another and
+    /// sends the POST again. But the server may have acted on the first one. So a request that must not happen twice stops
+    /// at its second connection, with an error that says so.
     ///
     /// HTTP/2 knows one harmless case, `StreamRefusal`.
     func maySendAgain() -> Bool {
-        handle?.wasSentAgain()
-        let lastStream = seat.connection?.lastStream
-        ticket?.lose(&seat)
-        defer { refusal = StreamRefusal() }
-        if exchange.request.mayBeRepeated || refusal.isCertain(after: lastStream) { return true }
-        failure = APIError(
+        state.handle?.wasSentAgain()
+        let lastStream = state.seat.connection?.state.lastStream
+        state.ticket?.lose(&state.seat)
+        defer { state.refusal = StreamRefusal() }
+        if exchange.request.mayBeRepeated || state.refusal.isCertain(after: lastStream) { return true }
+        state.failure = APIError(
             domain: .network, code: .network,
             message: "\(origin.host):\(origin.port): the connection broke after the \(exchange.request.method) was "
                 + "sent on it; the result is ambiguous: it is unknown whether the server acted on it, so it was "
                 + "not sent again")
-        failure?.failure = .reset
+        state.failure?.failure = .reset
         return false
     }
 
-    /// Whether the request, which libcurl gave up with its connection, can be sent again: an HTTP/2 server has said that it did
-    /// nothing with it, or has said nothing at all and may get it twice.
+    /// Whether a request that libcurl gave up with its connection can be sent again: an HTTP/2 server has said that it did nothing
+    /// with it, or has said nothing and the request may be repeated.
     func wasIgnored(_ code: CURLcode) -> Bool {
-        guard wasConnected, failure == nil, assembler.isEmpty, refusals < Self.maximumRefusals else { return false }
-        let isCertain = refusal.isCertain(after: seat.connection?.lastStream)
+        guard wasConnected, state.failure == nil, state.assembler.isEmpty, state.refusals < Self.maximumRefusals else {
+            return false
+        }
+        let isCertain = state.refusal.isCertain(after: state.seat.connection?.state.lastStream)
         guard isCertain || (code == CURLE_HTTP2 && exchange.request.mayBeRepeated) else { return false }
-        if bytesTaken > 0, source is StreamSource, source?.seek(to: 0) != true { return false }
-        refusals += 1
-        ticket?.lose(&seat)
+        if state.bytesTaken > 0, state.source is StreamSource, state.source?.seek(to: 0) != true { return false }
+        state.refusals += 1
+        state.ticket?.lose(&state.seat)
         return true
     }
 
     /// As often as libcurl would by itself.
     private static let maximumRefusals = 5
 
-    /// Whether the connection is this origin's, and silent. What a server sends on an idle connection (a second answer, a late
-    /// 408) would be taken for the answer to this request, and the answers of all later ones would be one behind.
-    private func connectionFits(_ ends: OpenSockets.Ends) -> Bool {
-        guard let handle, let sockets = handle.sockets else { return true }
+    /// Whether the connection is this origin's, and silent. Bytes that a server sends on an idle connection (a second answer, a
+    /// late 408) would be taken for the answer to this request, and all later answers would be one behind.
+    private func connectionFits(_ ends: ConnectionEnds) -> Bool {
+        guard let handle = state.handle, let sockets = handle.state.sockets else { return true }
         var opened = 0
         ntapi_easy_get_long(handle.easy, CURLINFO_NUM_CONNECTS, &opened)
-        let isNew = opened > connectionsOpened
-        connectionsOpened = opened
-        self.ends = ends
+        let isNew = opened > state.connectionsOpened
+        state.connectionsOpened = opened
+        state.ends = ends
         if isNew {
-            sockets.didConnect(handle.newSockets, ends)
-            handle.newSockets = []
+            sockets.didConnect(handle.state.newSockets, ends)
+            handle.state.newSockets = []
             return true
         }
         // libcurl 8.14 sends plain HTTP over an open TLS connection to the same port (curl #19007).
         guard sockets.isFor(isSecure: origin.isSecure, ends) else {
-            needsNewConnection = true
+            state.needsNewConnection = true
             return false
         }
-        // Others that use it show that it is HTTP/2, before any answer tells.
-        return (seat.connection?.streams ?? 1) > 1 || sockets.isSilent(ends)
+        // Another exchange uses it at the same time: it is HTTP/2, although no answer has shown it yet.
+        return (state.seat.connection?.state.streams ?? 1) > 1 || sockets.isSilent(ends)
     }
 
-    /// Nothing has been sent yet. What libcurl has not verified is compared with what the program trusts, or shown to it.
+    /// Compares a certificate that libcurl has not verified with the one that the program trusts, or keeps it to be shown. Nothing
+    /// has been sent yet.
     private func certificateIsTrusted() -> Bool {
         let trust = exchange.request.settings.trust
-        guard trust != .verified, origin.scheme == "https", let easy = handle?.easy else { return true }
-        let chain = ShownCertificates.chain(easy)
-        handshakes += 1
+        guard trust != .verified, origin.scheme == "https", let easy = state.handle?.easy else { return true }
+        let chain = PeerCertificates.chain(easy)
+        state.handshakes += 1
         var opened = 0
         ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
         switch trust {
         case .verified: return true
         case .inspected:
-            question = .certificates(chain)
+            state.question = .certificates(chain)
             return stop(.tls, "the server's certificate was not accepted")
         case .pinned(let leaf):
-            // Each time on a connection whose handshake the chain is of: with Digest there are two.
-            if chain.first == leaf, opened == handshakes { return true }
-            question = .otherCertificate
+            // The chain must be of this connection's own handshake: with Digest there may be two connections.
+            if chain.first == leaf, opened == state.handshakes { return true }
+            state.question = .otherCertificate
             return stop(.tls, "the server's certificate is not the one that was trusted")
         }
     }
 
-    /// A whole answer came before, which was the server's challenge, or with a body its leave to send that: what follows is
-    /// no second attempt of the same, and counts anew.
+    /// After a whole answer that was the server's challenge, or its leave to send the body, the request is sent once more. That
+    /// is no second attempt of the same, so it counts from the start.
     private func beginsWithoutDoubt() -> Bool {
         guard isChallenged else { return true }
-        challengesAnswered += 1
-        guard challengesAnswered <= Self.maximumChallenges else {
+        state.challengesAnswered += 1
+        guard state.challengesAnswered <= Self.maximumChallenges else {
             return stop(.network, "the server calls every nonce of its Digest challenge stale")
         }
-        assembler.restart()
-        connectionsUsed = 0
+        state.assembler.restart()
+        state.connectionsUsed = 0
         return true
     }
 
-    /// Whether the server has answered, and is to get the request once more because of that.
-    var isChallenged: Bool { exchange.request.digest != nil && assembler.head != nil }
+    /// Whether the server has answered with a challenge, so that it gets the request once more.
+    var isChallenged: Bool { exchange.request.digest != nil && state.assembler.head != nil }
 
     private static let maximumChallenges = 5
+}
+
+/// What happens when libcurl wants to open a connection for a transfer, because no open one has room.
+extension CurlTransfer {
+    /// Whether libcurl may open a connection. If not, the transfer fails, and `mustWait` or `failure` says why.
+    func mayOpenConnection() -> Bool {
+        guard countsConnection, let ticket = state.ticket else { return true }
+        if isChallenged {
+            ticket.leave(&state.seat)
+        } else if wasConnected {
+            guard maySendAgain() else { return false }
+            state.assembler.restart()
+            state.connectionsUsed = 0
+        }
+        if ticket.mayOpen(&state.seat, limit: state.connectionLimit, shares: sharesConnections) { return true }
+        if state.bytesTaken > 0, state.source is StreamSource, state.source?.seek(to: 0) != true {
+            state.failure = APIError(
+                domain: .network, code: .network,
+                message:
+                    "\(origin.host):\(origin.port): the connection broke, and the body stream cannot be sent again "
+                    + "from its start", isRetryable: exchange.request.mayBeRepeated)
+            state.failure?.failure = .reset
+            return false
+        }
+        state.mustWait = true
+        return false
+    }
+
+    /// Puts the transfer back to where it was before it started. Its handle is gone.
+    func wait() {
+        state.mustWait = false
+        state.failure = nil
+        state.bytesTaken = 0
+        state.connectionsUsed = 0
+        state.connectionsOpened = 0
+        state.handshakes = 0
+        state.refusal = StreamRefusal()
+        state.assembler.restart()
+        state.ticket?.leave(&state.seat)
+        state.clocks.putBack()
+    }
+
+    func join(_ ends: ConnectionEnds) {
+        guard ends.localPort > 0 else { return }
+        state.ticket?.join(&state.seat, ends, shares: sharesConnections, turn.now)
+        guard let connection = state.seat.connection else { return }
+        // libcurl reports a GOAWAY to the exchange for which it reads from the connection, whichever that is.
+        if mayBeRefused { connection.state.isListening = true }
+        if connection.state.isListening { state.handle?.listen() }
+    }
+
+    /// Whether another exchange on its connection has received something since this one has: then the answer is slow, and the
+    /// connection is not dead.
+    var connectionIsAlive: Bool {
+        state.seat.connection.map { $0.state.lastActivity > state.clocks.lastActivity } ?? false
+    }
+}
+
+/// Learns from libcurl's log that an HTTP/2 server did nothing with a request. A pure value: lines in, verdict out.
+///
+/// A server that is about to close a connection names the last stream that it looked at; the streams after it may be sent
+/// again, whatever they are (RFC 9113, 6.8 and 8.7). nginx does so after every thousand requests. libcurl sends them again
+/// by itself, but gives the reason only as text in its log. If that text changes, the verdict is "not known to be refused",
+/// which is the safe one.
+struct StreamRefusal: Equatable {
+    private var stream: Int?
+    private var isRefused = false
+
+    /// Takes one line of the transfer's log.
+    ///
+    /// - Returns: the last stream that the server looks at, if the line says so. It counts for all exchanges on the connection;
+    ///   libcurl logs it for only one of them.
+    mutating func hear(_ line: UnsafeRawBufferPointer) -> Int? {
+        if line.starts(with: "REFUSED_STREAM".utf8) {
+            isRefused = true
+        } else if let number = Self.number(after: "Using Stream ID: ", in: line) {
+            stream = number
+            isRefused = false
+        } else {
+            return Self.number(after: " GOAWAY, error=", then: ", last_stream=", in: line)
+        }
+        return nil
+    }
+
+    /// Whether the server did nothing with the request.
+    ///
+    /// - Parameter lastStream: the last stream of the connection that it looks at.
+    func isCertain(after lastStream: Int?) -> Bool {
+        if isRefused { return true }
+        guard let stream, let lastStream else { return false }
+        return stream > lastStream
+    }
+
+    /// The decimal number that follows a text; with `then`, the one that follows that text after another number.
+    private static func number(after prefix: String, then: String? = nil, in line: UnsafeRawBufferPointer) -> Int? {
+        guard let start = line.firstIndex(of: prefix) else { return nil }
+        let rest = line[start...].dropFirst(prefix.utf8.count)
+        let digits = rest.prefix(while: \.isASCIIDigit)
+        guard !digits.isEmpty else { return nil }
+        if let then {
+            let tail = rest.dropFirst(digits.count)
+            guard tail.starts(with: then.utf8) else { return nil }
+            return Int(String(decoding: tail.dropFirst(then.utf8.count).prefix(while: \.isASCIIDigit), as: UTF8.self))
+        }
+        return Int(String(decoding: digits, as: UTF8.self))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate func firstIndex(of text: String) -> Int? {
+        guard count >= text.utf8.count else { return nil }
+        return (0...(count - text.utf8.count)).first { self[$0...].starts(with: text.utf8) }
+    }
 }

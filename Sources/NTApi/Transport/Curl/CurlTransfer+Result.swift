@@ -1,18 +1,18 @@
 import CCurl
 
-/// What becomes of an exchange: its result, why it failed, and what it took.
+/// The end of an exchange: its result, its error and its metrics.
 extension CurlTransfer {
     /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
-        var result = ExchangeResult(head: assembler.head, body: body, metrics: metrics)
+        var result = ExchangeResult(head: state.assembler.head, body: body, metrics: metrics)
         result.wasConnected = wasConnected
-        result.isCut = isCut
+        result.isCut = state.isCut
         if let reason {
             result.error = reason
-        } else if code != CURLE_OK, !endsWithHead, !isCut, !isAnsweredEarly(code) {
-            // Where another way was tried, too, what became of that is the reason.
-            let refused = handle?.newSockets.isEmpty == true ? cellularInterface : nil
-            result.error = failure ?? curlFailure(code, cellularInterface: refused).error
+        } else if code != CURLE_OK, !state.endsWithHead, !state.isCut, !isAnsweredEarly(code) {
+            // If another address was tried, too, its failure is the reason.
+            let refused = state.handle?.state.newSockets.isEmpty == true ? state.cellularInterface : nil
+            result.error = state.failure ?? curlFailure(code, cellularInterface: refused).error
             result.question = question(code)
         } else if result.head == nil {
             result.error = APIError(
@@ -23,22 +23,22 @@ extension CurlTransfer {
         }
         if result.error == nil, isCutShort {
             _ = stop(.network, "the body cannot be decompressed: its gzip is cut short")
-            failure?.failure = .decoding
-            result.error = failure
+            state.failure?.failure = .decoding
+            result.error = state.failure
         }
-        if result.error == nil, exchange.reportsProgress { progress.finish(result.metrics, exchange.observer) }
+        if result.error == nil, exchange.reportsProgress { state.progress.finish(result.metrics, exchange.observer) }
         if var error = result.error {
-            error.httpStatus = assembler.head?.status
+            error.httpStatus = state.assembler.head?.status
             result.error = error
         }
         return result
     }
 
-    /// Whether the server has answered, and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 fails
-    /// without a word when it finds the stream closed; of any other end of a stream it says what was wrong.
+    /// Whether the server has answered and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 then fails
+    /// without a message; for any other end of a stream it has one.
     private func isAnsweredEarly(_ code: CURLcode) -> Bool {
-        guard code == CURLE_HTTP2_STREAM, failure == nil, let handle, handle.errorMessage.isEmpty,
-            let head = assembler.head
+        guard code == CURLE_HTTP2_STREAM, state.failure == nil, let handle = state.handle, handle.errorMessage.isEmpty,
+            let head = state.assembler.head
         else { return false }
         var received: curl_off_t = 0
         ntapi_easy_get_offset(handle.easy, CURLINFO_SIZE_DOWNLOAD_T, &received)
@@ -51,21 +51,21 @@ extension CurlTransfer {
 
     func timeoutError(_ clock: TimeoutClock) -> APIError {
         let isSafe = clock == .queue || clock == .connect || exchange.request.mayBeRepeated
-        return .timeout(clock, clocks.limit(of: clock), origin, isRetryable: isSafe)
+        return .timeout(clock, state.clocks.limit(of: clock), origin, isRetryable: isSafe)
     }
 
     func curlFailure(_ code: CURLcode, cellularInterface: String? = nil) -> CurlFailure {
         var systemError = 0
-        if let handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
+        if let handle = state.handle { ntapi_easy_get_long(handle.easy, CURLINFO_OS_ERRNO, &systemError) }
         return CurlFailure(
-            code: code, text: handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
+            code: code, text: state.handle?.errorMessage ?? "", systemError: Int32(truncatingIfNeeded: systemError),
             host: origin.host, port: origin.port, method: exchange.request.method, wasConnected: wasConnected,
             isIdempotent: exchange.request.mayBeRepeated, cellularInterface: cellularInterface)
     }
 
     private var metrics: ExchangeMetrics {
-        var metrics = ExchangeMetrics(queued: clocks.queued(until: turn.now))
-        guard let easy = handle?.easy else { return metrics }
+        var metrics = ExchangeMetrics(queued: state.clocks.queued(until: turn.now))
+        guard let easy = state.handle?.easy else { return metrics }
         let reusedConnection = reusedConnection
         func number(_ info: CURLINFO) -> Int64 {
             var value: curl_off_t = 0
@@ -82,14 +82,14 @@ extension CurlTransfer {
         metrics.total = seconds(CURLINFO_TOTAL_TIME_T)
         metrics.bytesSent = withoutFraming(number(CURLINFO_SIZE_UPLOAD_T))
         metrics.bytesReceived = number(CURLINFO_SIZE_DOWNLOAD_T)
-        metrics.bytesDecoded = decodedBytes
+        metrics.bytesDecoded = state.decodedBytes
         metrics.connectionReused = reusedConnection
         return metrics
     }
 
     /// Whether the transfer went over a connection that another one had opened.
     var reusedConnection: Bool {
-        guard let easy = handle?.easy, wasConnected else { return false }
+        guard let easy = state.handle?.easy, wasConnected else { return false }
         var opened = 0
         ntapi_easy_get_long(easy, CURLINFO_NUM_CONNECTS, &opened)
         return opened == 0
@@ -97,11 +97,13 @@ extension CurlTransfer {
 
     /// What the program may be asked about a transfer that libcurl gave up.
     private func question(_ code: CURLcode) -> ConnectionQuestion? {
-        if let question { return question }
+        if let question = state.question { return question }
         switch code {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR: return .untrusted
         default:
-            guard !wasConnected, let easy = handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else { return nil }
+            guard !wasConnected, let easy = state.handle?.easy, ntapi_easy_proxy_wants_basic(easy) != 0 else {
+                return nil
+            }
             return .proxyCredential
         }
     }

@@ -17,73 +17,78 @@ final class CurlTransfer {
     /// The request's URL, checked, and in ASCII.
     let url: String
     let turn: LoopTurn
-    /// Of the request's settings: asked for with each line of an answer.
+    /// That of the request's settings. It is needed for each line of an answer.
     let context: SessionContext?
-    @exclusivity(unchecked) var clocks: ExchangeClocks
-    @exclusivity(unchecked) var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
-    /// Its place in the queue of its server.
-    @exclusivity(unchecked) var ticket: HostQueue<CurlTransfer>.Ticket?
-    /// Its place among the connections to its server.
-    @exclusivity(unchecked) var seat = HostConnections.Seat()
-    /// How many connections to its server may be open.
-    @exclusivity(unchecked) var connectionLimit = Int.max
-    /// Whether it was stopped because it may not open a connection now.
-    @exclusivity(unchecked) var mustWait = false
-    @exclusivity(unchecked) private var hasReportedStart = false
-    /// Whether it starts when its turn comes, without asking.
-    @exclusivity(unchecked) var mayStart: Bool
-
-    /// Nil while it waits in the queue, and after its end.
-    @exclusivity(unchecked) private(set) var handle: EasyHandle?
-    /// Where its handle is, by the count of which pool of its host.
-    @exclusivity(unchecked) private unowned(unsafe) var pool: CurlMulti?
-    @exclusivity(unchecked) private var poolNumber = 0
-    @exclusivity(unchecked) var mime: OpaquePointer?
-    @exclusivity(unchecked) var parts: [MimePart] = []
-    @exclusivity(unchecked) var source: (any UploadSource)?
-    /// How much of the source libcurl has.
-    @exclusivity(unchecked) var bytesTaken: Int64 = 0
-
-    /// Why we made libcurl stop; says more than its "failed writing".
-    var failure: APIError? {
-        get { rareFailure.wrappedValue }
-        set { rareFailure.wrappedValue = newValue }
-    }
-    @exclusivity(unchecked) private var rareFailure = Boxed<APIError>(wrappedValue: nil)
-    /// Whether we made libcurl stop because there is nothing more to come: it would wait for a body after a HEAD with one.
-    @exclusivity(unchecked) var endsWithHead = false
-    /// Whether another request is likely to follow this answer, and whether its body was cut short for that.
-    @exclusivity(unchecked) private var isUnwanted = false
-    @exclusivity(unchecked) var isCut = false
-    /// Whether the server said of the connection before that it did nothing with the request.
-    @exclusivity(unchecked) var refusal = StreamRefusal()
-    @exclusivity(unchecked) var assembler = HeaderAssembler()
-    @exclusivity(unchecked) private(set) var holds: Holds
-    @exclusivity(unchecked) private var route = Route.memory
     let body = Bytes()
-    @exclusivity(unchecked) var decodedBytes: Int64 = 0
-    @exclusivity(unchecked) private var gzipEnd: GzipEnd?
-    /// Of the answers before: what came with a challenge.
-    @exclusivity(unchecked) private var decodedBefore: Int64 = 0
-    /// The beginning of a request's head that is told when all of it has been sent.
-    @exclusivity(unchecked) private var sentHead: [UInt8] = []
-    @exclusivity(unchecked) var connectionsUsed = 0
-    /// How many connections were opened for it.
-    @exclusivity(unchecked) var connectionsOpened = 0
-    /// Those of the connection that it was sent on.
-    @exclusivity(unchecked) var ends: OpenSockets.Ends?
-    /// Whether none that is open will do.
-    @exclusivity(unchecked) var needsNewConnection = false
-    /// The mobile interface that a connection would have left by, though it must not.
-    @exclusivity(unchecked) var cellularInterface: String?
-    /// How often the server has ignored it and it was sent again.
-    @exclusivity(unchecked) var refusals = 0
-    /// How often libcurl has sent the request once more because of the server's Digest challenge.
-    @exclusivity(unchecked) var challengesAnswered = 0
-    /// With certificates that the program decides about: how many it was compared with, and what there is to ask.
-    @exclusivity(unchecked) var handshakes = 0
-    @exclusivity(unchecked) var question: ConnectionQuestion?
-    @exclusivity(unchecked) var progress = ProgressReporter()
+    @exclusivity(unchecked) var state: State
+
+    struct State: ~Copyable {
+        var clocks: ExchangeClocks
+        var timer: IndexedHeap<MonotonicTime, LoopTimer>.Token?
+        /// Its place in the queue of its server.
+        var ticket: HostQueue<CurlTransfer>.Ticket?
+        /// Its place among the connections to its server.
+        var seat = HostConnections.Seat()
+        /// How many connections to its server may be open.
+        var connectionLimit = Int.max
+        /// Whether it was stopped because it may not open a connection now.
+        var mustWait = false
+        fileprivate var hasReportedStart = false
+        /// Whether it starts when its turn comes, without asking its observer.
+        var mayStart: Bool
+
+        /// Nil while it waits in the queue, and after its end.
+        fileprivate(set) var handle: EasyHandle?
+        /// Where its handle is.
+        fileprivate unowned(unsafe) var pool: CurlMulti?
+        var mime: OpaquePointer?
+        var parts: [MimePart] = []
+        var source: (any UploadSource)?
+        /// How much of the source libcurl has.
+        var bytesTaken: Int64 = 0
+
+        /// Why we made libcurl stop; says more than its "failed writing".
+        @Boxed var failure: APIError?
+        /// Whether we made libcurl stop after the head: it would wait for a body in the answer to a HEAD that had one.
+        var endsWithHead = false
+        /// Whether another request is likely to follow this answer, and whether its body was cut short for that.
+        fileprivate var isUnwanted = false
+        var isCut = false
+        /// Whether the server said of the connection before that it did nothing with the request.
+        var refusal = StreamRefusal()
+        var assembler = HeaderAssembler()
+        fileprivate(set) var holds: Holds
+        fileprivate var route = Route.memory
+        var decodedBytes: Int64 = 0
+        fileprivate var gzipEnd: GzipEnd?
+        /// How much of that came before this answer, with a challenge.
+        fileprivate var decodedBefore: Int64 = 0
+        /// The beginning of the request's head; it is reported when all of it has been sent.
+        fileprivate var sentHead: [UInt8] = []
+        var connectionsUsed = 0
+        /// How many connections were opened for it.
+        var connectionsOpened = 0
+        /// The ends of the connection that it was sent on.
+        var ends: ConnectionEnds?
+        /// Whether it must not use a connection that is open.
+        var needsNewConnection = false
+        /// The mobile interface that a connection would have used although the client forbids it.
+        var cellularInterface: String?
+        /// How often the server has ignored it and it was sent again.
+        var refusals = 0
+        /// How often libcurl has sent the request once more because of the server's Digest challenge.
+        var challengesAnswered = 0
+        /// How many certificates were compared, or are to be shown, where the program decides about them.
+        var handshakes = 0
+        var question: ConnectionQuestion?
+        var progress = ProgressReporter()
+
+        fileprivate init(_ clocks: ExchangeClocks, _ exchange: Exchange) {
+            self.clocks = clocks
+            holds = exchange.firstHolds
+            mayStart = !exchange.asksToStart
+        }
+    }
 
     init(_ exchange: Exchange, to origin: Origin, url: String, turn: LoopTurn) {
         self.exchange = exchange
@@ -91,100 +96,100 @@ final class CurlTransfer {
         self.url = url
         self.turn = turn
         context = exchange.request.settings.context
-        clocks = ExchangeClocks(
-            begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
-        holds = exchange.firstHolds
-        mayStart = !exchange.asksToStart
-        if !holds.isEmpty { clocks.hold(holds, turn.now) }
+        state = State(
+            ExchangeClocks(
+                begun: turn.now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline), exchange)
+        if !state.holds.isEmpty { state.clocks.hold(state.holds, turn.now) }
     }
 
-    var wasConnected: Bool { connectionsUsed > 0 }
+    var wasConnected: Bool { state.connectionsUsed > 0 }
 
-    /// Sets a handle up for the exchange. It is owned from here on, also when this fails.
+    /// Sets a handle up for the exchange, which owns it from here on, also when this fails.
     func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
-        self.handle = handle
+        state.handle = handle
         try handle.prepare(for: self, sockets, freshness: freshness)
         if exchange.hearsHeads { handle.listen() }
     }
 
-    /// Gives the handle to libcurl, in a pool with room.
+    /// Gives the handle to libcurl.
     func enter(_ pools: ConnectionPools) -> CURLMcode {
-        guard let handle, let ticket else { return CURLM_BAD_EASY_HANDLE }
-        let isApart = ConnectionPools.mixesVersions && origin.isSecure && !sharesConnections
-        poolNumber = ticket.enterPool(maySpread: pools.maySpread && !countsConnection, skipsFirst: isApart)
-        let pool = pools.pool(poolNumber, orFirst: !isApart)
+        guard let handle = state.handle, let ticket = state.ticket else { return CURLM_BAD_EASY_HANDLE }
+        let number = ConnectionPools.number(
+            isSecure: origin.isSecure, sharesConnections: sharesConnections, pool: ticket.pool)
+        let pool = pools.pool(number)
         let code = pool?.add(handle.easy) ?? CURLM_OUT_OF_MEMORY
-        if code == CURLM_OK { self.pool = pool } else { ticket.leavePool(poolNumber) }
+        if code == CURLM_OK { state.pool = pool }
         return code
     }
 
     /// Takes the handle back from libcurl. Never from inside one of its callbacks.
     func leavePool() {
-        guard let pool, let handle else { return }
-        self.pool = nil
+        guard let pool = state.pool, let handle = state.handle else { return }
+        state.pool = nil
         pool.remove(handle.easy)
-        ticket?.leavePool(poolNumber)
     }
 
     /// Lets libcurl go on with what was paused.
-    func runPool() { pool?.runTimer() }
+    func runPool() { state.pool?.runTimer() }
 
     /// Frees what libcurl used. The handle has left its pool.
     func release(to handles: inout HandlePool) {
-        guard let handle else { return }
-        self.handle = nil
+        guard let handle = state.handle else { return }
+        state.handle = nil
         handles.giveBack(handle)
-        if let mime { curl_mime_free(mime) }
-        mime = nil
-        parts = []
-        if !(source is StreamSource) { source = nil }
+        if let mime = state.mime { curl_mime_free(mime) }
+        state.mime = nil
+        state.parts = []
+        if !(state.source is StreamSource) { state.source = nil }
     }
 
-    /// Whether its connection is told from others: where one may be shared.
+    /// Whether its connection is counted: only where exchanges may share one.
     var countsConnection: Bool {
         origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
 
-    /// Whether it may do with a part of a connection.
+    /// Whether it may share a connection with others (HTTP/2).
     var sharesConnections: Bool {
         let version = exchange.request.settings.httpVersion
         if origin.isSecure { return version == .http2 || (version == .negotiated && !exchange.routesBody) }
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
-    /// Whether it matters if the server refuses the request unseen, and can be.
+    /// Whether the server may refuse the request unseen (HTTP/2), and that matters because it must not be sent twice.
     var mayBeRefused: Bool {
         !exchange.request.mayBeRepeated
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
-    /// A piece of the head of a request, as libcurl has sent it. It is told when it is whole.
+    /// A piece of the request's head, as libcurl has sent it. The head is reported when it is whole.
     func sent(head piece: UnsafeRawBufferPointer) {
-        guard exchange.hearsHeads, sentHead.count + piece.count <= HeaderAssembler.maximumBytes else { return }
-        sentHead += piece
-        guard sentHead.suffix(4).elementsEqual("\r\n\r\n".utf8) else { return }
-        exchange.observer.exchangeDidSendHead(String(decoding: sentHead, as: UTF8.self))
-        sentHead = []
+        guard exchange.hearsHeads, state.sentHead.count + piece.count <= HeaderAssembler.maximumBytes else { return }
+        state.sentHead += piece
+        guard state.sentHead.suffix(4).elementsEqual("\r\n\r\n".utf8) else { return }
+        exchange.observer.exchangeDidSendHead(String(decoding: state.sentHead, as: UTF8.self))
+        state.sentHead = []
     }
 
     /// One line of libcurl's log.
     func hear(_ line: UnsafeRawBufferPointer) {
-        guard let last = refusal.hear(line) else { return }
-        seat.connection?.lastStream = last
-        ticket?.leaveConnection(of: seat)
+        guard let last = state.refusal.hear(line) else { return }
+        state.seat.connection?.state.lastStream = last
+        state.ticket?.leaveConnection(of: state.seat)
     }
 
     // MARK: What libcurl reports
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
-        // Before libcurl comes to the fields: it has not yet looked at what follows the status line.
-        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) { handle?.shareCookies(cookies.accepts) }
-        switch assembler.append(line) {
+        // libcurl has not looked at the fields yet, which follow the status line.
+        if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) {
+            state.handle?.shareCookies(cookies.accepts)
+        }
+        switch state.assembler.append(line) {
         case .more: return true
-        case .complete: return assembler.head.map(receiveHead) ?? true
+        case .complete: return state.assembler.head.map(receiveHead) ?? true
         case .information:
-            if let head = assembler.information { exchange.observer.exchangeDidReceiveInformation(head) }
+            if let head = state.assembler.information { exchange.observer.exchangeDidReceiveInformation(head) }
             return true
         case .tooLarge:
             let bound = HeaderAssembler.maximumBytes / 1024
@@ -195,38 +200,41 @@ final class CurlTransfer {
     }
 
     /// A header line, before libcurl looks at it: only where `EasyOptions.readsFreedHeader`.
-    func previewHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool { assembler.accepts(line) || stopAtBlankLine() }
+    func previewHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
+        state.assembler.accepts(line) || stopAtBlankLine()
+    }
 
     private func stopAtBlankLine() -> Bool {
         stop(.network, "the server did not answer with valid HTTP: its first header line begins with a blank")
     }
 
     private func bytesMoved() {
-        clocks.bytesMoved(turn.now)
-        seat.connection?.lastActivity = turn.now
+        state.clocks.bytesMoved(turn.now)
+        state.seat.connection?.state.lastActivity = turn.now
     }
 
     /// A piece of the body as it came over the wire.
-    func received(raw piece: UnsafeRawBufferPointer) { gzipEnd?.append(piece) }
+    func received(raw piece: UnsafeRawBufferPointer) { state.gzipEnd?.append(piece) }
 
     /// Whether the body was decoded, and is not all that was encoded.
-    var isCutShort: Bool { gzipEnd?.isCutShort(decoded: decodedBytes - decodedBefore) ?? false }
+    var isCutShort: Bool { state.gzipEnd?.isCutShort(decoded: state.decodedBytes - state.decodedBefore) ?? false }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
-        gzipEnd = nil
-        decodedBefore = decodedBytes
-        if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head), let handle,
+        state.gzipEnd = nil
+        state.decodedBefore = state.decodedBytes
+        if exchange.request.settings.decompresses, exchange.request.method != "HEAD", GzipEnd.judges(head),
+            let handle = state.handle,
             handle.decodes
         {
             let codings = head.headers.all("Transfer-Encoding")
             let isChunked = codings.count == 1 && codings[0].equalsIgnoringASCIICase("chunked")
             if codings.isEmpty || isChunked {
-                gzipEnd = GzipEnd(isChunked: isChunked && head.httpVersion < 2)
+                state.gzipEnd = GzipEnd(isChunked: isChunked && head.httpVersion < 2)
                 handle.hearBody()
             }
         }
-        if sharesConnections { ticket?.hear(httpVersion: head.httpVersion) }
-        if head.httpVersion >= 2, let ends { handle?.sockets?.markMultiplexed(ends) }
+        if sharesConnections { state.ticket?.hear(httpVersion: head.httpVersion) }
+        if head.httpVersion >= 2, let ends = state.ends { state.handle?.state.sockets?.markMultiplexed(ends) }
         if let cookies = context?.cookies, cookies.accepts, head.headers["set-cookie"] != nil { cookies.changed() }
         var expected: Int64?
         switch head.announcedLength {
@@ -234,39 +242,39 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
-        // What comes with a challenge, or answers a body that was not sent yet, is not what was asked for.
+        // The body of a challenge, or of an answer to a request whose body was not sent yet, is not what was asked for.
         let isChallenge =
             exchange.quietStatuses.contains(head.status)
             || (exchange.request.digest != nil
-                && (head.status == 401 || (challengesAnswered == 0 && exchange.request.hasBody)))
+                && (head.status == 401 || (state.challengesAnswered == 0 && exchange.request.hasBody)))
         if exchange.routesBody, !isChallenge,
             !setRoute(exchange.observer.exchangeDidReceiveHead(head, turn.deliveries))
         {
             return false
         }
-        // A server may announce what it likes: no more than a megabyte is set aside on its word.
-        if let expected, case .memory = route { _ = body.reserve(Int(min(expected, 1 << 20))) }
-        // No more is what a redirect says in its body.
+        // A server may announce any length: no more than a megabyte is reserved for it.
+        if let expected, case .memory = state.route { _ = body.reserve(Int(min(expected, 1 << 20))) }
+        // Nor is the body of a redirect.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
-        isUnwanted = isFollowed || isChallenge
-        progress.reportsReceived = !isUnwanted
-        if exchange.reportsProgress { progress.expect(expected, exchange.observer) }
-        endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
-        return !endsWithHead
+        state.isUnwanted = isFollowed || isChallenge
+        state.progress.reportsReceived = !state.isUnwanted
+        if exchange.reportsProgress { state.progress.expect(expected, exchange.observer) }
+        state.endsWithHead = exchange.request.method == "HEAD" && exchange.request.hasBody
+        return !state.endsWithHead
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> BodyAnswer {
         bytesMoved()
-        guard holds.isEmpty else { return .paused }
-        let count = decodedBytes + Int64(bytes.count)
+        guard state.holds.isEmpty else { return .paused }
+        let count = state.decodedBytes + Int64(bytes.count)
         if let limit = exchange.request.settings.maximumResponseSize, count > limit {
             return stopped(.responseTooLarge, "the decoded body is larger than the allowed \(limit) bytes")
         }
-        if isUnwanted, count > ExchangeResult.maximumUnwantedBody {
-            isCut = true
+        if state.isUnwanted, count > ExchangeResult.maximumUnwantedBody {
+            state.isCut = true
             return .stopped
         }
-        switch route {
+        switch state.route {
         case .memory:
             guard body.append(bytes) else {
                 return stopped(.generic, "out of memory after \(body.count) bytes of the body")
@@ -278,12 +286,12 @@ final class CurlTransfer {
                 hold(.sink)
                 return .paused
             case .failed(let error):
-                failure = error
+                state.failure = error
                 return .stopped
             }
         case .nowhere: return .paused
         }
-        decodedBytes = count
+        state.decodedBytes = count
         return .taken
     }
 
@@ -298,21 +306,21 @@ final class CurlTransfer {
     // MARK: Holds
 
     func hold(_ more: Holds) {
-        holds.formUnion(more)
-        clocks.hold(more, turn.now)
+        state.holds.formUnion(more)
+        state.clocks.hold(more, turn.now)
     }
 
     func release(_ less: Holds) {
-        holds.subtract(less)
-        clocks.release(leaving: holds, turn.now)
+        state.holds.subtract(less)
+        state.clocks.release(leaving: state.holds, turn.now)
     }
 
-    /// What libcurl is to leave alone. Before an HTTP/2 answer's head, a pause of receiving ends the transfer without
-    /// one: there, only sending is paused, and the first piece of the body waits.
+    /// What libcurl is to pause. If receiving is paused before the head of an HTTP/2 answer, the transfer ends without one. There
+    /// only sending is paused, and the first piece of the body waits.
     var pauseMask: Int32 {
-        if holds.isEmpty { return CURLPAUSE_CONT }
-        guard holds.contains(.suspended) else { return CURLPAUSE_RECV }
-        return assembler.head == nil && mayBeHTTP2 ? CURLPAUSE_SEND : CURLPAUSE_ALL
+        if state.holds.isEmpty { return CURLPAUSE_CONT }
+        guard state.holds.contains(.suspended) else { return CURLPAUSE_RECV }
+        return state.assembler.head == nil && mayBeHTTP2 ? CURLPAUSE_SEND : CURLPAUSE_ALL
     }
 
     private var mayBeHTTP2: Bool {
@@ -324,31 +332,33 @@ final class CurlTransfer {
     func setRoute(_ route: BodyRoute) -> Bool {
         switch route {
         case .undecided:
-            self.route = .nowhere
+            state.route = .nowhere
             hold(.decision)
             return true
         case .refused(let error):
-            self.route = .nowhere
-            failure = error
+            state.route = .nowhere
+            state.failure = error
             return false
-        case .memory: self.route = .memory
-        case .sink(let sink): self.route = .sink(sink)
+        case .memory: state.route = .memory
+        case .sink(let sink): state.route = .sink(sink)
         }
-        if holds.contains(.decision) { release(.decision) }
+        if state.holds.contains(.decision) { release(.decision) }
         return true
     }
 
-    /// A `BodyRoute` without what is said once.
-    private enum Route {
+    /// A `BodyRoute` once it is decided.
+    fileprivate enum Route {
         case memory
         case sink(any BodySink)
         case nowhere
     }
 
     func progressed(sent: Int64, of sendTotal: Int64, received: Int64) {
-        guard progress.update(sent: withoutFraming(sent), received: received) else { return }
-        clocks.bytesMoved(turn.now)
-        if exchange.reportsProgress { progress.report(sendTotal: sendTotal, decoded: decodedBytes, exchange.observer) }
+        guard state.progress.update(sent: withoutFraming(sent), received: received) else { return }
+        state.clocks.bytesMoved(turn.now)
+        if exchange.reportsProgress {
+            state.progress.report(sendTotal: sendTotal, decoded: state.decodedBytes, exchange.observer)
+        }
     }
 
     private func stopped(_ code: ErrorCode, _ message: String) -> BodyAnswer {
@@ -357,22 +367,22 @@ final class CurlTransfer {
     }
 
     func stop(_ code: ErrorCode, _ message: String) -> Bool {
-        failure = APIError(domain: .network, code: code, message: "\(origin.host):\(origin.port): \(message)")
-        failure?.failure = code == .tls ? .tls : code == .network ? .notHTTP : nil
+        state.failure = APIError(domain: .network, code: code, message: "\(origin.host):\(origin.port): \(message)")
+        state.failure?.failure = code == .tls ? .tls : code == .network ? .notHTTP : nil
         return false
     }
 
     // MARK: Beginning and end
 
     func reportStart() {
-        guard !hasReportedStart else { return }
-        hasReportedStart = true
-        if exchange.reportsProgress { progress.start(total: bodyLength, exchange.observer) }
+        guard !state.hasReportedStart else { return }
+        state.hasReportedStart = true
+        if exchange.reportsProgress { state.progress.start(total: bodyLength, exchange.observer) }
     }
 
-    /// libcurl counts a chunked body with the lengths of its chunks in between.
+    /// libcurl counts the framing of a chunked body, too.
     func withoutFraming(_ sent: Int64) -> Int64 {
-        source is StreamSource && bodyLength == nil ? min(sent, bytesTaken) : sent
+        state.source is StreamSource && bodyLength == nil ? min(sent, state.bytesTaken) : sent
     }
 
     private var bodyLength: Int64? { exchange.request.body.knownLength }

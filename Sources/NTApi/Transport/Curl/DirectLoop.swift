@@ -1,10 +1,9 @@
-/// A loop that the thread of a caller drives while it waits for its answer: it has nothing better to do, and is spared
-/// two hand-overs to other threads and back.
+/// A loop that a caller's own thread drives while it waits for its answer. That saves two hand-overs between threads.
 ///
 /// A caller may leave before the end, because a signal came, and come back. Nobody drives the loop meanwhile; if the
 /// exchange is cancelled then, a worker brings it to its end.
 final class DirectLoop: Transport, @unchecked Sendable {
-    // Safe to share: `loop` and `watched` belong to whoever drives, which `state` says; the command queue is made for all.
+    // Safe to share: `loop` and `watched` belong to the thread that drives, which `state` says; the command queue is for all.
     private enum Driver {
         case nobody
         case caller
@@ -51,7 +50,6 @@ final class DirectLoop: Transport, @unchecked Sendable {
     var waker: Waker { loop.waker }
 
     func watch(_ descriptor: Int32) {
-        guard descriptor != watched else { return }
         watched = descriptor
         loop.watch(descriptor)
     }
@@ -77,7 +75,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
             state.driver = .caller
             return true
         }
-        // It may have stood still for long: the clocks of what begins would have run all that time.
+        // The loop's time may be old: the clocks of a new exchange would begin in the past.
         if isMine == true { loop.wake() }
         return isMine ?? false
     }
@@ -88,7 +86,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     func turn() -> Bool {
         loop.turn()
         loop.deliveries.flushRunningJobs(workers)
-        // What the loop has to do is not done by a child that a hook has forked.
+        // A child that a hook has forked leaves the loop's work to its parent.
         guard isOfThisProcess else { return true }
         return loop.isEmpty && commands.isEmpty
     }
@@ -102,12 +100,12 @@ final class DirectLoop: Transport, @unchecked Sendable {
         endIfLeft()
     }
 
-    /// Its caller needs it no more.
+    /// Its caller does not need it any more.
     func giveBack(_ loan: Int) { lender.giveBack(self, loan) }
 
     /// A caller has it from now on.
     ///
-    /// - Returns: what names the loan.
+    /// - Returns: the number of the loan.
     func beginLoan() -> Int {
         state.withLock { state in
             state = State(loan: state.loan &+ 1, isLent: true, isClosed: state.isClosed)
@@ -115,7 +113,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         }
     }
 
-    /// Closes its connections, while nobody has it; requests that it was lent for may keep the loop itself.
+    /// Closes its connections, while nobody has it. Requests may keep the object longer.
     func close() {
         let closes = state.withLock { state in
             defer { state.isClosed = true }
@@ -137,7 +135,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     private func endIfLeft() {
         let loan = state.withLock { state -> Int? in
-            // A cancel that comes after the end would bring a worker into a loop that somebody else may be about to drive.
+            // After the end, a cancel must not bring a worker into a loop that another caller may be about to drive.
             guard state.isCancelled, state.isLent, state.driver == .nobody else { return nil }
             state.driver = .worker
             state.isCancelled = false
@@ -147,7 +145,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         workers.run {
             self.watch(-1)
             self.loop.wake()
-            while !self.turn() { _ = self.loop.sleep(until: .distantFuture) }
+            self.workers.whileBlocked { while !self.turn() { _ = self.loop.sleep(until: .distantFuture) } }
             self.leave()
             // The caller need not come back.
             self.giveBack(loan)
@@ -176,7 +174,7 @@ final class DirectLoops: Sendable {
         guard connections.enterDirect(limit: limit) else { return nil }
         let (idle, isStopped) = state.withLock { state -> (DirectLoop?, Bool) in
             guard !state.isStopped else { return (nil, true) }
-            // The one that watches the descriptor already is spared two system calls; the last one has open connections.
+            // A loop that watches the descriptor already saves two system calls. Otherwise the last one has open connections.
             if let index = state.idle.lastIndex(where: { $0.watched == descriptor }) {
                 return (state.idle.remove(at: index), false)
             }
@@ -202,7 +200,7 @@ final class DirectLoops: Sendable {
         connections.leaveDirect()
     }
 
-    /// Lends no more, and closes the connections of those that are not lent; of the others, when they are given back.
+    /// Lends no more loops, and closes the connections of those that are not lent; the others close when they are given back.
     func stop() {
         let idle = state.withLock { state in
             state.isStopped = true

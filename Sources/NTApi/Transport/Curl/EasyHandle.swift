@@ -1,43 +1,47 @@
 import CCurl
 
-/// A libcurl easy handle with what it is set to, so that its next transfer sets only what is different.
+/// A libcurl easy handle and the options that it has, so that its next transfer sets only those that differ.
 ///
-/// To set everything again for each request would cost a third of what libcurl itself does for it. What belongs to one
-/// transfer alone (a body that is read piece by piece, a new connection) is taken back by a reset.
+/// To set every option again for each request would cost a third of what libcurl itself does for it. Options of one transfer alone
+/// (a body that is read piece by piece, a new connection) are removed by a reset.
 ///
-/// Of this and the other classes that belong to the loop's thread, exclusive access is not checked at run time: nobody
-/// else can be in them, and it would be checked a hundred times for a request.
+/// This class and others that belong to the loop's thread have their variables in one `state`, whose exclusive access is not
+/// checked at run time: no other thread uses it, and there would be a hundred checks for a request.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
-    /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
-    @exclusivity(unchecked) private(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
-    var transfer: CurlTransfer? { unmanagedTransfer?.takeUnretainedValue() }
-    /// That of the loop whose handle it is.
-    @exclusivity(unchecked) unowned(unsafe) var sockets: OpenSockets?
-    /// Those that were opened for the transfer, since it was last ready to be sent.
-    @exclusivity(unchecked) var newSockets: [Int32] = []
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
-    @exclusivity(unchecked) private var profile: HandleProfile?
-    @exclusivity(unchecked) private var url = HandleURL()
-    @exclusivity(unchecked) private var headers: HeaderLines?
-    @exclusivity(unchecked) private var message = HandleMessage.get
-    @exclusivity(unchecked) private var customMethod: String?
-    /// Of the transfer's session, and whether the handle has them at the moment.
-    @exclusivity(unchecked) private var cookies: (engine: CookieEngine, areShared: Bool)?
-    /// Whether other transfers may use it. libcurl takes the name in a Host header for the host of all later cookies, too, and
-    /// nothing makes it forget that: neither another request nor a reset.
-    @exclusivity(unchecked) private(set) var isReusable = true
+    private let shared: SharedEasyState
+    @exclusivity(unchecked) var state = State()
 
-    @exclusivity(unchecked) private var hearsBody = false
-    private let commons: HandleCommons
-    /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
-    @exclusivity(unchecked) private var keepsSessions = false
+    struct State: ~Copyable {
+        /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
+        fileprivate(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
+        /// The sockets of its loop.
+        unowned(unsafe) var sockets: OpenSockets?
+        /// The sockets that were opened for the transfer since it was last ready to be sent.
+        var newSockets: [Int32] = []
+        fileprivate var profile: HandleProfile?
+        fileprivate var url = HandleURL()
+        fileprivate var headers: HeaderLines?
+        fileprivate var message = HandleMessage.get
+        fileprivate var customMethod: String?
+        /// The cookies of the transfer's session, and whether the handle uses them at the moment.
+        fileprivate var cookies: (engine: CookieEngine, areShared: Bool)?
+        /// Whether other transfers may use it. After a Host header libcurl uses that name for all later cookies, too, and neither
+        /// another request nor a reset makes it forget the name.
+        fileprivate(set) var isReusable = true
+        fileprivate var hearsBody = false
+        /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
+        fileprivate var keepsSessions = false
+    }
 
-    init?(_ commons: HandleCommons) {
+    var transfer: CurlTransfer? { state.unmanagedTransfer?.takeUnretainedValue() }
+
+    init?(_ shared: SharedEasyState) {
         guard let easy = curl_easy_init() else { return nil }
         self.easy = easy
-        self.commons = commons
-        commons.attach(easy)
+        self.shared = shared
+        shared.attach(easy)
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
     }
 
@@ -50,73 +54,73 @@ final class EasyHandle {
     var errorMessage: String { String(cString: errorText) }
 
     func prepare(for transfer: CurlTransfer, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
-        unmanagedTransfer = .passUnretained(transfer)
+        state.unmanagedTransfer = .passUnretained(transfer)
         errorText[0] = 0
-        if !newSockets.isEmpty { newSockets = [] }
+        if !state.newSockets.isEmpty { state.newSockets = [] }
         var options = EasyOptions(easy)
-        // A handle remembers the challenge of a server that it had no credentials for. To answer that one with these would tell
-        // this server what is meant for another, or for nobody.
-        if profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
+        // A handle remembers a server's challenge even if it had no credentials then. An answer to that one with these credentials
+        // would tell this server what is meant for another.
+        if state.profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, sockets, &options)
         }
         if let engine = transfer.context?.cookies?.engine {
             keepSessions()
             engine.attach(easy)
-            cookies = (engine, true)
+            state.cookies = (engine, true)
         }
-        url.set(transfer.url, &options)
+        state.url.set(transfer.url, &options)
         try setMessage(of: transfer, &options)
         if let freshness {
             options.set(freshness)
-            message = .unique
+            state.message = .unique
         }
         do { try options.finish() } catch {
-            // What it was told so far is no profile that another request would fit.
-            message = .unique
+            // Only some of the options are set: no other request fits them.
+            state.message = .unique
             throw error
         }
     }
 
     /// Says whether the session's cookies are sent, before the request, or taken, before the response.
     func shareCookies(_ isShared: Bool) {
-        guard let (engine, areShared) = cookies, areShared != isShared else { return }
+        guard let (engine, areShared) = state.cookies, areShared != isShared else { return }
         engine.setShared(isShared, easy)
-        cookies = (engine, isShared)
+        state.cookies = (engine, isShared)
     }
 
-    /// Makes libcurl say what it does, for the rest of the transfer.
+    /// Turns libcurl's log on, for the rest of the transfer.
     func listen() {
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
-        message = .unique
+        state.message = .unique
     }
 
-    /// Makes libcurl show the body as it is received, for the rest of the transfer.
+    /// Makes libcurl report the body as it comes over the wire, for the rest of the transfer.
     func hearBody() {
-        guard !hearsBody else { return }
+        guard !state.hearsBody else { return }
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
-        hearsBody = true
+        state.hearsBody = true
     }
 
     /// Whether libcurl decodes what is compressed.
-    var decodes: Bool { profile?.decompresses == true }
+    var decodes: Bool { state.profile?.decompresses == true }
 
-    /// libcurl sent the request once more. It counts that for the life of a handle, or until a reset, and after five gives up.
-    func wasSentAgain() { message = .unique }
+    /// libcurl sent the request once more. It counts that until a reset, and gives up after five times.
+    func wasSentAgain() { state.message = .unique }
 
-    /// The transfer is over, and the handle is in no multi. What its options pointed to may be freed afterwards.
+    /// The transfer is over, and the handle is in no multi. The memory that its options point to may be freed afterwards.
     func finish() {
-        unmanagedTransfer = nil
-        if hearsBody {
+        state.unmanagedTransfer = nil
+        if state.hearsBody {
             ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 0)
-            hearsBody = false
+            state.hearsBody = false
         }
-        // A reset would keep the cookies, for a request of somebody else.
-        if cookies != nil {
+        // A reset would keep the cookies, and another client's request would send them.
+        if state.cookies != nil {
             CookieEngine.detach(easy)
-            cookies = nil
+            state.cookies = nil
         }
-        switch message {
+        switch state.message {
         case .get: break
         case .copiedBody:
             var options = EasyOptions(easy)
@@ -126,18 +130,18 @@ final class EasyHandle {
     }
 
     private func keepSessions() {
-        guard !keepsSessions else { return }
-        keepsSessions = true
-        commons.detach(easy)
+        guard !state.keepsSessions else { return }
+        state.keepsSessions = true
+        shared.detach(easy)
     }
 
     private func reset() {
         curl_easy_reset(easy)
-        profile = nil
-        url.forget()
-        headers = nil
-        message = .get
-        customMethod = nil
+        state.profile = nil
+        state.url.forget()
+        state.headers = nil
+        state.message = .get
+        state.customMethod = nil
     }
 
     private func setUp(_ transfer: CurlTransfer, _ sockets: OpenSockets, _ options: inout EasyOptions) {
@@ -150,47 +154,47 @@ final class EasyHandle {
         options.setConnection(profile)
         options.setCallbacks(profile, data: this)
         options.check(followSockets(sockets))
-        self.profile = profile
+        state.profile = profile
     }
 
     /// Method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
-        if headers?.are(of: request) != true {
-            let headers = try commons.lines(of: request, profile)
-            self.headers = headers
-            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.list))
-            options.set(CURLOPT_USERAGENT, headers.userAgent)
-            if headers.hasHost { isReusable = false }
+        if state.headers?.are(of: request) != true {
+            let headers = try shared.lines(of: request, state.profile)
+            state.headers = headers
+            options.check(ntapi_easy_set_list(easy, CURLOPT_HTTPHEADER, headers.state.list))
+            options.set(CURLOPT_USERAGENT, headers.state.userAgent)
+            if headers.state.hasHost { state.isReusable = false }
         }
         let kind = HandleMessage(of: request)
-        if kind == .get, message == .copiedBody { options.removeBody() }
-        message = kind
+        if kind == .get, state.message == .copiedBody { options.removeBody() }
+        state.message = kind
         try options.setBody(request, of: transfer, data: Unmanaged.passUnretained(self).toOpaque())
         // After the body, which sets a method of its own.
         let method = try options.customMethod(of: request)
-        if method != customMethod {
+        if method != state.customMethod {
             options.set(CURLOPT_CUSTOMREQUEST, method)
-            customMethod = method
+            state.customMethod = method
         }
         if kind == .head { options.set(CURLOPT_NOBODY, 1) }
         if let digest = request.digest {
             options.setDigest(digest, hasBody: request.hasBody)
-            // Only a reset takes credentials back, and with them what libcurl knows of the server's challenge.
-            message = .unique
+            // Only a reset removes the credentials and the server's challenge.
+            state.message = .unique
         }
     }
 }
 
-/// What a handle is set to send, as far as it matters for what comes after it.
+/// What kind of request a handle is set to send: it decides what has to be removed afterwards.
 private enum HandleMessage {
     /// No body.
     case get
-    /// No body either way; as with `unique`, only a reset takes it back.
+    /// No body either way. Only a reset removes this.
     case head
     /// A body of which libcurl has a copy.
     case copiedBody
-    /// What no other transfer wants: only a reset takes it back.
+    /// Options that no other transfer wants: only a reset removes them.
     case unique
 
     init(of request: HTTPRequest) {
@@ -203,15 +207,13 @@ private enum HandleMessage {
     }
 }
 
-/// What of a handle's settings is the same for most requests of a program.
+/// The settings of a handle that are the same for most requests of a program.
 struct HandleProfile {
     let settings: TransferSettings
     let isSecure: Bool
     let decompresses: Bool
-    /// For the idle clock a body's bytes are seen only by way of progress.
+    /// Also for requests with a body: the idle clock sees its bytes only by the progress callback.
     let hasProgress: Bool
-    /// See `HostConnections.generation`.
-    let generation: UInt8
     /// Whether the body may have to wait for whoever takes it.
     let routesBody: Bool
 
@@ -221,7 +223,6 @@ struct HandleProfile {
         isSecure = transfer.origin.isSecure
         decompresses = Self.decompresses(request)
         hasProgress = Self.hasProgress(transfer)
-        generation = transfer.ticket?.generation ?? 0
         routesBody = transfer.exchange.routesBody
     }
 
@@ -229,8 +230,7 @@ struct HandleProfile {
         let request = transfer.exchange.request
         return isSecure == transfer.origin.isSecure && hasProgress == Self.hasProgress(transfer)
             && decompresses == Self.decompresses(request)
-            && generation == transfer.ticket?.generation ?? 0 && routesBody == transfer.exchange.routesBody
-            && settings.connectsAlike(request.settings)
+            && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
     }
 
     /// Whether the server or the proxy may be spoken to over TLS.
@@ -240,8 +240,8 @@ struct HandleProfile {
 
     private static func decompresses(_ request: HTTPRequest) -> Bool {
         guard request.settings.decompresses else { return false }
-        // A caller who says what to send decodes it, too; of what is sent as it is there is nothing to decode, unless the
-        // server does not listen.
+        // A caller with an Accept-Encoding of their own decodes the body, too. For `identity` libcurl decodes what a server sends
+        // encoded all the same.
         return request.headers["accept-encoding"].map { $0 == "identity" } ?? true
     }
 

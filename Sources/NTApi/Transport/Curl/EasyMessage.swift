@@ -2,28 +2,33 @@ import CCurl
 
 /// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
 final class HeaderLines {
-    @exclusivity(unchecked) private(set) var list: UnsafeMutablePointer<curl_slist>?
-    @exclusivity(unchecked) private var last: UnsafeMutablePointer<curl_slist>?
-    /// Given to libcurl by itself where a proxy is to have it, too. Elsewhere it is a line like any other: libcurl would write
-    /// it once more for each transfer, letter by letter.
-    @exclusivity(unchecked) private(set) var userAgent: String?
-    @exclusivity(unchecked) private(set) var hasHost = false
+    @exclusivity(unchecked) private(set) var state = State()
+
+    struct State: ~Copyable {
+        fileprivate(set) var list: UnsafeMutablePointer<curl_slist>?
+        fileprivate var last: UnsafeMutablePointer<curl_slist>?
+        /// Given to libcurl as an option only where a proxy is to have it, too. Elsewhere it is a line like any other, because libcurl
+        /// formats the option for each transfer.
+        fileprivate(set) var userAgent: String?
+        fileprivate(set) var hasHost = false
+    }
+
     let tellsProxy: Bool
     let decompresses: Bool
     private let headers: HTTPHeaders
     private let announcesBody: Bool
     private let isMultipart: Bool
 
-    deinit { curl_slist_free_all(list) }
+    deinit { curl_slist_free_all(state.list) }
 
-    /// Whether they are those of a request: of one client's requests they nearly always are.
+    /// Whether these are the lines of a request: they nearly always are for the same client's next one.
     func are(of request: HTTPRequest) -> Bool {
         announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
     }
 
     /// - Parameters:
     ///   - tellsProxy: whether a proxy is to be told the User-Agent.
-    ///   - decompresses: whether the encodings are named that libcurl decodes.
+    ///   - decompresses: whether to name the encodings that libcurl decodes.
     init(of request: HTTPRequest, tellsProxy: Bool, decompresses: Bool) throws(APIError) {
         self.tellsProxy = tellsProxy
         self.decompresses = decompresses
@@ -42,19 +47,19 @@ final class HeaderLines {
             }
             if field.name.equalsIgnoringASCIICase("content-type") { hasContentType = true }
             if field.name.equalsIgnoringASCIICase("expect") { hasExpectation = true }
-            if field.name.equalsIgnoringASCIICase("host") { hasHost = true }
-            // The framing is the transport's: a second, different length is how requests are smuggled past proxies.
+            if field.name.equalsIgnoringASCIICase("host") { state.hasHost = true }
+            // Framing is the transport's part: a second, different length is how requests are smuggled past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
-            // With a colon and nothing behind it, libcurl would take the header away instead.
+            // A semicolon sends an empty header. With a colon and nothing after it libcurl would remove the header.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
-            if tellsProxy, !isBlank, userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
-                userAgent = field.value
+            if tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
+                state.userAgent = field.value
                 continue
             }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
-        // As with the User-Agent: libcurl would write its own for each transfer.
+        // Also a line of ours because libcurl would format its own for each transfer.
         if decompresses, request.headers["accept-encoding"] == nil, let encodings = Self.encodings {
             try append("Accept-Encoding: \(encodings)")
         }
@@ -62,12 +67,12 @@ final class HeaderLines {
         guard announcesBody else { return }
         // Waiting for a "100 Continue" costs a second on every server that does not send one.
         if !hasExpectation { try append("Expect:") }
-        // Form encoding is what libcurl would claim of any body. A multipart body's type has the boundary: libcurl's part.
+        // Without this line libcurl would call any body form-encoded. The type of a multipart body has the boundary and is libcurl's.
         if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
 
-    /// What this libcurl decodes, save deflate: some that send it leave out zlib's header and some do not, and all have gzip.
-    /// Nil is nothing.
+    /// What this libcurl decodes, without deflate: servers send that with or without zlib's header, and all of them have gzip. Nil
+    /// is nothing.
     static let encodings: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [
@@ -77,11 +82,11 @@ final class HeaderLines {
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }()
 
-    /// Behind the last one: libcurl would look for it from the first line on.
+    /// Adds a line after the last one, which `curl_slist_append` would search from the first line on.
     private func append(_ line: String) throws(APIError) {
         guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
-        if let last { last.pointee.next = added } else { list = added }
-        last = added
+        if let last = state.last { last.pointee.next = added } else { state.list = added }
+        state.last = added
     }
 }
 
@@ -105,7 +110,7 @@ extension EasyOptions {
             let file = try FileSource(path: path, announcedLength: length)
             setSource(file, length: file.length, of: transfer, data)
         case .stream(let stream):
-            guard let source = transfer.source else { throw Self.outOfMemory }
+            guard let source = transfer.state.source else { throw Self.outOfMemory }
             setSource(source, length: stream.length ?? -1, of: transfer, data)
         }
     }
@@ -118,7 +123,7 @@ extension EasyOptions {
 
     private mutating func setCopied(_ bytes: [UInt8]) {
         set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
-        // Not NULL for no bytes, which would mean that a callback has them.
+        // NULL would mean that a callback has the bytes.
         if bytes.isEmpty { return set(CURLOPT_COPYPOSTFIELDS, "") }
         // libcurl only reads, whatever the pointer's type.
         bytes.withUnsafeBytes {
@@ -129,10 +134,84 @@ extension EasyOptions {
     private mutating func setSource(
         _ source: any UploadSource, length: Int64, of transfer: CurlTransfer, _ data: UnsafeMutableRawPointer
     ) {
-        transfer.source = source
-        check(ntapi_easy_set_read(easy, curlReadsBody, data))
-        check(ntapi_easy_set_seek(easy, curlSeeksBody, data))
+        transfer.state.source = source
+        check(ntapi_easy_set_read(easy, readCallback, data))
+        check(ntapi_easy_set_seek(easy, seekCallback, data))
         set(CURLOPT_UPLOAD, 1)
         set(CURLOPT_INFILESIZE_LARGE, offset: length)
+    }
+}
+
+/// The content of one part of a multipart body, while libcurl reads it. Owned by its transfer.
+final class MimePart {
+    let source: any UploadSource
+    unowned let transfer: CurlTransfer
+
+    init(_ source: any UploadSource, of transfer: CurlTransfer) {
+        self.source = source
+        self.transfer = transfer
+    }
+}
+
+extension EasyOptions {
+    private static let copiedPartSize = 65536
+
+    /// Makes the parts through libcurl's mime API, which also quotes their names.
+    mutating func setMultipart(_ parts: [HTTPRequest.Part], of transfer: CurlTransfer) throws(APIError) {
+        guard let mime = curl_mime_init(easy) else { throw Self.outOfMemory }
+        transfer.state.mime = mime
+        for part in parts {
+            guard let entry = curl_mime_addpart(mime) else { throw Self.outOfMemory }
+            func check(_ code: CURLcode) throws(APIError) {
+                guard code != CURLE_OK else { return }
+                throw .invalidRequest("part '\(part.name)': \(String(cString: curl_easy_strerror(code)))")
+            }
+            for text in [part.name, part.filename, part.contentType].compactMap(\.self) where text.utf8.contains(0) {
+                throw .invalidRequest("part '\(part.name)': a name or type contains a NUL byte")
+            }
+            if let type = part.contentType, type.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 }) {
+                throw .invalidRequest(
+                    "part '\(part.name)': the content type contains a line break or control character")
+            }
+            try check(curl_mime_name(entry, part.name))
+            if let filename = part.filename { try check(curl_mime_filename(entry, filename)) }
+            if let type = part.contentType ?? Self.fallbackType(part) { try check(curl_mime_type(entry, type)) }
+            switch part.content {
+            case .bytes(let bytes) where bytes.count <= Self.copiedPartSize:
+                try check(
+                    bytes.isEmpty
+                        ? curl_mime_data(entry, "", 0)
+                        : bytes.withUnsafeBytes {
+                            curl_mime_data(entry, $0.baseAddress?.assumingMemoryBound(to: CChar.self), $0.count)
+                        })
+            case .bytes(let bytes):
+                try check(setData(entry, BytesSource(bytes), Int64(bytes.count), transfer))
+            case .file(let path):
+                let file: FileSource
+                do { file = try FileSource(path: path) } catch {
+                    throw .invalidRequest("part '\(part.name)': \(error.message)")
+                }
+                try check(setData(entry, file, file.length, transfer))
+            }
+        }
+        check(ntapi_easy_set_mime(easy, mime))
+    }
+
+    /// The type of a file part without one, where libcurl would send none and the server would take text/plain (RFC 7578, 4.4);
+    /// nil where libcurl knows the type by the file name.
+    static func fallbackType(_ part: HTTPRequest.Part) -> String? {
+        guard let filename = part.filename?.lowercasedASCII() else { return nil }
+        let known = [".gif", ".jpg", ".jpeg", ".png", ".svg", ".txt", ".htm", ".html", ".pdf", ".xml"]
+        return known.contains { filename.hasSuffix($0) } ? nil : "application/octet-stream"
+    }
+
+    private func setData(
+        _ entry: OpaquePointer, _ source: any UploadSource, _ length: Int64, _ transfer: CurlTransfer
+    ) -> CURLcode {
+        let part = MimePart(source, of: transfer)
+        transfer.state.parts.append(part)
+        return curl_mime_data_cb(
+            entry, curl_off_t(length), mimeReadCallback, mimeSeekCallback, nil,
+            Unmanaged.passUnretained(part).toOpaque())
     }
 }

@@ -13,15 +13,18 @@ struct EasyOptions {
     let easy: UnsafeMutableRawPointer
     private var refusal: (code: CURLcode, option: UInt32)?
 
+    /// In bytes, of what libcurl reads from a socket at once, and of what it writes. Its default of 16 KB takes a quarter longer
+    /// for large bodies.
+    private static let bufferSize = 65536
+
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
 
     /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
     static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
 
-    /// libcurl before 8.9, at the least, notes on the connection that a request goes out without its body because the server
-    /// is to be asked for a challenge first. When the request then goes on over another connection, the next POST to
-    /// come along this one is sent without its body, too, and nobody is told. Before 8.2 it does not even end such a
-    /// request over HTTP/2 (curl pull request 11200).
+    /// libcurl, at least before 8.9, marks a connection when a request goes out without its body to get the server's challenge
+    /// first. If the request then goes on over another connection, the next POST on this one is sent without its body, too,
+    /// without an error. Before 8.2 it does not even end such a request over HTTP/2 (curl pull request 11200).
     private static let mixesUpChallengedBodies = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_09_00
 
     /// libcurl before 8.3 appends a first header line that begins with a blank to the last header of the handle's previous
@@ -84,25 +87,25 @@ struct EasyOptions {
         set(CURLOPT_PATH_AS_IS, 1)
         // A name look-up that hangs must not hold up the loop when its transfer is removed.
         set(CURLOPT_QUICK_EXIT, 1)
-        // Our own clocks rule; libcurl's default of 300 s is set out of their way (24 days: the most it takes everywhere).
+        // Our own clocks decide. libcurl's limit of 300 s is moved out of their way (24 days: the most that fits everywhere).
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
         set(CURLOPT_MAXLIFETIME_CONN, 600)
-        // libcurl 7.88 keeps a handle's buffer when no connection was made, or when other transfers shared it, and then
-        // refuses to hear of its size again. It stays as it is, and that is well.
-        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, ReceiveBuffers.size)
-        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, ReceiveBuffers.size)
+        // Ignore the result: libcurl 7.88 refuses to change the size of a buffer that a handle has already, as after a
+        // transfer that made no connection. The buffer has this size then.
+        ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
+        ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferSize)
     }
 
     mutating func setConnection(_ profile: HandleProfile) {
         let settings = profile.settings
         let isSecure = profile.isSecure
         if profile.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
-        // Always said, or libcurl looks into the environment while the host program may be changing it.
+        // Always set, or libcurl reads the environment while the host program may be changing it.
         set(CURLOPT_PROXY, (isSecure ? settings.proxy.https : settings.proxy.http) ?? "")
         set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
         let version: Int
         switch settings.httpVersion {
-        // libcurl reads up to 32 MB of an HTTP/2 stream that is held, so that others on its connection get on.
+        // libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that others on its connection go on.
         case .negotiated: version = Int(profile.routesBody ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
@@ -125,26 +128,25 @@ struct EasyOptions {
             set(CURLOPT_SSL_VERIFYHOST, 0)
         }
         if settings.trust != .verified { setUnverified() }
-        if profile.generation > 0 { setGeneration(profile.generation) }
         guard profile.maySpeakTLS else { return forgetCertificates() }
         if let file = settings.caFile ?? CertificateStore.file {
             set(CURLOPT_CAINFO, file)
             set(CURLOPT_PROXY_CAINFO, file)
-            // In the place of the system's store, not beside it.
+            // Instead of the system's store, not in addition to it.
             set(CURLOPT_CAPATH, nil)
             set(CURLOPT_PROXY_CAPATH, nil)
         }
     }
 
-    /// Without TLS nobody asks for the system's certificates, and libcurl copies their names for each connection. One that
-    /// refuses, because its TLS knows no folder of them, has nothing to forget.
+    /// Without TLS nobody needs the system's certificates, but libcurl copies their paths for each connection. The result is
+    /// ignored: a libcurl whose TLS has no folder of certificates refuses, and has no path to copy.
     private func forgetCertificates() {
         for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] {
             ntapi_easy_set_string(easy, option, nil)
         }
     }
 
-    /// The program looks at the certificate, or has: on a connection of its own, which nobody uses after it.
+    /// For a certificate that the program looks at, or has looked at: a connection of its own, which nobody uses after it.
     private mutating func setUnverified() {
         set(CURLOPT_SSL_VERIFYPEER, 0)
         set(CURLOPT_SSL_VERIFYHOST, 0)
@@ -155,18 +157,10 @@ struct EasyOptions {
         set(CURLOPT_FORBID_REUSE, 1)
     }
 
-    /// Keeps the transfer off the connections of other generations: libcurl shares one only among those that want the same
-    /// of TLS. These three wishes mean something with Windows' own TLS alone.
-    private mutating func setGeneration(_ generation: UInt8) {
-        let wishes = [CURLSSLOPT_NO_REVOKE, CURLSSLOPT_REVOKE_BEST_EFFORT, CURLSSLOPT_AUTO_CLIENT_CERT]
-        let mask = wishes.enumerated().reduce(0) { generation & (1 << $1.offset) == 0 ? $0 : $0 | Int($1.element) }
-        set(CURLOPT_SSL_OPTIONS, mask)
-    }
-
     private mutating func setIdentity(_ identity: ConnectionIdentity) {
         if let certificate = identity.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
         if let key = identity.clientKey { set(CURLOPT_SSLKEY, key) }
-        // Never left to OpenSSL, which would ask for it on the terminal.
+        // Always set, or OpenSSL asks for the password on the terminal.
         if identity.clientCertificate != nil { set(CURLOPT_KEYPASSWD, identity.clientKeyPassword ?? "") }
         if let pins = identity.pinnedKeys { set(CURLOPT_PINNEDPUBLICKEY, pins) }
         if let interface = identity.networkInterface { set(CURLOPT_INTERFACE, interface) }
@@ -178,16 +172,16 @@ struct EasyOptions {
 
     /// - Parameter data: the `EasyHandle`, for every callback.
     mutating func setCallbacks(_ profile: HandleProfile, data: UnsafeMutableRawPointer) {
-        check(ntapi_easy_set_header(easy, curlWritesHeader, data))
-        check(ntapi_easy_set_write(easy, curlWritesBody, data))
-        check(ntapi_easy_set_prereq(easy, curlIsAboutToSend, data))
-        // Also for a handle that does not listen: one that shares its connection may, and without the callback libcurl
-        // prints to standard error, Authorization included.
-        check(ntapi_easy_set_debug(easy, curlSays, data))
-        if profile.hasProgress { check(ntapi_easy_set_progress(easy, curlProgresses, data)) }
+        check(ntapi_easy_set_header(easy, headerCallback, data))
+        check(ntapi_easy_set_write(easy, writeCallback, data))
+        check(ntapi_easy_set_prereq(easy, prereqCallback, data))
+        // Also for a handle without a log: one that shares its connection may have it, and without the callback libcurl prints to
+        // standard error, Authorization included.
+        check(ntapi_easy_set_debug(easy, debugCallback, data))
+        if profile.hasProgress { check(ntapi_easy_set_progress(easy, progressCallback, data)) }
     }
 
-    /// The method where libcurl would not find it out by itself.
+    /// The method, where libcurl does not know it by the other options.
     func customMethod(of request: HTTPRequest) throws(APIError) -> String? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")

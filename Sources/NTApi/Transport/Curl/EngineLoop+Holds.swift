@@ -6,13 +6,13 @@ struct HeldEnd {
     var result: ExchangeResult
     /// Whether the caller's body stream is still being read.
     var isRead: Bool
-    /// Whether it has yet to be decided where the body, which is empty, goes.
+    /// Whether the observer has yet to say where the body goes, which is empty.
     var isUndecided: Bool
 
     var mayBeTold: Bool { !isRead && !isUndecided }
 }
 
-// Exchanges that stand still for a while: the caller suspended them, is slower than the network, or has to decide first.
+// Exchanges that are held: the caller suspended them, is slower than the network, or has to decide first.
 extension EngineLoop {
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
         guard exchange.obeys(change) else { return }
@@ -24,20 +24,20 @@ extension EngineLoop {
         case .route(let route):
             guard transfer.setRoute(route) else { return end(transfer, CURLE_WRITE_ERROR) }
         case .start:
-            guard !transfer.mayStart else { return }
-            transfer.mayStart = true
-            // One that was suspended meanwhile has no place in the queue, and starts at its next turn.
-            if transfer.ticket != nil { start(transfer) }
+            guard !transfer.state.mayStart else { return }
+            transfer.state.mayStart = true
+            // An exchange that was suspended meanwhile has no place in the queue, and starts at its next turn.
+            if transfer.state.ticket != nil { start(transfer) }
             return
         }
-        if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
-        if transfer.handle != nil { return applyHolds(to: transfer) }
-        // What is suspended before its turn gives up its place in the queue, and gets one at the end later.
-        let isSuspended = transfer.holds.contains(.suspended)
-        if let ticket = transfer.ticket, isSuspended {
-            hosts.remove(ticket)
-            transfer.ticket = nil
-        } else if transfer.ticket == nil, !isSuspended {
+        if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
+        if transfer.state.handle != nil { return applyHolds(to: transfer) }
+        // An exchange that is suspended before its turn gives up its place in the queue, and later gets one at the end.
+        let isSuspended = transfer.state.holds.contains(.suspended)
+        if let ticket = transfer.state.ticket, isSuspended {
+            state.hosts.remove(ticket)
+            transfer.state.ticket = nil
+        } else if transfer.state.ticket == nil, !isSuspended {
             enqueue(transfer)
         }
     }
@@ -54,22 +54,22 @@ extension EngineLoop {
         }
     }
 
-    /// Tells of an end when nobody is waited for any more.
+    /// Changes a held end, and reports it when it waits for nobody any more.
     func changeHeldEnd(of exchange: Exchange, _ change: (inout HeldEnd) -> Void) {
         let key = ObjectIdentifier(exchange)
-        guard var end = overButHeld[key] else { return }
+        guard var end = state.overButHeld[key] else { return }
         change(&end)
-        overButHeld[key] = end.mayBeTold ? nil : end
+        state.overButHeld[key] = end.mayBeTold ? nil : end
         if end.mayBeTold { report(end.result, of: exchange) }
     }
 
     /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.
     func applyHolds(to transfer: CurlTransfer) {
-        guard let easy = transfer.handle?.easy else { return }
-        // Nothing is sent yet: it gives up its place, and gets another one when it goes on.
-        if transfer.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
-        // It hands over what it kept from inside this call, and does not end the transfer when that is refused. 43 says that
-        // there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
+        guard let easy = transfer.state.handle?.easy else { return }
+        // Nothing is sent yet: the transfer gives up its place, and gets another one when it goes on.
+        if transfer.state.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
+        // libcurl delivers what it kept from inside this call. If that is refused, it does not end the transfer itself. The code 43
+        // means that there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
         let code = curl_easy_pause(easy, transfer.pauseMask)
         guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return end(transfer, code) }
         transfer.runPool()

@@ -1,6 +1,6 @@
 import CCurl
 
-/// What happens at a moment of the loop.
+/// What the loop does at a given time.
 enum LoopTimer {
     /// A clock of the exchange may have run out.
     case exchange(CurlTransfer)
@@ -10,30 +10,36 @@ enum LoopTimer {
 /// One poller, libcurl's multi handles, and the exchanges in them: what the network thread runs, or a caller that waits.
 ///
 /// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
-/// held while it calls out. What is to happen elsewhere is collected in `deliveries`, for whoever drives it.
+/// held while it calls out. Work for other threads is collected in `deliveries`, which the driving thread hands over.
 final class EngineLoop {
     private let commands: CommandQueue
     private let workers: WorkerPool
-    /// Nil in a caller's own loop, whose connection is counted by itself.
+    /// Nil in a caller's own loop, whose connection is counted elsewhere.
     private let connections: ConnectionCount?
     let share: ConnectionShare
     private let poller: SystemPoller
     private let sockets: OpenSockets
     private let pools: ConnectionPools
     let current = LoopTurn()
-    @exclusivity(unchecked) private var handles = HandlePool()
-    @exclusivity(unchecked) private var transferCount = 0
-    /// Over, but not to be told of yet.
-    @exclusivity(unchecked) var overButHeld: [ObjectIdentifier: HeldEnd] = [:]
-    @exclusivity(unchecked) var hosts: HostQueue<CurlTransfer>
-    @exclusivity(unchecked) var timers = IndexedHeap<MonotonicTime, LoopTimer>()
-    @exclusivity(unchecked) private var suspects = SuspectConnections()
-    @exclusivity(unchecked) private var origins = OriginCache()
-    @exclusivity(unchecked) private var taken: [EngineCommand] = []
-    @exclusivity(unchecked) private var isStopping = false
-    /// Until when whatever came has been taken from the sockets. Only then may a clock run out: a process that was stopped,
-    /// or whose thread had to wait for a processor, would else give up what has long been answered.
-    @exclusivity(unchecked) private var lookedAt = MonotonicTime(nanoseconds: 0)
+    @exclusivity(unchecked) var state: State
+
+    struct State: ~Copyable {
+        fileprivate var handles = HandlePool()
+        fileprivate var transferCount = 0
+        /// Exchanges that are over, but whose end is not reported yet.
+        var overButHeld: [ObjectIdentifier: HeldEnd] = [:]
+        var hosts: HostQueue<CurlTransfer>
+        var timers = IndexedHeap<MonotonicTime, LoopTimer>()
+        fileprivate var suspects = SuspectConnections()
+        fileprivate var origins = OriginCache()
+        fileprivate var taken: [EngineCommand] = []
+        fileprivate var isStopping = false
+        /// When the sockets were last read. A clock runs out only before this time: a process that was stopped, or that had to wait
+        /// for a processor, would otherwise give up requests whose answers have arrived.
+        fileprivate var lookedAt = MonotonicTime(nanoseconds: 0)
+
+        fileprivate init(hosts: HostQueue<CurlTransfer>) { self.hosts = hosts }
+    }
 
     /// Nil when the system has no descriptors or libcurl cannot be set up.
     ///
@@ -52,32 +58,32 @@ final class EngineLoop {
         self.poller = poller
         sockets = OpenSockets(poller)
         self.pools = pools
-        hosts = HostQueue(total: limit, connectionAge: connectionAge)
+        state = State(hosts: HostQueue(total: limit, connectionAge: connectionAge))
     }
 
     /// What is to happen elsewhere.
     var deliveries: DeliveryBatch { current.deliveries }
 
     /// Whether no exchange is left in it.
-    var isEmpty: Bool { isOnlyHeld && overButHeld.isEmpty }
+    var isEmpty: Bool { isOnlyHeld && state.overButHeld.isEmpty }
 
-    /// Whether what is left in it only waits for callers: whose body streams are being read, or who are to decide.
-    var isOnlyHeld: Bool { transferCount == 0 }
+    /// Whether all exchanges that are left wait for callers: to read a body stream, or to decide.
+    var isOnlyHeld: Bool { state.transferCount == 0 }
 
-    /// Does all that can be done without waiting.
+    /// Does everything that needs no waiting.
     ///
     /// - Returns: whether it was told to stop.
     @discardableResult func turn() -> Bool {
-        let phase = commands.take(into: &taken)
-        // Before anything else: what is whole by now is neither cancelled nor timed out any more.
+        let phase = commands.take(into: &state.taken)
+        // First: an exchange that is complete by now is neither cancelled nor timed out any more.
         readMessages()
-        if phase == .stopping, !isStopping { beginStopping() }
+        if phase == .stopping, !state.isStopping { beginStopping() }
         perform()
         expireTimers()
         startReady()
         runTransfers()
-        pools.closeUnneeded(transfers: transferCount, current.now)
-        return isStopping
+        pools.closeIdle(current.now)
+        return state.isStopping
     }
 
     /// Waits for sockets, timers or commands.
@@ -85,27 +91,27 @@ final class EngineLoop {
     /// - Returns: why it woke, when that was none of these.
     @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
         var moment = limit
-        if let timer = timers.firstKey { moment = min(moment, timer) }
+        if let timer = state.timers.firstKey { moment = min(moment, timer) }
         if let timer = pools.timer { moment = min(moment, timer) }
         let now = MonotonicTime.now()
         let isDue = moment <= now
-        let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: isStopping)
+        let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: state.isStopping)
         var isAwake = false
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
-            // What moves now did not move when the loop went to sleep, which may be a while ago.
+            // The loop may have slept for a while, and the bytes move now.
             if !isAwake { wake() }
             isAwake = true
             pools.run(socket, ready)
         }
         if !isAwake { wake() }
-        if interruption != .signal { lookedAt = now }
+        if interruption != .signal { state.lookedAt = now }
         return interruption
     }
 
     /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
     func wake() { current.now = .now() }
 
-    /// Ends the taking of commands, unless there are some.
+    /// Stops taking commands, unless there are some.
     func rest() -> Bool { commands.rest() }
 
     /// What wakes the loop from any thread.
@@ -114,17 +120,17 @@ final class EngineLoop {
     /// Wakes when a descriptor of the caller's is readable, too; −1 is none.
     func watch(_ descriptor: Int32) { poller.watch(descriptor) }
 
-    /// Ends what is left, and gives back all that the system and libcurl lent. The last call.
+    /// Ends what is left, and frees all resources of the system and libcurl. The last call.
     func close() {
-        for (_, end) in overButHeld { report(end.result, of: end.exchange) }
-        overButHeld = [:]
-        handles.removeAll()
+        for (_, end) in state.overButHeld { report(end.result, of: end.exchange) }
+        state.overButHeld = [:]
+        state.handles.removeAll()
         pools.close()
     }
 
     private func perform() {
-        guard !taken.isEmpty else { return }
-        for command in taken {
+        guard !state.taken.isEmpty else { return }
+        for command in state.taken {
             switch command {
             case .begin(let exchange): begin(exchange)
             case .cancel(let exchange):
@@ -137,15 +143,15 @@ final class EngineLoop {
             case .resumeUpload(let exchange):
                 if let transfer = exchange.transfer as? CurlTransfer { applyHolds(to: transfer) }
             case .uploadIdle(let exchange): changeHeldEnd(of: exchange) { $0.isRead = false }
-            case .timer(let timer) where isStopping: deliveries.add(Job(timer.job))
+            case .timer(let timer) where state.isStopping: deliveries.add(Job(timer.job))
             case .timer(let timer):
-                if !timer.isCancelled { timer.token = timers.insert(.job(timer), key: timer.moment) }
+                if !timer.isCancelled { timer.token = state.timers.insert(.job(timer), key: timer.moment) }
             case .cancelTimer(let timer):
                 timer.isCancelled = true
-                if let token = timer.token { timers.remove(token) }
+                if let token = timer.token { state.timers.remove(token) }
             }
         }
-        taken.removeAll(keepingCapacity: taken.count <= 1024)
+        state.taken.removeAll(keepingCapacity: state.taken.count <= 1024)
     }
 
     /// Calls libcurl as long as its own timer is due, and ends what is done.
@@ -159,7 +165,7 @@ final class EngineLoop {
         }
     }
 
-    /// Every finished message is read before the loop sleeps: libcurl says each only once, and wakes nobody for it.
+    /// Every message is read before the loop sleeps: libcurl reports the end of a transfer only once, and wakes nobody for it.
     private func readMessages() {
         while let message = pools.nextMessage() {
             var data: UnsafeMutableRawPointer?
@@ -177,53 +183,53 @@ final class EngineLoop {
     private func begin(_ exchange: Exchange) {
         switch exchange.phase {
         case .running, .ended: return
-        case .new where isStopping: return end(exchange, .cancelled)
+        case .new where state.isStopping: return end(exchange, .cancelled)
         case .cancelledEarly: return end(exchange, .cancelled)
         case .new: break
         }
         let origin: Origin
         let url: String
-        do { (origin, url) = try origins.origin(of: exchange.request.url) } catch { return end(exchange, error) }
+        do { (origin, url) = try state.origins.origin(of: exchange.request.url) } catch { return end(exchange, error) }
         let transfer = CurlTransfer(exchange, to: origin, url: url, turn: current)
         exchange.transfer = transfer
         exchange.phase = .running
-        transferCount += 1
-        transfer.timer = timers.insert(.exchange(transfer), key: transfer.clocks.nextDeadline)
-        if !transfer.holds.contains(.suspended) { enqueue(transfer) }
+        state.transferCount += 1
+        transfer.state.timer = state.timers.insert(.exchange(transfer), key: transfer.state.clocks.nextDeadline)
+        if !transfer.state.holds.contains(.suspended) { enqueue(transfer) }
     }
 
     /// Lets a transfer wait for its turn.
     func enqueue(_ transfer: CurlTransfer, again: Bool = false) {
-        transfer.connectionLimit = share.part(of: transfer.exchange.request.settings.maximumConnectionsPerHost)
-        transfer.ticket = hosts.enqueue(
-            transfer, to: transfer.origin, priority: transfer.exchange.priority, limit: transfer.connectionLimit,
+        transfer.state.connectionLimit = share.part(of: transfer.exchange.request.settings.maximumConnectionsPerHost)
+        transfer.state.ticket = state.hosts.enqueue(
+            transfer, to: transfer.origin, priority: transfer.exchange.priority, limit: transfer.state.connectionLimit,
             sharesConnections: transfer.sharesConnections, again: again)
     }
 
-    /// One that cannot be begun.
+    /// Ends an exchange that cannot begin.
     private func end(_ exchange: Exchange, _ reason: APIError) {
         exchange.phase = .ended
         report(ExchangeResult(error: reason), of: exchange)
     }
 
-    /// Starts what the host queue lets go. After every batch of commands, so that a cancel in it comes in time.
+    /// Starts the exchanges whose turn it is. After every batch of commands, so that a cancel in it comes in time.
     private func startReady() {
         let reserved = connections?.direct ?? 0
-        while let transfer = hosts.startNext(reserved: reserved) {
-            transfer.connectionLimit = max(1, transfer.connectionLimit - reserved)
-            if transfer.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeHasTurn() }
+        while let transfer = state.hosts.startNext(reserved: reserved) {
+            transfer.state.connectionLimit = max(1, transfer.state.connectionLimit - reserved)
+            if transfer.state.mayStart { start(transfer) } else { transfer.exchange.observer.exchangeHasTurn() }
         }
     }
 
     func start(_ transfer: CurlTransfer) {
-        transfer.clocks.started(current.now)
-        if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
-        if transfer.source == nil, case .stream(let stream) = transfer.exchange.request.body {
-            transfer.source = streamSource(stream, for: transfer.exchange)
+        transfer.state.clocks.started(current.now)
+        if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
+        if transfer.state.source == nil, case .stream(let stream) = transfer.exchange.request.body {
+            transfer.state.source = streamSource(stream, for: transfer.exchange)
         }
-        guard let handle = handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
-        var freshness = suspects.freshness(for: transfer.origin, current.now)
-        if transfer.needsNewConnection {
+        guard let handle = state.handles.take() else { return end(transfer, EasyOptions.outOfMemory) }
+        var freshness = state.suspects.freshness(for: transfer.origin, current.now)
+        if transfer.state.needsNewConnection {
             let age = freshness?.maximumAge ?? Int(HostConnections.maximumAge)
             freshness = Freshness(opensConnection: true, maximumAge: age)
         }
@@ -244,19 +250,19 @@ final class EngineLoop {
     // MARK: Ending
 
     func end(_ transfer: CurlTransfer, _ code: CURLcode) {
-        if code != CURLE_OK, transfer.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
+        if code != CURLE_OK, transfer.state.mustWait || transfer.wasIgnored(code) { return putBack(transfer) }
         end(transfer, transfer.result(code))
     }
 
-    /// Nothing of it was sent, or the server has ignored it: it starts again.
+    /// Lets a transfer start again: nothing of it was sent, or the server has ignored it.
     func putBack(_ transfer: CurlTransfer) {
         transfer.leavePool()
-        transfer.release(to: &handles)
+        transfer.release(to: &state.handles)
         transfer.wait()
-        if let timer = transfer.timer { timers.update(timer, key: transfer.clocks.nextDeadline) }
-        if let ticket = transfer.ticket { hosts.remove(ticket) }
-        transfer.ticket = nil
-        if !transfer.holds.contains(.suspended) { enqueue(transfer, again: true) }
+        if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
+        if let ticket = transfer.state.ticket { state.hosts.remove(ticket) }
+        transfer.state.ticket = nil
+        if !transfer.state.holds.contains(.suspended) { enqueue(transfer, again: true) }
     }
 
     private func end(_ transfer: CurlTransfer, _ reason: APIError) { end(transfer, transfer.result(CURLE_OK, reason)) }
@@ -265,19 +271,19 @@ final class EngineLoop {
     private func end(_ transfer: CurlTransfer, _ result: ExchangeResult) {
         let exchange = transfer.exchange
         transfer.leavePool()
-        transfer.release(to: &handles)
-        if let timer = transfer.timer { timers.remove(timer) }
-        if let ticket = transfer.ticket {
-            ticket.leave(&transfer.seat)
-            hosts.remove(ticket)
+        transfer.release(to: &state.handles)
+        if let timer = transfer.state.timer { state.timers.remove(timer) }
+        if let ticket = transfer.state.ticket {
+            ticket.leave(&transfer.state.seat)
+            state.hosts.remove(ticket)
         }
-        transferCount -= 1
+        state.transferCount -= 1
         exchange.transfer = nil
         exchange.phase = .ended
-        let isRead = (transfer.source as? StreamSource)?.close() ?? false
-        let isUndecided = transfer.holds.contains(.decision) && result.error == nil
+        let isRead = (transfer.state.source as? StreamSource)?.close() ?? false
+        let isUndecided = transfer.state.holds.contains(.decision) && result.error == nil
         guard isRead || isUndecided else { return report(result, of: exchange) }
-        overButHeld[ObjectIdentifier(exchange)] = HeldEnd(
+        state.overButHeld[ObjectIdentifier(exchange)] = HeldEnd(
             exchange: exchange, result: result, isRead: isRead, isUndecided: isUndecided)
     }
 
@@ -287,40 +293,40 @@ final class EngineLoop {
     }
 
     private func expireTimers() {
-        while let moment = timers.firstKey, moment <= lookedAt, let (_, timer) = timers.first {
+        while let moment = state.timers.firstKey, moment <= state.lookedAt, let (_, timer) = state.timers.first {
             switch timer {
             case .job(let timer):
-                _ = timers.popFirst()
+                _ = state.timers.popFirst()
                 deliveries.add(Job(timer.job))
             case .exchange(let transfer):
-                guard let token = transfer.timer else {
-                    _ = timers.popFirst()
+                guard let token = transfer.state.timer else {
+                    _ = state.timers.popFirst()
                     continue
                 }
-                if let expired = transfer.clocks.expired(lookedAt) {
+                if let expired = transfer.state.clocks.expired(state.lookedAt) {
                     timeOut(transfer, expired)
                 } else {
                     // Bytes have moved since the timer was set: only now is it worth setting again.
-                    timers.update(token, key: transfer.clocks.nextDeadline)
+                    state.timers.update(token, key: transfer.state.clocks.nextDeadline)
                 }
             }
         }
     }
 
     private func timeOut(_ transfer: CurlTransfer, _ expired: TimeoutClock) {
-        // libcurl closes the connection of a transfer that is removed, unless others share it: HTTP/2 to a server that has
-        // gone away. All later requests would then hang on it, too.
+        // libcurl closes the connection of a transfer that is removed, unless others share it. If the server of an HTTP/2
+        // connection has gone away, all later requests would hang on it, too.
         if transfer.wasConnected, expired != .queue, !transfer.connectionIsAlive {
-            suspects.add(transfer.origin, current.now)
-            transfer.ticket?.replaceConnection(of: transfer.seat)
+            state.suspects.add(transfer.origin, current.now)
+            transfer.state.ticket?.replaceConnection(of: transfer.state.seat)
         }
         end(transfer, transfer.timeoutError(expired))
     }
 
     private func beginStopping() {
-        isStopping = true
-        // What is timed is all there is; whoever waits for a moment to go on must learn that there is no going on.
-        while let timer = timers.popFirst() {
+        state.isStopping = true
+        // Everything that runs or waits has a timer.
+        while let timer = state.timers.popFirst() {
             switch timer {
             case .exchange(let transfer): end(transfer, .cancelled)
             case .job(let timer): deliveries.add(Job(timer.job))

@@ -5,7 +5,7 @@
         import Glibc
     #endif
 
-    /// Waits with epoll, and asks the system for as little as it can.
+    /// Waits with epoll, with as few system calls as possible.
     ///
     /// libcurl drops a socket when a transfer ends and takes it again for the next one on the same connection. The
     /// registration of a dropped socket is kept, so that both cost no system call: a third of all at 64 requests at once
@@ -21,10 +21,15 @@
 
         let waker: Waker
         private let epoll: Int32
-        /// By socket: the system gives the lowest free number, so the array stays dense.
-        @exclusivity(unchecked) private var registrations: [Registration] = []
-        @exclusivity(unchecked) private var events = [epoll_event](repeating: epoll_event(), count: 256)
-        @exclusivity(unchecked) private var watched: Int32 = -1
+        @exclusivity(unchecked) private var state = State()
+
+        private struct State: ~Copyable {
+            /// By socket: the system gives the lowest free number, so the array stays dense.
+            var registrations: [Registration] = []
+            var events = [epoll_event](repeating: epoll_event(), count: 256)
+            var watched: Int32 = -1
+        }
+
         private static let mostEvents = 16384
 
         init?() {
@@ -50,37 +55,39 @@
 
         func want(_ interest: Interest, of socket: Int32) {
             guard let index = index(of: socket) else { return }
-            registrations[index].wanted = interest
+            state.registrations[index].wanted = interest
             if interest.isEmpty {
-                // One that we do not hear of again, or that is always ready for writing, is not worth keeping.
-                if registrations[index].isKnown, registrations[index].registered == .read { return }
+                // Not kept: a socket whose closing we would not hear of, or that is always ready for writing.
+                if state.registrations[index].isKnown, state.registrations[index].registered == .read { return }
                 unregister(index)
-            } else if registrations[index].registered != interest {
+            } else if state.registrations[index].registered != interest {
                 register(index, interest)
             }
         }
 
         func didOpen(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
-            // The descriptor of the caller's that had this number is closed.
-            if socket == watched { watched = -1 }
-            registrations[index] = Registration(isKnown: true)
+            // The caller's descriptor with this number is closed.
+            if socket == state.watched { state.watched = -1 }
+            state.registrations[index] = Registration(isKnown: true)
         }
 
         func didClose(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
-            // The system forgets a closed socket by itself, but not while a forked child has a copy of it: then it would
-            // be reported for ever, and nobody could take it out any more.
+            // The system removes a closed socket by itself, but not while a forked child has a copy of it: it would be reported for
+            // ever, and could not be removed any more.
             unregister(index)
-            registrations[index] = Registration()
+            state.registrations[index] = Registration()
         }
 
         func watch(_ descriptor: Int32) {
-            guard descriptor != watched else { return }
             // A descriptor that was closed meanwhile is out already, and its number may be a socket of ours by now.
-            if watched >= 0, !isRegistered(watched) { _ = epoll_ctl(epoll, EPOLL_CTL_DEL, watched, nil) }
-            watched = descriptor
+            if state.watched >= 0, state.watched != descriptor, !isRegistered(state.watched) {
+                _ = epoll_ctl(epoll, EPOLL_CTL_DEL, state.watched, nil)
+            }
+            state.watched = descriptor
             guard descriptor >= 0 else { return }
+            // Each time: one that was closed is out already, and this may be the next one of the same number.
             var entry = epoll_event()
             entry.events = EPOLLIN.rawValue
             entry.data.fd = descriptor
@@ -91,8 +98,8 @@
             var interruption: Interruption?
             var count = take(milliseconds, &interruption, report)
             // There may be more than had room. The bound lets timers have their turn when all are always ready.
-            while count == events.count, count < Self.mostEvents {
-                events = [epoll_event](repeating: epoll_event(), count: 2 * count)
+            while count == state.events.count, count < Self.mostEvents {
+                state.events = [epoll_event](repeating: epoll_event(), count: 2 * count)
                 count = take(0, &interruption, report)
             }
             return interruption
@@ -102,17 +109,17 @@
         private func take(
             _ milliseconds: Int32, _ interruption: inout Interruption?, _ report: (Int32, Interest) -> Void
         ) -> Int {
-            let count = Int(epoll_wait(epoll, &events, Int32(events.count), milliseconds))
+            let count = Int(epoll_wait(epoll, &state.events, Int32(state.events.count), milliseconds))
             if count < 0, errno == EINTR { interruption = .signal }
             for position in 0..<max(0, count) {
-                let event = events[position]
+                let event = state.events[position]
                 let socket = event.data.fd
-                if socket == watched {
+                if socket == state.watched {
                     interruption = .watched
                     continue
                 }
                 guard socket != waker.readEnd, let index = index(of: socket) else { continue }
-                guard !registrations[index].wanted.isEmpty else {
+                guard !state.registrations[index].wanted.isEmpty else {
                     // Nobody wants it, and it would be ready at every wait.
                     unregister(index)
                     continue
@@ -128,13 +135,13 @@
         }
 
         private func isRegistered(_ socket: Int32) -> Bool {
-            registrations.indices.contains(Int(socket)) && !registrations[Int(socket)].registered.isEmpty
+            state.registrations.indices.contains(Int(socket)) && !state.registrations[Int(socket)].registered.isEmpty
         }
 
         private func index(of socket: Int32) -> Int? {
             guard socket >= 0 else { return nil }
             let index = Int(socket)
-            while registrations.count <= index { registrations.append(Registration()) }
+            while state.registrations.count <= index { state.registrations.append(Registration()) }
             return index
         }
 
@@ -143,17 +150,17 @@
             if interest.contains(.read) { entry.events |= EPOLLIN.rawValue }
             if interest.contains(.write) { entry.events |= EPOLLOUT.rawValue }
             entry.data.fd = Int32(index)
-            let operation = registrations[index].registered.isEmpty ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
-            registrations[index].registered = interest
+            let operation = state.registrations[index].registered.isEmpty ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
+            state.registrations[index].registered = interest
             guard epoll_ctl(epoll, operation, Int32(index), &entry) != 0 else { return }
-            // What we thought of the socket was wrong: it is known already, or not any more.
+            // The socket is registered already, or not any more.
             let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
             _ = epoll_ctl(epoll, other, Int32(index), &entry)
         }
 
         private func unregister(_ index: Int) {
-            guard !registrations[index].registered.isEmpty else { return }
-            registrations[index].registered = []
+            guard !state.registrations[index].registered.isEmpty else { return }
+            state.registrations[index].registered = []
             var entry = epoll_event()
             _ = epoll_ctl(epoll, EPOLL_CTL_DEL, Int32(index), &entry)
         }

@@ -1,16 +1,51 @@
+import CCurl
+
 /// Easy handles that wait for their next transfer: making one costs more than setting one up. On the network thread only.
 struct HandlePool {
     private static let capacity = 128
     private var handles: [EasyHandle] = []
-    private let commons = HandleCommons()
+    private let shared = SharedEasyState()
 
-    mutating func take() -> EasyHandle? { handles.popLast() ?? EasyHandle(commons) }
+    mutating func take() -> EasyHandle? { handles.popLast() ?? EasyHandle(shared) }
 
     /// Takes back a handle that is in no multi.
     mutating func giveBack(_ handle: EasyHandle) {
         handle.finish()
-        if handles.count < Self.capacity, handle.isReusable { handles.append(handle) }
+        if handles.count < Self.capacity, handle.state.isReusable { handles.append(handle) }
     }
 
     mutating func removeAll() { handles = [] }
+}
+
+/// What the easy handles of a loop share, so that each of thousands does not need its own. On the loop's thread only.
+final class SharedEasyState {
+    /// An empty store of TLS sessions for all handles without TLS. Each would otherwise allocate its own, of 920 bytes, with its
+    /// first transfer. A handle that is to use TLS leaves it first.
+    private let share: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var lines: HeaderLines?
+
+    init() {
+        share = curl_share_init()
+        if let share { ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) }
+    }
+
+    // No handle uses it any more: each keeps this object.
+    deinit { if let share { curl_share_cleanup(share) } }
+
+    /// - Parameter easy: a handle that has made no transfer yet, or libcurl would lose the store that it has.
+    func attach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, share) }
+
+    func detach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil) }
+
+    /// The header lines of a request; nearly always the same as those of the request before.
+    func lines(of request: HTTPRequest, _ profile: HandleProfile?) throws(APIError) -> HeaderLines {
+        let tellsProxy = profile?.hasProxy ?? true
+        let decompresses = profile?.decompresses ?? false
+        if let lines, lines.tellsProxy == tellsProxy, lines.decompresses == decompresses, lines.are(of: request) {
+            return lines
+        }
+        let lines = try HeaderLines(of: request, tellsProxy: tellsProxy, decompresses: decompresses)
+        self.lines = lines
+        return lines
+    }
 }

@@ -2,12 +2,12 @@ import CCurl
 
 /// The URL that an easy handle is set to, taken apart once for all its transfers to the same server.
 ///
-/// libcurl takes a URL's text apart for each transfer and then writes it anew, letter by letter: a sixth of all that it does
-/// for a small request. In a `CURLU` it is given the parts, of which from one request to the next path and query change at
-/// most. The text it has, too: that is what it goes by when it sends a request once more.
+/// libcurl parses a URL's text for each transfer and then formats it again: a sixth of all that it does for a small request. A
+/// `CURLU` gives it the parts, of which only path and query change from one request to the next. It is given the text,
+/// too, which it uses when it sends a request once more.
 struct HandleURL: ~Copyable {
     private var parts: OpaquePointer?
-    /// How much of the text stands before the path, where the parts are the text's; else 0.
+    /// How long the text is before its path, if the parts are those of the text; otherwise 0.
     private var originLength = 0
     private var text = ""
     private var isSet = false
@@ -33,10 +33,10 @@ struct HandleURL: ~Copyable {
         hasParts = isApart
     }
 
-    /// - Returns: whether the parts are those of the URL now. What is out of the ordinary is left to libcurl.
+    /// - Returns: whether the parts are those of the URL now. libcurl parses an unusual URL itself.
     private mutating func takeApart(_ url: String) -> Bool {
         let lastLength = originLength
-        // Until this has succeeded, the parts are not those of the text that follows.
+        // Until this succeeds, the parts are not those of the new text.
         originLength = 0
         guard let path = url.withBytes(Self.startOfPath) else { return false }
         if parts == nil { parts = curl_url() }

@@ -39,10 +39,10 @@ final class NetworkThread: Transport {
 
     func cancel(_ exchange: Exchange) { submit(.cancel(exchange)) }
 
-    // Reported, not submitted: while the thread stops, an exchange may be waiting for just this.
+    // Also while the thread stops: an exchange may be waiting for just this.
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
-    /// Runs a job on a worker at a moment; at once when the thread is stopped before.
+    /// Runs a job on a worker at a given time, or when the thread stops.
     func schedule(_ timer: EngineTimer) { submit(.timer(timer)) }
 
     func cancel(_ timer: EngineTimer) { commands.report(.cancelTimer(timer)) }
@@ -72,7 +72,7 @@ final class NetworkThread: Transport {
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
         let started = Thread.start(name: "ntapi-network") {
-            // A function of its own, so that the loop and its descriptors are gone when the end is told.
+            // A function, so that the loop and its descriptors are gone before the end is reported.
             func drive() {
                 let loop = EngineLoop(
                     commands: commands, workers: workers, connections: connections, share: share, limit: limit,
@@ -82,7 +82,7 @@ final class NetworkThread: Transport {
                     return
                 }
                 let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
-                // After a rest, the commands are those of the next thread.
+                // An idle thread leaves the commands to the next one.
                 guard !isIdle else { return }
                 for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
             }
@@ -101,7 +101,7 @@ final class NetworkThread: Transport {
             + "cannot be set up",
         isRetryable: true)
 
-    /// Ends what will not be done, on a worker: never from inside the call that asked for it.
+    /// Ends a command that will not be carried out, on a worker: never from inside the call that gave it.
     private static func give(
         up command: EngineCommand, _ error: APIError, _ workers: WorkerPool, _ connections: ConnectionCount
     ) {
@@ -135,7 +135,7 @@ extension EngineLoop {
             let isStopping = turn()
             deliveries.flush(to: workers)
             if isStopping, isEmpty || (isOnlyHeld && heldUntil() <= .now()) { break }
-            if let idleTime, isEmpty, timers.first == nil {
+            if let idleTime, isEmpty, state.timers.first == nil {
                 let moment = restsAt ?? .now().advanced(bySeconds: idleTime)
                 restsAt = moment
                 isIdle = moment <= .now() && rest()

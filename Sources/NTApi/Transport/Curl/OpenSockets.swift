@@ -8,85 +8,113 @@ import CCurl
 
 /// The sockets of a loop's connections. On the loop's thread only.
 ///
-/// libcurl does not say over which socket a request is about to go, only between which addresses: by these it is found.
+/// libcurl does not say which socket a request is about to use, only the addresses and ports of its connection; the socket is
+/// found by these.
 final class OpenSockets {
-    /// The addresses and ports of both ends.
-    struct Ends: Hashable {
-        private var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        fileprivate let localPort: Int32
-
-        /// As the prereq callback has them.
-        init(
-            _ address: UnsafePointer<CChar>?, _ port: Int32, _ localAddress: UnsafePointer<CChar>?, _ localPort: Int32
-        ) {
-            self.localPort = localPort
-            mix(UInt64(truncatingIfNeeded: port))
-            add(address)
-            add(localAddress)
-        }
-
-        private mutating func add(_ text: UnsafePointer<CChar>?) {
-            guard var next = text else { return }
-            while next.pointee != 0 {
-                mix(UInt64(UInt8(bitPattern: next.pointee)))
-                next += 1
-            }
-            mix(0)
-        }
-
-        // FNV-1a: half a dozen instructions a letter.
-        private mutating func mix(_ value: UInt64) { hash = (hash ^ value) &* 0x100_0000_01B3 }
-    }
-
     private struct Socket {
         /// Whether it was opened for an https URL.
         let isSecure: Bool
         /// Whether a server has answered on it with HTTP/2.
         var isMultiplexed = false
-        var ends: Ends?
+        var ends: ConnectionEnds?
     }
 
     private let poller: SystemPoller
-    @exclusivity(unchecked) private var sockets: [Int32: Socket] = [:]
-    @exclusivity(unchecked) private var descriptors: [Ends: Int32] = [:]
+    @exclusivity(unchecked) private var state = State()
+
+    private struct State: ~Copyable {
+        var sockets: [Int32: Socket] = [:]
+        var descriptors: [ConnectionEnds: Int32] = [:]
+    }
 
     init(_ poller: SystemPoller) { self.poller = poller }
 
     func didOpen(_ descriptor: Int32, isSecure: Bool) {
-        sockets[descriptor] = Socket(isSecure: isSecure)
+        state.sockets[descriptor] = Socket(isSecure: isSecure)
         poller.didOpen(descriptor)
     }
 
     func didClose(_ descriptor: Int32) {
         poller.didClose(descriptor)
-        if let ends = sockets.removeValue(forKey: descriptor)?.ends { descriptors[ends] = nil }
+        if let ends = state.sockets.removeValue(forKey: descriptor)?.ends { state.descriptors[ends] = nil }
     }
 
     /// A connection was made, over one of these.
-    func didConnect(_ candidates: [Int32], _ ends: Ends) {
+    func didConnect(_ candidates: [Int32], _ ends: ConnectionEnds) {
         guard let descriptor = candidates.first(where: { ntapi_socket_port($0) == ends.localPort }),
-            sockets[descriptor] != nil
+            state.sockets[descriptor] != nil
         else { return }
-        sockets[descriptor]?.ends = ends
-        descriptors[ends] = descriptor
+        state.sockets[descriptor]?.ends = ends
+        state.descriptors[ends] = descriptor
     }
 
-    func markMultiplexed(_ ends: Ends) {
-        if let descriptor = descriptors[ends] { sockets[descriptor]?.isMultiplexed = true }
+    func markMultiplexed(_ ends: ConnectionEnds) {
+        if let descriptor = state.descriptors[ends] { state.sockets[descriptor]?.isMultiplexed = true }
     }
 
     /// Whether a connection between these is for such an origin.
-    func isFor(isSecure: Bool, _ ends: Ends) -> Bool {
-        guard let socket = descriptors[ends].flatMap({ sockets[$0] }) else { return true }
+    func isFor(isSecure: Bool, _ ends: ConnectionEnds) -> Bool {
+        guard let socket = state.descriptors[ends].flatMap({ state.sockets[$0] }) else { return true }
         return socket.isSecure == isSecure
     }
 
-    /// Whether there is nothing to be read before a request goes out. With HTTP/2 there may be, of others.
-    func isSilent(_ ends: Ends) -> Bool {
-        guard let descriptor = descriptors[ends], sockets[descriptor]?.isMultiplexed != true else { return true }
+    /// Whether there is nothing to read before a request goes out. Over HTTP/2 there may be, for other requests.
+    func isSilent(_ ends: ConnectionEnds) -> Bool {
+        guard let descriptor = state.descriptors[ends], state.sockets[descriptor]?.isMultiplexed != true else {
+            return true
+        }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         // 0 is the end of the connection.
         return count < 0 && errno == EAGAIN
     }
+}
+
+extension EasyHandle {
+    /// Reports every socket that the handle opens to the loop.
+    func followSockets(_ sockets: OpenSockets) -> CURLcode {
+        state.sockets = sockets
+        let code = ntapi_easy_set_open_socket(easy, openSocketCallback, Unmanaged.passUnretained(self).toOpaque())
+        guard code == CURLE_OK else { return code }
+        // A connection outlives the handle that opened it.
+        return ntapi_easy_set_close_socket(easy, closeSocketCallback, Unmanaged.passUnretained(sockets).toOpaque())
+    }
+}
+
+/// Opens a connection's socket as libcurl would, but closed in programs that the host starts.
+private func openSocketCallback(
+    data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let data, let pointer = address, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else {
+        return CURL_SOCKET_BAD
+    }
+    let address = pointer.pointee
+    let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
+    // An address of IPv6 is longer than the field that it begins in.
+    let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
+    guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
+        return CURL_SOCKET_BAD
+    }
+    guard let sockets = handle.state.sockets, handle.transfer?.mayOpenConnection() != false else {
+        return CURL_SOCKET_BAD
+    }
+    #if os(Linux)
+        let type = address.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    #else
+        let type = address.socktype
+    #endif
+    let descriptor = socket(address.family, type, address.protocol)
+    guard descriptor >= 0 else { return CURL_SOCKET_BAD }
+    #if !os(Linux)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    #endif
+    sockets.didOpen(descriptor, isSecure: handle.transfer?.origin.isSecure == true)
+    handle.state.newSockets.append(descriptor)
+    return descriptor
+}
+
+private func closeSocketCallback(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
+    // Forget it before it is closed: after that the number may be another thread's.
+    if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
+    return close(descriptor)
 }

@@ -1,17 +1,17 @@
 /// The server that a URL leads to. The URL is checked too, whoever built it.
 ///
-/// libcurl takes the URL apart once more when it connects; here that would be for the host alone, which is nearly
-/// always the same. So what stands before the path is remembered.
+/// libcurl parses the URL again when it connects. Here only the host is needed, which is nearly always the same. So what
+/// comes before the path is remembered.
 struct OriginCache {
     private static let capacity = 256
     private var origins: [String: Origin] = [:]
-    /// The one asked for last, which most often is the next, too.
+    /// The last one, which most often is the next, too.
     private var last: (text: String, key: Origin)?
 
     /// - Returns: the server, and the URL as libcurl is to be given it: in ASCII.
     mutating func origin(of url: String) throws(APIError) -> (key: Origin, url: String) {
         let length = Self.lengthOfOrigin(url)
-        // Anything unusual goes the long way, and gets its error there.
+        // An unusual URL is parsed by libcurl, and gets its error there.
         if let length, let known = known(url, length) { return (known, url) }
         let parts = try URLParts(url)
         let key = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// Waits for many sockets at once, on the network thread. One for each kind of system.
 protocol Poller: AnyObject {
     /// Wakes a wait from any thread.
@@ -45,3 +51,58 @@ struct Interest: OptionSet {
 #else
     typealias SystemPoller = PollPoller
 #endif
+
+/// Waits with `poll`, which every system has. Its cost grows with the number of open sockets.
+final class PollPoller: Poller {
+    let waker: Waker
+    private var wanted: [Int32: Interest] = [:]
+    private var watched: Int32 = -1
+
+    init?() {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { return nil }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        waker = Waker(readEnd: ends[0], writeEnd: ends[1])
+    }
+
+    func want(_ interest: Interest, of socket: Int32) { wanted[socket] = interest.isEmpty ? nil : interest }
+
+    func didOpen(_ socket: Int32) { wanted[socket] = nil }
+
+    func didClose(_ socket: Int32) { wanted[socket] = nil }
+
+    func watch(_ descriptor: Int32) { watched = descriptor }
+
+    func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption? {
+        // A negative descriptor is passed over.
+        var entries = [
+            pollfd(fd: waker.readEnd, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: watched, events: Int16(POLLIN), revents: 0),
+        ]
+        for (socket, interest) in wanted {
+            var events: Int16 = 0
+            if interest.contains(.read) { events |= Int16(POLLIN) }
+            if interest.contains(.write) { events |= Int16(POLLOUT) }
+            entries.append(pollfd(fd: socket, events: events, revents: 0))
+        }
+        let count = poll(&entries, nfds_t(entries.count), milliseconds)
+        if count < 0, errno == EINTR { return .signal }
+        guard count > 0 else { return nil }
+        if entries[0].revents != 0 {
+            var drained = [UInt8](repeating: 0, count: 512)
+            while read(waker.readEnd, &drained, drained.count) == drained.count {}
+        }
+        for entry in entries.dropFirst(2) where entry.revents != 0 && wanted[entry.fd] != nil {
+            var ready = Interest()
+            if entry.revents & Int16(POLLIN) != 0 { ready.insert(.read) }
+            if entry.revents & Int16(POLLOUT) != 0 { ready.insert(.write) }
+            // Let libcurl read or write, so that it meets the error itself and can say what it is.
+            if entry.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { ready = [.read, .write] }
+            report(entry.fd, ready)
+        }
+        return entries[1].revents != 0 ? .watched : nil
+    }
+}

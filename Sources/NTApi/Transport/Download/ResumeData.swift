@@ -154,7 +154,7 @@ extension ResumeData {
         try self.init(json)
     }
 
-    var json: JSON {
+    package var json: JSON {
         var members: [(String, JSON)] = [
             (Name.version, JSON(Self.version)), (Name.url, JSON(url)), (Name.destination, JSON(destination)),
             (Name.temporaryFile, JSON(temporaryFile)),

@@ -20,6 +20,12 @@ final class Origin: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
+    /// Of a URL; nil where that has none.
+    convenience init?(url: String) {
+        guard let parts = try? URLParts(url) else { return nil }
+        self.init(scheme: parts.scheme, host: parts.host, port: parts.port)
+    }
+
     static func == (left: Origin, right: Origin) -> Bool {
         left === right || (left.scheme == right.scheme && left.host == right.host && left.port == right.port)
     }

@@ -2,23 +2,40 @@ import CNTApiSystem
 
 /// Whether hosts belong to the same site, the registered domain: `example.com` for `www.example.com`.
 enum Site {
-    /// Uses the list of public suffixes that libcurl uses. Without the list, a host and its subdomains are a site.
-    static func isSame(_ one: String, _ other: String) -> Bool {
+    /// Whether a host may set cookies for a domain that its name ends with: 1, 0, or -1 when nobody knows.
+    typealias SuffixList = (_ host: String, _ domain: String) -> Int32
+
+    /// By the list of public suffixes that libcurl uses; without one, a host and those below it are a site.
+    static func isSame(
+        _ one: String, _ other: String, by list: SuffixList = { ntapi_system_may_set_cookies($0, $1) }
+    ) -> Bool {
         if one == other { return true }
         guard let shared = sharedDomain(one, other) else { return false }
-        switch ntapi_system_may_set_cookies(one, shared) {
-        case 1: return ntapi_system_may_set_cookies(other, shared) == 1
+        switch list(one, shared) {
+        case 1: return list(other, shared) == 1
         case 0: return false
         default: return shared == one || shared == other
         }
     }
 
-    /// Whether a cookie may be set for a domain: not for a public suffix, if there is a list. A host with a single
-    /// name, in a private network, may have its own cookies.
-    static func mayHaveCookies(_ domain: String, includingSubdomains: Bool) -> Bool {
-        if isAddress(domain) || domain.utf8.contains(UInt8(ascii: ":")) || domain == "localhost" { return true }
-        if !includingSubdomains, !domain.utf8.contains(UInt8(ascii: ".")) { return true }
-        return ntapi_system_may_set_cookies("x.\(domain)", domain) != 0
+    /// Why no cookie may be set for a domain: it is a public suffix, or it may be one because there is no list of them. A host
+    /// with a single name, in a network of one's own, may have cookies of its own.
+    ///
+    /// - Returns: nil when one may be set.
+    static func objectionToCookies(
+        for domain: String, includingSubdomains: Bool,
+        by list: SuffixList = { ntapi_system_may_set_cookies($0, $1) }
+    ) -> String? {
+        if isAddress(domain) || domain.utf8.contains(UInt8(ascii: ":")) || domain == "localhost" { return nil }
+        if !includingSubdomains, !domain.utf8.contains(UInt8(ascii: ".")) { return nil }
+        switch list("x.\(domain)", domain) {
+        case 1: return nil
+        case 0: return "\(domain) is a public suffix, below which the hosts belong to different owners"
+        default:
+            guard includingSubdomains else { return nil }
+            return "the installed libcurl has no list of public suffixes, so nobody knows whether the hosts below "
+                + "\(domain) belong to one owner; set it for one host"
+        }
     }
 
     /// The common final labels; nil when there are none, or for addresses.

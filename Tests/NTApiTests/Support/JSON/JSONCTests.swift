@@ -46,6 +46,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("0.1", "0.1"), ("[0.1,2.5,-0.0]", "[0.1,2.5,-0.0]"), ("3e0", "3.0"), ("1e20", "1e20"), ("1.5e-7", "1.5e-7"),
+        ("5e-324", "4.94065645841247e-324"), ("1.7976931348623157e308", "1.7976931348623157e308"),
+        ("[0.1,1700000000.123456]", "[0.1,1700000000.123456]"),
+        ("[0.1,0.30000000000000004]", "[0.10000000000000001,0.30000000000000004]"),
+        (#"{"z":1,"\u001f":"\u0000/é\"","a":[[],{}]}"#, #"{"z":1,"\u001F":"\u0000/é\"","a":[[],{}]}"#),
+        ("18446744073709551616", "1.8446744073709552e19"), ("[true,false,null,-5]", "[true,false,null,-5]"),
+    ])
+    func isDumped(text: String, written: String) throws {
+        let value = try JSON(parsing: text)
+        #expect(value.dumped == written)
+        #expect(try JSON(parsing: value.dumped) == value)
+    }
+
+    @Test func everyRealReadsBack() throws {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<20_000 {
+            let real = Double(bitPattern: random.next())
+            guard real.isFinite else { continue }
+            let text = JSON(real).dumped
+            #expect(try JSON(parsing: text).double == real, "\(text), not \(real)")
+        }
+    }
+
     @Test func treesOfTheHostAreMeasured() {
         var tree = json_array()
         for _ in 0..<5_000 {

@@ -65,6 +65,14 @@ import Testing
         }
     }
 
+    /// What C takes out, written by jansson's dumper, reads back as the same.
+    @Test func eachValueIsDumped() throws {
+        for wanted in Self.cases {
+            guard let value = try? JSON(parsing: wanted.bytes) else { continue }
+            #expect(try JSON(parsing: value.dumped) == value, "\(wanted.testDescription): \(value.dumped)")
+        }
+    }
+
     /// What C hands in comes to the same, by jansson's loader and by the tape; errors are at the same place.
     @Test func eachTextIsLoadedAlike() {
         for wanted in Self.cases {
@@ -72,10 +80,9 @@ import Testing
             let bytes = wanted.bytes
             let parsed = Result { try JSON(parsing: bytes) }
             let loaded = Result { try bytes.withUnsafeBytes { try JSON(loading: $0) } }
-            let document = Result { try bytes.withUnsafeBytes { try JSON(document: $0) } }
             guard case .success(let value) = parsed else {
-                let (mine, theirs, ofDocument) = (parsed.parseError, loaded.parseError, document.parseError)
-                #expect(theirs != nil && theirs == ofDocument && theirs?.line == mine?.line, "\(name)")
+                let (mine, theirs) = (parsed.parseError, loaded.parseError)
+                #expect(theirs != nil && theirs?.line == mine?.line, "\(name)")
                 // In the middle of a character jansson stops at a byte of it.
                 let offset = theirs?.offset ?? 0
                 let isInside = offset < bytes.count && bytes[offset] & 0xC0 == 0x80
@@ -83,7 +90,6 @@ import Testing
                 continue
             }
             #expect((try? loaded.get()) == value && (try? loaded.get().text) == value.text, "\(name)")
-            #expect((try? document.get()) == value && (try? document.get().text) == value.text, "\(name)")
         }
     }
 

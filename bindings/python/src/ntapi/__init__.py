@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import arg, codes
-    from ._aliases import Args, PlaceLike
+    from ._aliases import Args, InterceptorFunction, PlaceLike
     from ._arg import Arg
     from ._async import AsyncClient
     from ._authenticator import Authenticator, Refresh, Token
@@ -58,6 +58,13 @@ if TYPE_CHECKING:
     from ._errors import ApiError
     from ._headers import Headers
     from ._http_request import HTTPRequest
+    from ._http_response import HTTPResponse
+    from ._interceptor import (
+        InterceptedCall,
+        Interceptor,
+        attempt_interceptor,
+        call_interceptor,
+    )
     from ._lifecycle import drain
     from ._mailbox import Mailbox
     from ._metrics import Metrics, RequestMetrics, TransactionMetrics
@@ -86,6 +93,7 @@ if TYPE_CHECKING:
         form,
         header,
         idempotency_key,
+        interceptor,
         json,
         method,
         multipart,
@@ -136,7 +144,11 @@ __all__ = [
     "ErrorCode",
     "ErrorDomain",
     "HTTPRequest",
+    "HTTPResponse",
     "Headers",
+    "InterceptedCall",
+    "Interceptor",
+    "InterceptorFunction",
     "Key",
     "Keys",
     "LogFlags",
@@ -166,10 +178,12 @@ __all__ = [
     "__version__",
     "add_header",
     "arg",
+    "attempt_interceptor",
     "base_url",
     "basic_auth",
     "bearer",
     "cache_policy",
+    "call_interceptor",
     "codes",
     "data",
     "data_thread",
@@ -186,6 +200,7 @@ __all__ = [
     "form",
     "header",
     "idempotency_key",
+    "interceptor",
     "json",
     "library_version",
     "mailbox",
@@ -213,7 +228,7 @@ __all__ = [
 # Where each name is, to be imported when it is asked for: a program uses a few of them, and a cold
 # process with one request should not wait for the rest.
 _NAMES_OF = {
-    "_aliases": "Args PlaceLike",
+    "_aliases": "Args InterceptorFunction PlaceLike",
     "_arg": "Arg",
     "_async": "AsyncClient",
     "_authenticator": "Authenticator Refresh Token",
@@ -233,6 +248,8 @@ _NAMES_OF = {
     "_errors": "ApiError",
     "_headers": "Headers",
     "_http_request": "HTTPRequest",
+    "_http_response": "HTTPResponse",
+    "_interceptor": "InterceptedCall Interceptor attempt_interceptor call_interceptor",
     "_lifecycle": "drain",
     "_mailbox": "Mailbox",
     "_metrics": "Metrics RequestMetrics TransactionMetrics",
@@ -247,9 +264,9 @@ _NAMES_OF = {
     "_url": "URL",
     "arg": (
         "add_header base_url basic_auth bearer cache_policy data data_thread decision_thread "
-        "digest_auth download download_progress_thread file form header idempotency_key json "
-        "method multipart multipart_file option path rate_limiter response_thread resume retry "
-        "stream timeout upload_progress_thread url url_default"
+        "digest_auth download download_progress_thread file form header idempotency_key "
+        "interceptor json method multipart multipart_file option path rate_limiter response_thread "
+        "resume retry stream timeout upload_progress_thread url url_default"
     ),
     "codes": "ErrorCode register_code",
 }

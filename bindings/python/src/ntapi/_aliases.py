@@ -8,12 +8,15 @@ import concurrent.futures
 import datetime
 import enum
 import os
-from collections.abc import Iterable
+from collections.abc import Awaitable, Generator, Iterable
 from typing import IO, Callable, Literal, Optional, Union
 
 from ._arg import Arg
 from ._decision import Decision
 from ._enums import Thread
+from ._http_request import HTTPRequest
+from ._http_response import HTTPResponse
+from ._interceptor import InterceptedCall
 from ._mailbox import Mailbox
 from ._response import Response
 
@@ -31,6 +34,13 @@ ResponseHandler = Callable[[Response], object]
 ProgressHandler = Callable[[int, Optional[int]], object]
 DataHandler = Callable[[bytes], object]
 DecisionHandler = Callable[[Decision], object]
+
+InterceptorFunction = Union[
+    Callable[[InterceptedCall], Generator[HTTPRequest, HTTPResponse, Optional[HTTPResponse]]],
+    Callable[[InterceptedCall], Awaitable[Optional[HTTPResponse]]],
+    Callable[[InterceptedCall], Optional[HTTPResponse]],
+]
+"""What an interceptor is made of: a generator, an async function, or a plain one."""
 
 Scalar = Union[str, int, float, bool, enum.Enum, datetime.date]
 Path = Union[str, "os.PathLike[str]"]

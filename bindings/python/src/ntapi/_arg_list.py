@@ -7,6 +7,7 @@ import ctypes
 from ._arg import Arg
 from ._library import lib, take_text
 from ._numbers import Status
+from ._python_calls import INTERPRETER, quick
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,10 +29,13 @@ THREAD_KINDS = frozenset(
     }
 )
 """Kinds that are resolved in Python, as only Python knows its threads, loops and executors."""
+_RESOLVED = THREAD_KINDS | {"interceptor"}
+"""Kinds that are not written into C's list from here."""
 
 
-_LONG = frozenset({"stream", "download", "resume"})
-"""Kinds of args that keep something for whoever waits: a source, a file to go on with."""
+_LONG = frozenset({"stream", "download", "resume", "interceptor"})
+"""Kinds of args that keep something for whoever waits: a source, a file to go on with, a function.
+"""
 
 
 def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
@@ -61,7 +65,7 @@ def append_args(pointer: int, args: Iterable[Arg], tokens: list[int]) -> None:
     """
     batch: list[list[Any]] = []
     for arg in args:
-        if arg.is_suppressed or arg.kind in THREAD_KINDS:
+        if arg.is_suppressed or arg.kind in _RESOLVED:
             continue
         if arg.kind in _SIMPLE and _append_simply(pointer, arg, batch):
             if arg.is_secret:
@@ -185,6 +189,9 @@ def _append_multipart_named_data(
     )
 
 
+_json_text = quick("ntapi_args_json_text") if INTERPRETER else None
+
+
 def _append_json(pointer: int, _: list[int], text: str) -> int:
     content = text.encode("utf-8", "surrogatepass")
     import re
@@ -192,6 +199,9 @@ def _append_json(pointer: int, _: list[int], text: str) -> int:
     if re.search(r"\d{19}", text):
         # Beyond 64 bits the core's integers become doubles; Python's are exact and stay so.
         return int(lib.ntapi_args_data(pointer, content, len(content), b"application/json"))
+    if _json_text is not None and _json_text(pointer, content, len(content)) == _OK:
+        return _OK
+    # It says what is wrong with the text.
     error = ctypes.c_void_p()
     value = lib.ntapi_json_parse(content, len(content), ctypes.byref(error))
     if not value:
@@ -279,7 +289,7 @@ def describe(arg: Arg) -> str:
     """One arg as the library prints it, secrets redacted."""
     if arg.is_suppressed:
         return f"{arg.kind}, suppressed"
-    if arg.kind in THREAD_KINDS:
+    if arg.kind in _RESOLVED:
         return f"{arg.kind} {arg.values[0]!r}"
     if arg.kind == "stream":
         return "stream"

@@ -19,12 +19,14 @@ from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, Callable, Optional, TypeVar, Union
 
     from ._aliases import Args, DataHandler, DecisionHandler, PlaceLike, ProgressHandler
     from ._authenticator import Authenticator
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
+    from ._interceptor import Interceptor
     from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
@@ -63,6 +65,8 @@ class AsyncClient(BaseClient):
     hooks. One client may be used from several loops.
     """
 
+    _has_loop = True
+
     def __init__(
         self,
         base_url: Optional[str] = None,
@@ -72,6 +76,7 @@ class AsyncClient(BaseClient):
         log_flags: Optional[LogFlags] = None,
         authenticator: Optional[Authenticator] = None,
         rate_limiter: Optional[RateLimiter] = None,
+        interceptors: Iterable[Interceptor] = (),
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
@@ -79,8 +84,8 @@ class AsyncClient(BaseClient):
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
         A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
-        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
-        for tests, see `ntapi.testing`.
+        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
+        `recorder` are for tests, see `ntapi.testing`.
         """
         super().__init__(
             base_url,
@@ -89,6 +94,7 @@ class AsyncClient(BaseClient):
             log_flags=log_flags,
             authenticator=authenticator,
             rate_limiter=rate_limiter,
+            interceptors=interceptors,
             clock=clock,
             stub=stub,
             recorder=recorder,

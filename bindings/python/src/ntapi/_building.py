@@ -14,6 +14,7 @@ from ._delivery import PROGRESS_HOOKS, Delivery, nothing
 from ._errors import ApiError
 from ._handles import Handle
 from ._hooks import configuring
+from ._interceptors import add_to_args
 from ._library import lib
 from ._logging import follow_levels
 from ._numbers import Handler
@@ -196,6 +197,7 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     pointer: Any = lib.ntapi_args_create()
     try:
         append_args(pointer, args, delivery.source_tokens)
+        add_to_args(pointer, args, delivery)
         if "parse_json" in client._overridden:
             # The hook parses instead of the core, unless nobody wants it parsed.
             delivery.parses = not any(_is_raw(arg) for arg in (*client.args, *args))
@@ -219,6 +221,8 @@ def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
 
 def _set_events(delivery: Delivery, request: int, events: int) -> None:
     lib.ntapi_request_set_events(request, events, delivery.token)
+    if delivery.client._deliveries is not None:
+        delivery.client._deliveries[lib.ntapi_request_identifier(request)] = delivery
     if delivery.keeps_body and events & Handler.DATA:
         lib.ntapi_request_set_keeps_body(request, True)
     if events & Handler.DECISION:

@@ -11,13 +11,16 @@ from ._doubles import TestDoubles
 from ._ending import SessionEnd
 from ._handles import Handle
 from ._hook_methods import Hooks
+from ._interceptors import InterceptorsAttribute, inherit, replace
 from ._library import lib
 from ._native import import_all, is_cooperative
 from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any, Callable, Optional, TypeVar
+    from weakref import WeakValueDictionary
 
     from ._aliases import (
         Args,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from ._credentials import CredentialStorage
     from ._delivery import Delivery
     from ._enums import LogFlags
+    from ._interceptor import Interceptor
+    from ._passages import Use
     from ._protocols import Owed, Place
     from ._recorder import Recorder
     from ._request import Request
@@ -57,6 +62,11 @@ _OWN = frozenset(
         "_authenticator",
         "_doubles",
         "_rate_limiter",
+        "_interceptors",
+        "_inherited_interceptors",
+        "_uses",
+        "_deliveries",
+        "_is_plain",
         "_calls_build_request",
     }
 )
@@ -76,6 +86,19 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     set_default = SetDefaultMethod(_scope)
     get_default = GetDefaultMethod(_scope)
 
+    if TYPE_CHECKING:
+        interceptors: Sequence[Interceptor]
+    else:
+        interceptors = InterceptorsAttribute()
+    """What looks at the client's requests and their answers; see `Interceptor`.
+
+    The first is the outermost. Those that a class names in its body come first, then those of the
+    configuration, of the client, and of the request: `ntapi.interceptor`. For requests begun from
+    now on.
+    """
+    _has_loop = False
+    """Whether its requests are made on an event loop."""
+
     def __init__(
         self,
         base_url: Optional[str] = None,
@@ -85,6 +108,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         log_flags: Optional[LogFlags] = None,
         authenticator: Optional[Authenticator] = None,
         rate_limiter: Optional[RateLimiter] = None,
+        interceptors: Iterable[Interceptor] = (),
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
@@ -92,8 +116,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
         A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
-        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
-        for tests, see `ntapi.testing`.
+        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
+        `recorder` are for tests, see `ntapi.testing`.
         """
         import_all()
         if base_url is not None:
@@ -120,11 +144,19 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._doubles: dict[str, Any] = {}
         self._rate_limiter: Optional[RateLimiter] = None
         self._calls_build_request = False
+        self._interceptors: tuple[Interceptor, ...] = ()
+        self._inherited_interceptors: tuple[Interceptor, ...] = ()
+        self._uses: dict[int, Use] = {}
+        self._deliveries: Optional[WeakValueDictionary[int, Delivery]] = None
+        """By identifiers, where interceptors ask whose request it is."""
         self._find_overridden()
         if self._is_background or is_cooperative():
             # Those ways do not say when the response has been dealt with, and wait in C, where no
             # other greenlet runs.
             self._may_be_short = False
+        self._is_plain = self._may_be_short
+        """Whether only interceptors keep its requests from the short way."""
+        inherit(self, configuration)
         if self._overridden:
             from ._hooks import install
 
@@ -137,6 +169,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self.authenticator = authenticator
         if rate_limiter is not None:
             self.rate_limiter = rate_limiter
+        if interceptors:
+            replace(self, interceptors)
         self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:
@@ -172,6 +206,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             raise ValueError(
                 "a stream can be sent once: it is an arg of a request, not of a client"
             )
+        if any(arg.kind == "interceptor" for arg in flat):
+            raise ValueError("the interceptors of a client are its attribute `interceptors`")
         pointer = lib.ntapi_args_create()
         try:
             append_args(pointer, flat, [])

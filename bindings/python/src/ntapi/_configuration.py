@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
 from ._checks import check_string
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ._cache import Cache
     from ._credentials import CredentialStorage
+    from ._interceptor import Interceptor
     from ._settings import Settings
 
 Value = TypeVar("Value")
@@ -193,6 +194,11 @@ class SessionConfiguration:
     clients that are made with it.
     """
 
+    interceptors: Sequence[Interceptor] = ()
+    """What looks at the requests of the session's clients and at their answers, before the clients'
+    own.
+    """
+
     def __init__(
         self,
         kind: SessionKind = SessionKind.DEFAULT,
@@ -293,7 +299,7 @@ class SessionConfiguration:
         return int(pointer)
 
 
-_OBJECTS = ("cache", "credential_storage")
+_OBJECTS = ("cache", "credential_storage", "interceptors")
 
 
 def _credential_storage(kind: SessionKind) -> CredentialStorage:

@@ -28,10 +28,13 @@ from ._streams import forget_source, source_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from contextvars import Context
     from typing import Any, Callable, Optional
 
     from ._aliases import Job
     from ._client import BaseClient
+    from ._passages import Use
     from ._protocols import Place
     from ._request import Request
     from ._service import ServiceCall
@@ -112,6 +115,12 @@ class Delivery:
         """Whether it is too late for progress handlers."""
         self._undecided: Optional[ApiError] = None
         """What a decision handler raised, when that ended the request."""
+        self.interceptor_failure: Optional[ApiError] = None
+        """What an interceptor has raised last."""
+        self.interceptor_uses: dict[int, Use] = {}
+        """The request's own interceptors."""
+        self.home: Optional[tuple[AbstractEventLoop, Context]] = None
+        """Where async interceptors run."""
         self._lock = allocate_lock()
 
     def uses(self, mailbox: Mailbox) -> bool:
@@ -357,6 +366,8 @@ class Delivery:
             if self._undecided is not None and _is_cancelled(before):
                 response._set_error(self._undecided)
                 log_verdict(response, before)
+            if self.interceptor_failure is not None:
+                _blame_interceptor(self.interceptor_failure, response)
             cause = source_error(self.source_tokens)
             if cause is not None and response.error is not None:
                 response.error._blame_stream(cause)
@@ -410,6 +421,18 @@ class Delivery:
             self.client._close()
         else:
             lib.ntapi_request_cancel(self.handle.pointer)
+
+
+def _blame_interceptor(failure: ApiError, response: Response) -> None:
+    """Gives back to a response the exception that C knows by its words only."""
+    error = response.error
+    if error is None or (error.code, error.message) != (failure.code, failure.message):
+        return
+    if failure.response is None:
+        response._set_error(failure)
+    else:
+        # Somebody has it already, with another response.
+        error.__cause__ = failure
 
 
 def _is_cancelled(error: Optional[ApiError]) -> bool:

@@ -16,19 +16,22 @@ if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
     from ._aliases import BytesLike, ClockName, Scalar
+    from ._handles import Handle
 
 
 class HTTPRequest:
     """A request as it will be sent, for the hook `build_request` and a service's `configure` to
-    adjust, and a decision about a redirect.
+    adjust, a decision about a redirect, and interceptors.
 
-    It is of use inside the hook only.
+    It is of use inside these only.
     """
 
-    __slots__ = ("_pointer",)
+    __slots__ = ("_owner", "_pointer")
 
-    def __init__(self, pointer: int) -> None:
+    def __init__(self, pointer: int, owner: Optional[Handle] = None) -> None:
         self._pointer: Optional[int] = pointer
+        self._owner = owner
+        """What has lent the pointer."""
 
     @property
     def method(self) -> str:
@@ -137,6 +140,15 @@ class RequestHeaders(MutableMapping[str, str]):
             raise KeyError(name)
         self._set(name, None)
 
+    def set_secret(self, name: str, value: str) -> None:
+        """Sets a header whose value is a secret: logs and recordings redact it, a redirect to
+        another origin goes without it, and the cache keeps apart what was got with another one.
+        """
+        status = lib.ntapi_http_request_set_secret_header(
+            self._request._pointer, _encoded(name), _encoded(value)
+        )
+        _check_header(status)
+
     def __iter__(self) -> Iterator[str]:
         pointer = self._request._pointer
         names: dict[str, str] = {}
@@ -150,13 +162,17 @@ class RequestHeaders(MutableMapping[str, str]):
 
     def _set(self, name: str, value: Optional[bytes]) -> None:
         status = lib.ntapi_http_request_set_header(self._request._pointer, _encoded(name), value)
-        if status != Status.OK:
-            # The name is not quoted: it may be a token in the wrong place.
-            raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
+        _check_header(status)
 
     def __repr__(self) -> str:
         # Values may be secrets.
         return f"<ntapi headers {', '.join(self)}>"
+
+
+def _check_header(status: int) -> None:
+    if status != Status.OK:
+        # The name is not quoted: it may be a token in the wrong place.
+        raise ValueError("the header cannot be sent: a name is letters, digits and hyphens")
 
 
 class RequestTimeouts:

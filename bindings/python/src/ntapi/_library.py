@@ -43,9 +43,13 @@ class Library:
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library
         self._name = library._name
+        # A list of args is filled by some short calls. Each would let another thread have Python's
+        # lock, and wait until that thread gives it back.
+        self._with_lock = ctypes.PyDLL(library._name, handle=library._handle)
 
     def __getattr__(self, name: str) -> Any:
-        function = getattr(self.library, name)
+        library = self._with_lock if name.startswith("ntapi_args_") else self.library
+        function = getattr(library, name)
         signature = FUNCTIONS.get(name)
         if signature is None:
             from ._callbacks import CALLBACK_FUNCTIONS

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional, TypedDict, Union
 
 from ._cache import Cache
 from ._credentials import CredentialStorage
 from ._enums import CachePolicy
+from ._interceptor import Interceptor
 from ._retry import RetryPolicy
 
 
@@ -25,6 +27,7 @@ class Settings(TypedDict, total=False):
     cache_folder: str
     cache: Cache
     credential_storage: Optional[CredentialStorage]
+    interceptors: Sequence[Interceptor]
     cookie_accept_policy: str
     sends_cookies: bool
     application_name: str

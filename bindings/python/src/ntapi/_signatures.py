@@ -254,6 +254,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_secret_header": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_http_request_assign": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_remove_interceptors": (c_int, (c_void_p,)),
+    "ntapi_client_set_interceptors": (c_int, (c_void_p, c_void_p)),
     "ntapi_interception_free": (None, (c_void_p,)),
     "ntapi_interception_passage": (c_uint64, (c_void_p,)),
     "ntapi_interception_has_response": (c_bool, (c_void_p,)),
@@ -507,5 +508,5 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_text_free": (None, (c_void_p,)),
 }
 
-LATEST = "ntapi_json_python"
+LATEST = "ntapi_client_set_interceptors"
 """The function that was added last."""

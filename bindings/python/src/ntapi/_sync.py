@@ -12,6 +12,7 @@ from ._threads import current_mailbox, main_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
     from typing import Any, Optional, TypeVar, Union
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ._clock import ManualClock
     from ._configuration import SessionConfiguration
     from ._enums import LogFlags
+    from ._interceptor import Interceptor
     from ._mailbox import Mailbox
     from ._protocols import Place
     from ._recorder import Recorder
@@ -54,6 +56,7 @@ class Client(BaseClient):
         log_flags: Optional[LogFlags] = None,
         authenticator: Optional[Authenticator] = None,
         rate_limiter: Optional[RateLimiter] = None,
+        interceptors: Iterable[Interceptor] = (),
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
@@ -61,8 +64,8 @@ class Client(BaseClient):
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
         A `configuration`, which is copied, makes it a session. `args`, `log_flags`,
-        `authenticator` and `rate_limiter` can be changed later. `clock`, `stub` and `recorder` are
-        for tests, see `ntapi.testing`.
+        `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
+        `recorder` are for tests, see `ntapi.testing`.
         """
         super().__init__(
             base_url,
@@ -71,6 +74,7 @@ class Client(BaseClient):
             log_flags=log_flags,
             authenticator=authenticator,
             rate_limiter=rate_limiter,
+            interceptors=interceptors,
             clock=clock,
             stub=stub,
             recorder=recorder,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
     from ._decoding_options import DecodingOptions
     from ._enums import CachePolicy, Clock
+    from ._interceptor import Interceptor
     from ._retry import RateLimiter, RetryPolicy
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "form",
     "header",
     "idempotency_key",
+    "interceptor",
     "json",
     "method",
     "multipart",
@@ -271,7 +273,7 @@ def timeout(seconds: Union[float, timedelta, None], clock: Union[ClockName, Cloc
 
 
 def retry(policy: Union[RetryPolicy, bool, None]) -> Arg:
-    """Sends the request again by itself when an attempt fails that another one may mend.
+    """Sends the request again by itself after a failure that another attempt may fix.
 
     True is `RetryPolicy()`, False makes one attempt. In the place of the client's default `retry`.
     What may not be sent twice is not.
@@ -294,6 +296,15 @@ def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
         if not isinstance(limiter, RateLimiter):
             raise TypeError(f"a RateLimiter or None is expected, not {type_name(limiter)}")
     return arg_of("rate_limiter", limiter)
+
+
+def interceptor(interceptor: Optional[Interceptor]) -> Arg:
+    """Lets an interceptor look at the request and its answers, inside those of the client."""
+    if interceptor is not None:
+        from ._interceptor import check_interceptor
+
+        check_interceptor(interceptor)
+    return arg_of("interceptor", interceptor)
 
 
 def idempotency_key(key: Optional[str] = _UNSET) -> Arg:

@@ -6,7 +6,7 @@ import CCurl
     import Darwin
 #endif
 
-/// What is known of a transfer that failed: the material of its error.
+/// What is known about a transfer that failed; its error is made of it.
 struct CurlFailure {
     var code: CURLcode
     /// libcurl's own words for this transfer; may be empty.
@@ -19,7 +19,7 @@ struct CurlFailure {
     /// Whether the request may have reached the server.
     var wasConnected: Bool
     var isIdempotent: Bool
-    /// The mobile interface that it would have left by, though it must not.
+    /// The mobile interface that it would have used although the client forbids it.
     var cellularInterface: String?
 
     /// The one place where libcurl's codes become errors of the library.
@@ -46,7 +46,7 @@ struct CurlFailure {
             CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // What libcurl says of an answer without a status line: HTTP/0.9 is not allowed.
+            // libcurl's code for an answer without a status line, which would be HTTP/0.9.
             return wasConnected
                 ? make(.network, "the server did not answer with HTTP")
                 : make(.invalidRequest, "the protocol is not supported", domain: .request)
@@ -65,10 +65,10 @@ struct CurlFailure {
                 .invalidRequest, "the body cannot be sent", domain: .request,
                 advice: "HTTP/1.0 needs a body whose length is known")
         case CURLE_OUT_OF_MEMORY where wasConnected:
-            // libcurl 7.88 says so too of a header line longer than 100 KB.
+            // libcurl 7.88 reports a header line longer than 100 KB with this code, too.
             return make(.network, "out of memory, or a header line of the answer is too long")
         case CURLE_OUT_OF_MEMORY: return make(.generic, "out of memory", domain: .request)
-        // Of a transfer that runs, it is the answer that libcurl cannot make sense of.
+        // Once a transfer is connected, the code means that libcurl cannot make sense of the answer.
         case CURLE_BAD_FUNCTION_ARGUMENT where wasConnected:
             return make(.network, "the server did not answer with valid HTTP")
         case CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNKNOWN_OPTION, CURLE_NOT_BUILT_IN:
@@ -98,7 +98,7 @@ struct CurlFailure {
         return make(.network, "the server \(what)", advice: wasConnected && !isIdempotent ? doubt : nil, retry: true)
     }
 
-    // libcurl's decoder of gzip takes what follows the first member for an error; its text says no more than that.
+    // libcurl's gzip decoder reports bytes after the first member as a write error.
     private var decodingProblem: String {
         let isBehind = code == CURLE_WRITE_ERROR
         return "the body cannot be decompressed\(isBehind ? ": something follows the end of what was compressed" : "")"
@@ -112,7 +112,7 @@ struct CurlFailure {
                 : "if its issuer is to be trusted, name it with the CA file setting"
     }
 
-    /// - Parameter retry: whether trying again may help; it is never said of what the server may have acted on.
+    /// - Parameter retry: whether trying again may help. Ignored when the server may have acted on the request.
     private func make(
         _ errorCode: ErrorCode, _ what: String, domain: APIError.Domain = .network, advice: String? = nil,
         retry: Bool = false
@@ -124,6 +124,30 @@ struct CurlFailure {
             transportCode: Int(code.rawValue), isRetryable: retry && (isIdempotent || !wasConnected))
         if domain == .network, errorCode != .timeout { error.failure = errorCode == .tls ? .tls : kind }
         return error
+    }
+}
+
+extension CurlFailure {
+    /// What kind of failure of the network libcurl's code and words stand for.
+    var kind: NetworkFailure {
+        switch code {
+        case CURLE_COULDNT_RESOLVE_HOST: .nameLookup
+        case CURLE_COULDNT_CONNECT: systemError == ECONNREFUSED ? .refused : .unreachable
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
+        case CURLE_GOT_NOTHING: .noAnswer
+        case CURLE_PARTIAL_FILE: .cutShort
+        // libcurl 7.88 reports malformed chunks with this code, too.
+        case CURLE_RECV_ERROR where text.containsSubstring("proxy") || text.containsSubstring("CONNECT"): .proxy
+        case CURLE_RECV_ERROR where text.containsSubstring("chunk"): .notHTTP
+        // The server closed one idle connection after another as the request was sent.
+        case CURLE_SEND_ERROR where text.containsSubstring("Connection died"): .noAnswer
+        case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_HTTP2_STREAM: .reset
+        case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLcode(rawValue: 100): .notHTTP
+        case CURLE_OUT_OF_MEMORY: .notHTTP
+        // Without a failure of our own, only libcurl's decoder refuses to hand a body over.
+        case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: .decoding
+        default: .other
+        }
     }
 }
 

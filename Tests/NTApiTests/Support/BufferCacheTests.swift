@@ -8,17 +8,17 @@ import Testing
     import Darwin
 #endif
 
-/// One shelf for the process: other tests may take what these give, so only what must hold whoever comes is asked.
-@Suite struct LargeBuffersTests {
+/// One cache for the process: other tests may take what these give, so only what must hold whoever comes is asked.
+@Suite struct BufferCacheTests {
     @Test func aBufferIsLargeEnoughAndNotFarTooLarge() throws {
         for size in [40_000, 70_000, 200_000] {
-            LargeBuffers.give(try #require(malloc(size)), size: size)
-            if let taken = LargeBuffers.take(atLeast: 35_000) {
+            BufferCache.give(try #require(malloc(size)), size: size)
+            if let taken = BufferCache.take(atLeast: 35_000) {
                 #expect(taken.size >= 35_000 && taken.size <= 70_001)
-                LargeBuffers.give(taken.start, size: taken.size)
+                BufferCache.give(taken.start, size: taken.size)
             }
         }
-        #expect(LargeBuffers.take(atLeast: 1 << 30) == nil)
+        #expect(BufferCache.take(atLeast: 1 << 30) == nil)
     }
 
     /// A body that is gone leaves nothing in the next one.

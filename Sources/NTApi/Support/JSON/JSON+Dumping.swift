@@ -1,0 +1,67 @@
+import CJansson
+
+// JSON text that a program takes out at the C boundary.
+extension JSON {
+    /// The value as compact text, written by jansson's dumper. It reads back as an equal value.
+    ///
+    /// jansson writes each real of a text with up to the same number of digits: the fewest from 15 to 17 with which all of
+    /// them read back the same.
+    package var dumped: String {
+        guard let digits = JanssonDumper.digits(for: self) else { return text }
+        let tree = UnsafeMutablePointer<json_t>(jansson())
+        defer { json_decref(tree) }
+        return JanssonDumper.text(of: tree, digits: digits) ?? text
+    }
+}
+
+private enum JanssonDumper {
+    /// The levels of arrays and objects up to which jansson writes: it recurses, as its loader does.
+    private static let deepest = 256
+
+    /// Seventeen are always enough. jansson's own default is that, with which 0.1 is 0.10000000000000001.
+    private static let mostDigits = 17
+
+    /// The digits that the reals of a value need; nil when it is too deep for jansson.
+    static func digits(for value: JSON) -> Int? {
+        var digits = 15
+        var open: [JSONCursor] = []
+        var next = value
+        while true {
+            if next.isContainer {
+                guard open.count < deepest else { return nil }
+                open.append(JSONCursor(next))
+            } else if next.kind == .double, let real = next.double {
+                while digits < mostDigits, !readsBack(real, digits: digits) { digits += 1 }
+            }
+            while let innermost = open.indices.last {
+                if let child = open[innermost].next() {
+                    next = child.value
+                    break
+                }
+                open.removeLast()
+            }
+            if open.isEmpty { return digits }
+        }
+    }
+
+    private static func readsBack(_ real: Double, digits: Int) -> Bool {
+        guard let tree = json_real(real) else { return true }
+        defer { json_decref(tree) }
+        return text(of: tree, digits: digits).flatMap { Double($0) } == real
+    }
+
+    /// - Returns: nil when there is no memory for it.
+    static func text(of tree: UnsafeMutablePointer<json_t>, digits: Int) -> String? {
+        var text: [UInt8] = []
+        let status = withUnsafeMutablePointer(to: &text) { text in
+            json_dump_callback(
+                tree,
+                { bytes, count, text in
+                    text?.assumingMemoryBound(to: [UInt8].self).pointee.append(
+                        contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+                    return 0
+                }, text, Int(JSON_COMPACT | JSON_ENCODE_ANY) | ntapi_jansson_real_precision(digits))
+        }
+        return status == 0 ? String(decoding: text, as: UTF8.self) : nil
+    }
+}

@@ -1,0 +1,261 @@
+import Testing
+
+@testable import NTApi
+
+/// Whatever happens to a request, in whatever order: its driver waits for one thing at a time, and ends once.
+@Suite struct RequestFlowTests {
+    /// A made-up shell: it answers what the stages want by chance, and sometimes late, twice, or not before a cancel.
+    private struct Simulation {
+        enum Outstanding {
+            case exchange(HTTPRequest)
+            case need(Need, ticket: UInt32)
+        }
+
+        var flow = RequestFlow()
+        var generator: SeededGenerator
+        var violations: [String] = []
+        var history: [String] = []
+        private var outstanding: Outstanding?
+        private var old: [UInt32] = []
+        private var ends = 0
+        private var isCancelled = false
+        private var exchanges = 0
+        private var turns = 0
+        private let hasTurn: Bool
+        private var released: [ObjectIdentifier] = []
+        private var begun: [ObjectIdentifier] = []
+        private var steps = 0
+        private let client: APIClient
+
+        init(seed: UInt64) throws {
+            var generator = SeededGenerator(seed)
+            client = APIClient(baseURL: "https://api.example", configuration: .ephemeral)
+            let body = BodyStream(rewind: { true }, read: { _ in 0 })
+            let args: [APIArg] = Bool.random(using: &generator) ? [] : [.stream(body)]
+            let http = try #require(client.request("things", args: args).httpRequest)
+            let chain = Chain(http, Self.moment(&generator))
+            chain.addForAnswers()
+            func coin() -> Bool { Bool.random(using: &generator) }
+            if coin() { chain.attempts = Attempts(RetryPolicy(attempts: 3), leavesConnections: false) }
+            if coin() {
+                chain.credentials = Credentials(TokenUse(header: "Authorization", scheme: "Bearer", statuses: [401]))
+            }
+            if coin() { chain.cache = CacheStage(isRevalidation: false, MarkedSecrets()) }
+            hasTurn = coin()
+            if hasTurn { chain.turn = Turn() }
+            if coin() {
+                let target = try DownloadTarget(.file("/tmp/never-written"))
+                chain.download = Downloading(Download(target))
+            }
+            if coin() {
+                let stream = RequestStream(.serverEvents, http, APIOptions())
+                chain.reconnection = Reconnection(stream)
+            }
+            if coin() { chain.calls = Interceptors([{ Run() }, { Run() }]) }
+            if coin() { chain.interceptors = Interceptors([{ Run() }, { Run() }]) }
+            self.generator = generator
+            _ = flow.gate.resume()
+            carryOut(flow.begin(chain))
+        }
+
+        mutating func run() {
+            while ends == 0, steps < 2000 {
+                steps += 1
+                step()
+            }
+            if ends != 1 { violate("it ends \(ends) times") }
+            // What is late must not do any harm.
+            for ticket in old where flow.told(ticket, .done, moment()) != nil {
+                violate("hears of \(ticket) when it is over")
+            }
+            let waiting = flow.chain?.waiting.map { ObjectIdentifier($0) } ?? []
+            for run in begun where !released.contains(run) && !waiting.contains(run) { violate("loses a passage") }
+        }
+
+        private mutating func step() {
+            if !isCancelled, isSmall(chance: 60) {
+                isCancelled = true
+                note("cancel")
+                let action = flow.gate.cancel()
+                let isLeft = action == .nothing && flow.leave()
+                if isLeft {
+                    if case .exchange = outstanding { violate("leaves an exchange") }
+                    outstanding = nil
+                    ends += 1
+                    return
+                }
+            }
+            if isSmall(chance: 10), let ticket = old.randomElement(using: &generator) {
+                note("late \(ticket)")
+                if flow.told(ticket, .done, moment()) != nil { violate("hears of \(ticket) late") }
+            }
+            switch outstanding {
+            case nil: violate("nobody goes on")
+            case .exchange(let http):
+                outstanding = nil
+                flow.gate.exchangeEnded()
+                let result = isCancelled ? ExchangeResult(error: .cancelled) : self.result()
+                note("ends \(result.head?.status ?? 0)")
+                carryOut(flow.answered(Answer(result, to: http), moment()))
+            case .need(let need, let ticket):
+                outstanding = nil
+                old.append(ticket)
+                let reply = reply(to: need)
+                note("told \(ticket)")
+                guard let transition = flow.told(ticket, reply, moment()) else {
+                    return violate("does not hear of \(ticket)")
+                }
+                carryOut(transition)
+            }
+        }
+
+        private mutating func carryOut(_ transition: RequestFlow.Transition) {
+            if outstanding != nil { violate("goes on while it waits") }
+            if ends > 0 { violate("goes on after its end") }
+            for effect in transition.effects {
+                if case .release(let run) = effect { released.append(ObjectIdentifier(run)) }
+            }
+            switch transition.next {
+            case .nothing: violate("does nothing")
+            case .begin(let http):
+                if hasTurn, turns <= exchanges { violate("an exchange without a turn") }
+                exchanges += 1
+                guard flow.gate.exchangeBegins() else {
+                    if !isCancelled { violate("cannot begin") }
+                    ends += 1
+                    return
+                }
+                flow.history.current = http
+                outstanding = .exchange(http)
+            case .start(let need, let ticket):
+                if case .turn = need { turns += 1 }
+                if case .intercept(let run, let passing) = need, passing.response == nil {
+                    begun.append(ObjectIdentifier(run))
+                    kept.append(run)
+                }
+                outstanding = .need(need, ticket: ticket)
+            case .conclude:
+                if isCancelled { violate("concludes what was cancelled") }
+                ends += 1
+            case .cancelled:
+                if !isCancelled { violate("is cancelled by nobody") }
+                ends += 1
+            }
+        }
+
+        /// So that no identifier comes twice.
+        private var kept: [any InterceptorRun] = []
+
+        private mutating func reply(to need: Need) -> Reply {
+            // In the end it has to come to an end.
+            let isLate = steps > 300
+            switch need {
+            case .pause: return .done
+            case .turn: return isSmall(chance: 20) ? .failed(Self.late) : .done
+            case .token:
+                return coin() ? .token(.granted(grant, isNew: false)) : isLate ? .token(.none) : .failed(Self.late)
+            case .otherToken: return coin() ? .token(.granted(grant, isNew: coin())) : .token(.none)
+            case .lookUp: return .stored(nil)
+            case .ask(let question):
+                switch question.kind {
+                case .redirect: return .decision(coin() ? .refuse : .proceed)
+                case .retry: return .decision(isLate ? .refuse : coin() ? .proceed : .retry(afterSeconds: 0))
+                case .challenge:
+                    return .decision(
+                        isLate
+                            ? .proceed
+                            : coin()
+                                ? .credential(Credential(user: "a", password: "b"), .none) : .trust(forSession: coin()))
+                case .cache: return .decision(.store(.memory))
+                case .response: return .decision(.proceed)
+                }
+            case .rewind: return .rewound(coin())
+            case .file(let work):
+                switch work {
+                case .begin(let download, let http), .again(let download, let http): return .file(download, http)
+                case .next(let download, _): return .file(download, nil)
+                }
+            case .content:
+                var content = ResponseContent(flow.history, .now())
+                if coin() { content.error = Self.late }
+                return .content(content)
+            case .recall(.credential(_, _, _, _, _, let asksOwn, _)):
+                return .credential(coin() ? Credential(user: "a", password: "\(steps)") : nil, isOwn: asksOwn)
+            case .recall: return .certificate(coin() ? "PEM" : nil)
+            case .proxy(let http, _, _): return .request(http)
+            case .stream(.request(let http)): return .stream(.request(http))
+            case .stream: return .stream(isLate || coin() ? .stands : .connectAgain(afterSeconds: 0))
+            case .intercept(_, let passing):
+                switch Int.random(in: 0..<(isLate ? 2 : 5), using: &generator) {
+                case 0: return .intercepted(.proceed(nil))
+                case 1: return .intercepted(.respond(HTTPResponse(status: 200)))
+                case 2: return .intercepted(.fail(Self.late))
+                case 3: return .failed(Self.late)
+                default: return .intercepted(.send(passing.request))
+                }
+            }
+        }
+
+        private mutating func result() -> ExchangeResult {
+            if isSmall(chance: 6) { return ExchangeResult(error: Self.late) }
+            var result = ExchangeResult()
+            if steps < 300, isSmall(chance: 8) {
+                let questions: [ConnectionQuestion] = [
+                    .untrusted, .certificates(["PEM"]), .otherCertificate, .proxyCredential,
+                ]
+                result.question = questions.randomElement(using: &generator)
+                result.error = Self.late
+                return result
+            }
+            let status =
+                steps > 300 ? 200 : [200, 200, 302, 401, 404, 429, 503].randomElement(using: &generator) ?? 200
+            var headers = HTTPHeaders()
+            if status == 302 { headers.set("Location", coin() ? "/other" : "https://elsewhere.example/") }
+            if status == 401 { headers.set("WWW-Authenticate", "Basic realm=\"r\"") }
+            if status == 429 { headers.set("Retry-After", "1") }
+            result.head = ResponseHead(status: status, headers: headers, httpVersion: 1.1)
+            return result
+        }
+
+        private static let late = APIError(domain: .network, code: .timeout, message: "late", isRetryable: true)
+        private var grant: TokenGrant { TokenGrant(token: "t", generation: UInt64(steps)) }
+
+        private final class Run: InterceptorRun {
+            func intercept(_ interception: Interception) {}
+
+            func end() {}
+        }
+
+        private mutating func moment() -> Moment { Self.moment(&generator) }
+
+        private static func moment(_ generator: inout SeededGenerator) -> Moment {
+            Moment(
+                now: MonotonicTime(nanoseconds: 1), calendar: 0, cacheCalendar: 0, deadline: .distantFuture,
+                asks: RequestDecision.Kinds(rawValue: Int.random(in: 0..<32, using: &generator)),
+                fraction: .random(in: 0...1, using: &generator), isElsewhere: false, keepsCredentials: true)
+        }
+
+        private mutating func coin() -> Bool { Bool.random(using: &generator) }
+
+        private mutating func isSmall(chance: Int) -> Bool { Int.random(in: 0..<chance, using: &generator) == 0 }
+
+        private mutating func note(_ text: String) { history.append(text) }
+
+        private mutating func violate(_ text: String) {
+            violations.append(text)
+            // Once is enough.
+            ends = max(ends, 1)
+        }
+    }
+
+    @Test func everyScheduleEndsOnce() throws {
+        let first = UInt64.random(in: 0...UInt64.max)
+        for offset in 0..<4000 as Range<UInt64> {
+            let seed = first &+ offset
+            var simulation = try Simulation(seed: seed)
+            simulation.run()
+            #expect(simulation.violations.isEmpty, "seed \(seed): \(simulation.history.suffix(40))")
+            guard simulation.violations.isEmpty else { return }
+        }
+    }
+}
