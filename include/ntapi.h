@@ -2639,13 +2639,6 @@ ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_intercepto
  *  @since 0.1 */
 ntapi_status ntapi_client_set_interceptors(ntapi_client *client, const ntapi_args *args);
 
-/** Removes the interceptors that were added to a client. For requests begun from now on.
- *  @param client the client.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_client_remove_interceptors(ntapi_client *client);
-
 /** Adds an interceptor to a configuration, inside those it has. For clients made from now on.
  *  @param configuration the configuration.
  *  @param scope where it stands.

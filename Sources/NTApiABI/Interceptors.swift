@@ -173,13 +173,6 @@ public func ntapi_client_set_interceptors(_ client: OpaquePointer!, _ args: Opaq
     return NTAPI_STATUS_OK
 }
 
-@_cdecl("ntapi_client_remove_interceptors") @implementation
-public func ntapi_client_remove_interceptors(_ client: OpaquePointer!) -> ntapi_status {
-    guard let box = Handles.get(client, ClientBox.self) else { return NTAPI_STATUS_INVALID_ARGUMENT }
-    box.client.interceptors = []
-    return NTAPI_STATUS_OK
-}
-
 @_cdecl("ntapi_configuration_add_interceptor") @implementation
 public func ntapi_configuration_add_interceptor(
     _ configuration: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,

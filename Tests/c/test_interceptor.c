@@ -400,7 +400,7 @@ static void those_of_the_configuration_are_outside_and_those_of_the_args_inside(
     ntapi_response_free(perform(session, "notes", args));
     check_sent(0, "X-Order", "abcd");
     assert_string_equal(first.log, "dcba");
-    check_ok(ntapi_client_remove_interceptors(session));
+    check_ok(ntapi_client_set_interceptors(session, NULL));
     ntapi_response_free(perform(session, "notes", raw()));
     check_sent(1, "X-Order", "a");
     ntapi_client_free(session);
