@@ -136,8 +136,10 @@ extension APIRequest: ExchangeObserver {
         let recording = recording(of: http)
         let now = now
         let usual = transport(for: http)
-        let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport)? in
+        let begun = shared.withLock { shared -> (exchange: Exchange, transport: any Transport, last: HTTPRequest?)? in
             guard shared.flow.gate.exchangeBegins() else { return nil }
+            // What is replaced may close connections as it goes, so it must outlive the lock.
+            let last = shared.flow.history.current
             shared.flow.history.current = http
             if shared.flow.reason == .retry { shared.head = nil }
             let routesBody = routesBody(shared, clientKinds) || transferHooks.contains(.dataReceived)
@@ -157,7 +159,7 @@ extension APIRequest: ExchangeObserver {
             let transport = shared.transport ?? usual
             shared.transport = transport
             shared.exchange = exchange
-            return (exchange, transport)
+            return (exchange, transport, last)
         }
         guard let begun else { return false }
         // A stub writes no head: this is what it is given.

@@ -24,14 +24,14 @@ package struct Lock<State>: @unchecked Sendable {
     private let storage: ManagedBuffer<State, pthread_mutex_t>
     /// In `storage`, or shared with other locks.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    #if DEBUG
+    #if CHECK_LOCKS
         private var role = LockCheck.Role.usual
     #endif
 
-    /// Makes the lock of a request, under which no other is taken but leaves. A debug build checks that.
+    /// Makes the lock of a request, under which no other is taken but leaves. A build with `CHECK_LOCKS` checks that.
     init(ofRequest state: @autoclosure () -> State) {
         self.init(state())
-        #if DEBUG
+        #if CHECK_LOCKS
             role = .request
         #endif
     }
@@ -39,7 +39,7 @@ package struct Lock<State>: @unchecked Sendable {
     /// Makes a lock that is taken for a moment, wherever memory is taken or a name is looked up.
     init(leaf state: @autoclosure () -> State, survivesFork: Bool = false) {
         self.init(state(), survivesFork: survivesFork)
-        #if DEBUG
+        #if CHECK_LOCKS
             role = .leaf
         #endif
     }
@@ -69,7 +69,7 @@ package struct Lock<State>: @unchecked Sendable {
     package func withLock<Result, Failure: Error>(
         _ body: (inout State) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        #if DEBUG
+        #if CHECK_LOCKS
             LockCheck.begin(role)
             defer { LockCheck.end(role) }
         #endif
@@ -91,8 +91,8 @@ extension Lock {
     }
 }
 
-#if DEBUG
-    /// Checks in a debug build that the thread that holds a request's lock takes no other. User code, files and jobs for other
+#if CHECK_LOCKS
+    /// Checks, with `swift test -Xswiftc -DCHECK_LOCKS`, that the thread that holds a request's lock takes no other. User code, files and jobs for other
     /// threads are behind locks, too.
     enum LockCheck {
         private static let key: pthread_key_t = {
@@ -156,7 +156,7 @@ package struct SharedMutex: @unchecked Sendable {
     /// For state that is too small for its own `Lock`.
     @inline(__always)
     func withLock<Result>(_ body: () -> Result) -> Result {
-        #if DEBUG
+        #if CHECK_LOCKS
             LockCheck.begin(.usual)
         #endif
         pthread_mutex_lock(mutex)

@@ -113,7 +113,10 @@ import Testing
             if outstanding != nil { violate("goes on while it waits") }
             if ends > 0 { violate("goes on after its end") }
             for effect in transition.effects {
-                if case .release(let run) = effect { released.append(ObjectIdentifier(run)) }
+                switch effect {
+                case .release(let run), .end(let run): released.append(ObjectIdentifier(run))
+                default: break
+                }
             }
             switch transition.next {
             case .nothing: violate("does nothing")
