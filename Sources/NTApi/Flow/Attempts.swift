@@ -1,5 +1,5 @@
 /// Sends the request again after an attempt that has failed, as the request's ``RetryPolicy`` says.
-struct Attempts: Stage {
+struct Attempts: Stage, ~Copyable {
     private let policy: RetryPolicy
     /// Whether what ends a connection is left to the stream, which connects again in its own way.
     private let leavesConnections: Bool

@@ -1,5 +1,5 @@
 /// Answers from the client's cache and stores what may be stored (RFC 9111).
-struct CacheStage: Stage {
+struct CacheStage: Stage, ~Copyable {
     private var given: HTTPRequest?
     private var caching: CacheExchange?
     /// Whether the cache has begun the request itself, to bring a stored response up to date.

@@ -39,10 +39,7 @@ final class Chain: @unchecked Sendable {
     }
 
     var quietStatuses: Set<Int> {
-        var statuses: Set<Int> = []
-        if let attempts { statuses.formUnion(attempts.quietStatuses) }
-        if let credentials { statuses.formUnion(credentials.quietStatuses) }
-        return statuses
+        (attempts?.quietStatuses ?? []).union(credentials?.quietStatuses ?? [])
     }
 
     /// The interceptors that wait for an answer.
@@ -74,7 +71,7 @@ final class Chain: @unchecked Sendable {
         }
     }
 
-    private func ask<S: Stage>(_ stage: inout S?, _ passage: Passage) -> Step {
+    private func ask<S: Stage & ~Copyable>(_ stage: inout S?, _ passage: Passage) -> Step {
         switch passage {
         case .send: return stage?.send(&trip) ?? .on
         case .resume(let reply): return stage?.resume(reply, &answer, &trip) ?? .on

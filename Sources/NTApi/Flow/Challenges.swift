@@ -1,7 +1,7 @@
 /// Answers who asks for a user and a password, a server or a proxy, and asks whether a certificate is trusted.
 ///
 /// What was answered is added again wherever the request leads on the same origin.
-struct Challenges: Stage {
+struct Challenges: Stage, ~Copyable {
     /// What was answered last to a server or a proxy, and how often that was wrong.
     private struct Attempt: Sendable {
         var credential: Credential?

@@ -1,6 +1,6 @@
 /// Gives the request the token of its client's authenticator, wherever the request leads on the origins that may see it, and
 /// another one when the server says that it has expired.
-struct Credentials: Stage {
+struct Credentials: Stage, ~Copyable {
     private let use: TokenUse
     private var given: HTTPRequest?
     private var history = TokenHistory()

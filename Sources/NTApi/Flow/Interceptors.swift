@@ -1,5 +1,5 @@
 /// The program's interceptors of one scope, in order: the first is the outermost.
-struct Interceptors: Stage {
+struct Interceptors: Stage, ~Copyable {
     private let make: [@Sendable () -> any InterceptorRun]
     /// The passages that wait for an answer, by interceptor.
     private(set) var runs: [(any InterceptorRun)?]

@@ -1,5 +1,5 @@
 /// Follows redirects (RFC 9110, 15.4), where ``RedirectPolicy`` allows it.
-struct Redirects: Stage {
+struct Redirects: Stage, ~Copyable {
     private var given: HTTPRequest
     /// Since the request came in from outside.
     private var count = 0

@@ -3,7 +3,7 @@
 /// A stage is a value. It takes no lock, reads no clock, opens no file, calls no code of the program and knows no other
 /// stage. It keeps the request that it was given and goes in again from that, so that no outer stage ever holds what an inner
 /// one has added.
-protocol Stage: Sendable {
+protocol Stage: ~Copyable, Sendable {
     /// The request passes on its way in. The stage may change `trip.request`.
     mutating func send(_ trip: inout Trip) -> Step
 
@@ -19,7 +19,7 @@ protocol Stage: Sendable {
     var quietStatuses: Set<Int> { get }
 }
 
-extension Stage {
+extension Stage where Self: ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step { .on }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step { .on }

@@ -1,5 +1,5 @@
 /// Waits until the client's rate limit lets the exchange go: each exchange needs a turn of its own.
-struct Turn: Stage {
+struct Turn: Stage, ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step {
         .wait(.turn(queueTimeout: trip.request.settings.timeouts.queue))
     }
