@@ -29,6 +29,8 @@ set(link_options
     -Xlinker
     --icf=all
     -Xlinker
+    -O2
+    -Xlinker
     -z
     -Xlinker
     relro

@@ -54,6 +54,7 @@ final class Chain: @unchecked Sendable {
     }
 
     /// What the stage at a place says.
+    @inline(never)
     func ask(_ place: Place, _ passage: Passage) -> Step {
         self.place = place
         switch place {

@@ -124,6 +124,7 @@ struct RequestFlow: Sendable {
 
     // MARK: The way
 
+    @inline(never)
     private mutating func goIn(_ chain: Chain, from first: Place) -> Transition {
         var place = first
         while place != .exchange {
@@ -154,6 +155,7 @@ struct RequestFlow: Sendable {
         return conclude(chain)
     }
 
+    @inline(never)
     private mutating func again(_ chain: Chain, _ reason: Reason, from place: Place) -> Transition {
         history.count(reason)
         chain.trip.reason = reason
@@ -162,6 +164,7 @@ struct RequestFlow: Sendable {
         return goIn(chain, from: place == .interceptors ? .turn : place)
     }
 
+    @inline(never)
     private mutating func turn(_ chain: Chain, back answer: Answer, at place: Place) -> Transition {
         chain.answer = answer
         if answer.failure == nil {
@@ -173,6 +176,7 @@ struct RequestFlow: Sendable {
         return goOut(chain, from: isAwaited ? .interceptors : place)
     }
 
+    @inline(never)
     private mutating func wait(for need: Need, _ chain: Chain) -> Transition {
         if case .pause = need { history.retries += 1 }
         kind = need.kind
@@ -181,10 +185,12 @@ struct RequestFlow: Sendable {
     }
 
     /// Only the call's interceptors look at it once more.
+    @inline(never)
     private mutating func stands(_ chain: Chain, at place: Place) -> Transition {
         place == .calls ? conclude(chain) : goOut(chain, from: .calls)
     }
 
+    @inline(never)
     private func conclude(_ chain: Chain) -> Transition {
         guard let answer = chain.answer.take() else { return transition(chain, .cancelled) }
         return transition(chain, .conclude(answer))
