@@ -227,7 +227,6 @@ private final class HeldJobs: WaitingClock {
         return ScheduledJob {}
     }
 
-
     /// Runs what is due after some seconds.
     @discardableResult func runAll(after seconds: Double = 5) -> Int {
         let due = jobs.withLock { jobs in
