@@ -248,7 +248,7 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// Adds the innermost one of the client, whoever else adds one at the same time.
+    /// Adds an interceptor inside the client's others. Two threads may do so at the same time.
     package func add(_ interceptor: Interceptor) {
         state.withLock { $0.interceptors.append(interceptor) }
         hasInterceptors.store(true, ordering: .relaxed)

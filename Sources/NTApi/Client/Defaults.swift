@@ -112,7 +112,7 @@ public final class Defaults: Sendable {
     }
 
     // Each request reads the version, so it is stored outside of the lock. It is written under the store's lock after
-    // the change that it counts: whoever reads it and then takes the lock sees that change.
+    // the change that it counts: a thread that reads it and then takes the lock sees that change.
     private static let lastVersion = Atomic<Int>(0)
     private static let unknownVersion = -1
 

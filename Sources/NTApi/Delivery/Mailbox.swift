@@ -51,7 +51,7 @@ public final class Mailbox: Sendable {
     /// The weak reference that others use.
     let reference = MailboxReference()
 
-    /// A mailbox that belongs to no thread: whoever drains it runs its callbacks.
+    /// A mailbox that belongs to no thread: the thread that drains it runs its callbacks.
     public convenience init() {
         self.init(owner: .anyone)
         DeliveryRuntime.current.register(self)

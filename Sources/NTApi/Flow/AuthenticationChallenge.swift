@@ -14,7 +14,7 @@ public struct AuthenticationChallenge: Sendable {
     /// Of the server, or of the proxy's client: the host that the request goes to.
     public let host: String
     public let port: Int
-    /// "Basic" or "Digest": how what is answered is used. Basic shows the password to whoever listens, unless it is https.
+    /// "Basic" or "Digest": how the answer is sent. Basic shows the password to anybody who listens, unless it is https.
     public let scheme: String
     /// The part of the server that it is for; nil when it is not told.
     public let realm: String?

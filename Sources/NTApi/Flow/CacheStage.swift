@@ -144,7 +144,7 @@ struct CacheStage: Stage, ~Copyable {
         return .answer(Answer(result, to: asked.http))
     }
 
-    /// A stored response is the answer: whoever decides about responses, or looks at bodies, does so now.
+    /// A stored response is the answer. The program decides about it, or looks at its body, now.
     private func show(_ answer: Answer, _ trip: inout Trip) -> Step {
         if answer.isStoredSuccess, trip.moment.asks.contains(.response) {
             return .wait(.ask(Question(.response, answer.result.head)))

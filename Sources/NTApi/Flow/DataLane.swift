@@ -52,7 +52,7 @@ struct DataLane: Sendable {
         return isPosted ? .taken : .takenFirst
     }
 
-    /// The head is there, and whoever reads the body is to be told.
+    /// The head has come. The reader of the body is to be told.
     ///
     /// - Returns: whether a job is to be posted.
     mutating func begin() -> Bool {
@@ -61,7 +61,7 @@ struct DataLane: Sendable {
         return !isPosted
     }
 
-    /// The body is whole, and whoever reads it is to be told.
+    /// The body is whole. Its reader is to be told.
     ///
     /// - Returns: whether a job is to be posted.
     mutating func end() -> Bool {

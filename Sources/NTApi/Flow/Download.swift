@@ -5,7 +5,7 @@ enum DownloadPlace: Sendable {
     case temporary
 }
 
-/// What a request is to make of the body of its response: a file, new or gone on with.
+/// The file that the body of a response becomes: a new one, or one to continue.
 struct DownloadTarget: Sendable {
     /// An absolute path.
     var destination: String
@@ -38,7 +38,7 @@ extension DownloadTarget {
 struct Download: Sendable {
     let destination: String
     let isTemporary: Bool
-    /// Whether the program has what it can be gone on with.
+    /// Whether the program has the resume data.
     var isTaken: Bool
     /// What it goes on from; nil when it begins, or begins anew.
     private(set) var resumeData: ResumeData?

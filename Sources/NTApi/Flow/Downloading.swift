@@ -21,7 +21,7 @@ struct Downloading: Stage {
 
     /// The file was worked on.
     mutating func change(_ changed: Download) {
-        // Somebody may have asked meanwhile what it can be gone on with.
+        // The program may have asked for the resume data meanwhile.
         let isTaken = download.isTaken
         download = changed
         if isTaken { download.isTaken = true }
