@@ -17,7 +17,7 @@ open class APIClient: @unchecked Sendable {
         var answers: SessionAnswers?
         var interceptors: [Interceptor] = []
         /// What the defaults said when they had this version; nil when none of them can be relied on again.
-        var settings: (version: Int?, value: ResolvedSettings)?
+        var settings: KnownSettings?
         /// How often they were read.
         var readings: UInt64 = 0
     }
@@ -178,7 +178,7 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; ``APILog/flags`` unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { (settings.logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
+        get { settings.effectiveLogFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 
@@ -370,13 +370,16 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: For the other files of the client
 
-    /// One more request: its identifier.
-    func countRequest() -> UInt64 {
+    /// One more request: its identifier, the client's args, and the settings as they were read last.
+    func countRequest() -> (identifier: UInt64, args: [APIArg], known: KnownSettings?) {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return state.lastIdentifier
+            return (state.lastIdentifier, state.args, state.settings)
         }
     }
+
+    /// Settings, and the version of all defaults that they were read from; nil when they may not be used again.
+    typealias KnownSettings = (version: Int?, value: ResolvedSettings)
 
     /// The connections that nobody else uses, if there are any yet.
     var ownConnections: OwnConnections? {
@@ -384,7 +387,11 @@ open class APIClient: @unchecked Sendable {
     }
 
     /// The defaults that have a meaning, read again only when any default has changed.
-    var settings: ResolvedSettings {
+    var settings: ResolvedSettings { settings(since: state.withLock { $0.settings }) }
+
+    /// - Parameter known: what they were a moment ago.
+    func settings(since known: KnownSettings?) -> ResolvedSettings {
+        if let known, let version = Defaults.version, known.version == version { return known.value }
         while true {
             let version = Defaults.version
             let (known, readings) = state.withLock { ($0.settings, $0.readings) }
