@@ -12,7 +12,7 @@ extension APIRequest {
             else { return nil }
             shared.exchangeEnded(result)
             shared.setCounts(result.metrics)
-            shared.content = ResponseContent.Box(shared.flow.history, result, plain.json, now)
+            shared.content = ResponseContent.plain(shared.flow.history, result, plain.json, now)
             return (shared.flow.gate.ended(successfully: true), shared.handlers.responseWay)
         }
         guard let end else { return passAtOnce(result, plain, deliveries) }
