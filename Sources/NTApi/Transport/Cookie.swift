@@ -8,7 +8,7 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     public var includesSubdomains: Bool
     /// The path below which it is sent.
     public var path: String
-    /// Seconds since 1970-01-01 00:00 UTC. Nil is the end of the session: the cookie is never written to disk.
+    /// Seconds since 1970-01-01 00:00 UTC. With nil the cookie ends with the session and is never written to disk.
     public var expires: Double?
     /// Whether it is only sent over https.
     public var isSecure: Bool
@@ -16,8 +16,8 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     public var isHTTPOnly: Bool
 
     /// - Parameters:
-    ///   - domain: a host; with a leading dot, its subdomains too.
-    ///   - expires: seconds since 1970-01-01 00:00 UTC; nil is the end of the session.
+    ///   - domain: a host; with a leading dot, also its subdomains.
+    ///   - expires: seconds since 1970-01-01 00:00 UTC; nil for a cookie that ends with the session.
     public init(
         name: String, value: String, domain: String, path: String = "/", expires: Double? = nil,
         isSecure: Bool = false, isHTTPOnly: Bool = false, includesSubdomains: Bool = false

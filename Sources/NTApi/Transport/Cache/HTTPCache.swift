@@ -94,8 +94,8 @@ public final class HTTPCache: Sendable {
         disk?.removeAll(named: key.digestOfURL)
     }
 
-    /// Waits until stored responses are on disk. This happens anyway soon, when a client is drained, and when the
-    /// process exits.
+    /// Waits until stored responses are on disk. Otherwise they are written soon, when a client is drained, and when
+    /// the process exits.
     ///
     /// - Throws: `generic` when a write since the last call failed; the message says why.
     public func save() throws(APIError) {

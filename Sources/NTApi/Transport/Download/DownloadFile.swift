@@ -8,10 +8,10 @@ import CNTApiSystem
 
 /// Writes a body to a temporary file in the destination's folder, and renames it when the body is complete.
 ///
-/// Runs on the transport's thread: writing to the system's cache is cheaper than handing the bytes to another thread.
-/// When several downloads want the same temporary file, the first one gets it.
+/// Runs on the transport's thread: writing to the system's page cache is cheaper than passing the bytes to another
+/// thread. When several downloads want the same temporary file, the first one gets it.
 final class DownloadFile: BodySink, @unchecked Sendable {
-    // Safe to share: one thread writes, and hands it over through a lock when it is done.
+    // Safe to share: one thread writes, and passes the object on through a lock when it is done.
     let destination: String
     let temporary: String
     private var descriptor: Int32
@@ -147,7 +147,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         if isDurable { Self.syncFolder(of: destination) }
     }
 
-    /// Makes the rename durable. If it fails, a power cut may undo the rename.
+    /// Makes the rename durable. If this fails, a power cut may undo the rename.
     private static func syncFolder(of path: String) {
         let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
@@ -155,7 +155,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         close(folder)
     }
 
-    /// Keeps the temporary file for a resume.
+    /// Keeps the temporary file, to resume the download later.
     func keep() { _ = shut() }
 
     /// Removes the temporary file.
@@ -219,13 +219,13 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     }
 }
 
-/// The file of a download without a destination. It is removed with this object, or when the process exits, unless it
+/// The file of a download without a destination. It is removed with this object or when the process exits, unless it
 /// was released.
 final class TemporaryFile: Sendable {
     let path: String
     private let generation = Fork.generation
 
-    /// The existing files. A forked child removes none of its parent's.
+    /// The existing files. A forked child does not remove its parent's.
     private struct Known {
         var generation = Fork.generation
         var paths: Set<String> = []

@@ -1,6 +1,6 @@
-/// Everything needed to resume a cancelled or failed download, in this or another process, in any of the languages.
+/// What is needed to resume a cancelled or failed download, in this or another process, in any of the languages.
 ///
-/// Keep its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
+/// Store its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
 /// request. The received bytes are in the temporary file.
 public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// The original URL, before redirects.
@@ -20,7 +20,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// When the download began, in seconds since 1970-01-01 00:00 UTC, if it is known.
     public let startTime: Double?
 
-    /// A description with the URL's secrets redacted. Keep ``text`` instead.
+    /// A description with the URL's secrets redacted. To store the resume data, use ``text``.
     public var description: String {
         "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
     }
@@ -54,7 +54,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         try check()
     }
 
-    /// A copy that has advanced.
+    /// A copy with another offset.
     func advanced(to offset: Int64, of totalLength: Int64?) throws(APIError) -> ResumeData {
         try ResumeData(
             url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: offset,

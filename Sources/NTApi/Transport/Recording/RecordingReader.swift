@@ -1,4 +1,4 @@
-/// Reads a recording. An error names the wrong place.
+/// Reads a recording. Its errors name the position of the mistake.
 struct RecordingReader {
     private let path: String
     private var place = ""

@@ -36,7 +36,7 @@ public final class StubRule: Sendable {
         self.state = Lock(state, sharing: .clients)
     }
 
-    // MARK: What is expected
+    // MARK: Expectations
 
     /// Sets the expected body.
     @discardableResult public func body(_ body: StubBody) -> StubRule {
@@ -48,7 +48,7 @@ public final class StubRule: Sendable {
         change { $0.predicates.append(predicate) }
     }
 
-    // MARK: What it is answered with
+    // MARK: Answers
 
     /// Adds answers, each for one request.
     @discardableResult public func answer(_ answers: StubAnswer...) -> StubRule {
@@ -81,7 +81,7 @@ public final class StubRule: Sendable {
         return self
     }
 
-    // MARK: What came
+    // MARK: Received requests
 
     /// The number of matched requests.
     public var callCount: Int { state.withLock { $0.requests.count } }

@@ -108,8 +108,8 @@ enum URLBuilder {
     /// Refuses values that make a segment `.` or `..`, alone or together with the text next to them.
     ///
     /// Encoding does not help: `%2E%2E` is `..` (RFC 3986, 6.2.2.2). An encoded slash still separates: nginx reads
-    /// `a%2F..%2F..` as three segments, and Windows treats backslashes as slashes. So a segment is checked as those
-    /// servers read it.
+    /// `a%2F..%2F..` as three segments, and Windows treats backslashes as slashes. So segments are split as those
+    /// servers split them.
     private static func checkSteps(_ filled: String, _ values: [FilledValue]) throws(APIError) {
         guard !values.isEmpty else { return }
         // Values have no question marks or slashes, because these are encoded.
