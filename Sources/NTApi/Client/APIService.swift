@@ -26,7 +26,8 @@ public protocol APIService<Response>: Sendable {
 
     /// The args that all services of one API share, before those of the call; none by default.
     ///
-    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] { [.url("key", key)] } }`.
+    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] {
+    /// [.url("key", key)] } }`.
     var baseParameters: [APIArg] { get }
 
     /// The args of the call; none by default. A nil value suppresses its arg.

@@ -20,8 +20,8 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
     /// Whether a failed or broken connection, or a timeout other than the total one, leads to another attempt.
     public var networkErrors: Bool
 
-    /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable and
-    /// 504 Gateway Timeout.
+    /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable
+    /// and 504 Gateway Timeout.
     public static let standardStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Four attempts.

@@ -15,7 +15,7 @@ final class JSONArray: Sendable {
     }
 }
 
-/// An object made by the program. Keys are unique: of duplicates the last value counts, in the place of the first.
+/// An object made by the program. Keys are unique: of duplicates the last value counts, at the position of the first.
 final class JSONObject: Sendable {
     let members: [(key: Bytes, value: JSON)]
     /// See `JSONDepth`.
@@ -97,7 +97,7 @@ extension JSON {
 
     /// The members of the object in document order; nil for any other kind.
     ///
-    /// Keys are unique. Of duplicate keys in the text the last value won, in the place of the first.
+    /// Keys are unique. Of duplicate keys in the text the last value wins, at the position of the first.
     public var object: [(key: String, value: JSON)]? {
         guard kind == .object else { return nil }
         return children { child in child.key.map { ($0.string, child.value) } }
