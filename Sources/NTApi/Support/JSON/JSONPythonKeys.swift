@@ -1,8 +1,9 @@
 /// The keys of earlier documents, as Python strings. Most documents have the same keys as the one before, and so have
 /// most objects.
 ///
-/// Each key has two possible slots, by its hash. A new key replaces the older one, so frequent keys stay, and documents
-/// with many different keys cost little. Each slot has a reference. The memory belongs to the caller.
+/// Each key has two possible places, by its hash. A new key takes the first, and the key that was there moves to the
+/// second. So frequent keys stay, and documents with many different keys cost little. Each place owns a reference. The
+/// memory belongs to the caller.
 struct JSONPythonKeys {
     typealias Object = PythonFunctions.Object
 
