@@ -50,7 +50,7 @@ public final class Authenticator: Sendable {
             origins = options.origins.compactMap { url in
                 let origin = Origin(url: url)
                 if origin == nil {
-                    APILog.warn("\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
+                    APILog.warn("\(quoted(Secrets.redactURL(url))) is not the URL of an origin: it gets no token")
                 }
                 return origin
             }
@@ -267,7 +267,7 @@ public final class Authenticator: Sendable {
         case .failed(let error): act { $0.failed(identifier, Self.failure(error), $1) }
         case .none:
             let error = APIError(
-                domain: .request, code: .authentication, message: "the refresh of the credentials gave no token")
+                domain: .request, code: .authentication, message: "the refresh of the credentials returned no token")
             act { $0.declined(identifier, error, $1) }
         }
     }

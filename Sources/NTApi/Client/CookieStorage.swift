@@ -76,8 +76,8 @@ public final class CookieStorage: Sendable {
         }
         guard engine.set(cookie) else {
             throw .invalidRequest(
-                "the cookie \(quoted(cookie.name)) cannot be set: a name that begins with __Secure- needs a secure one, "
-                    + "__Host- one for the path / and no subdomains, too")
+                "the cookie \(quoted(cookie.name)) cannot be set: a name that begins with __Secure- needs a secure cookie; "
+                    + "__Host- also needs the path / and no subdomains")
         }
         changed()
     }

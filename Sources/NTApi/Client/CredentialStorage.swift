@@ -33,7 +33,7 @@ public final class CredentialStorage: Sendable {
     /// - Throws: `invalid request` when it is not the absolute path of a file.
     public init(file path: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(path)) is no absolute path of a file for credentials")
+            throw .invalidRequest("\(quoted(path)) is not the absolute path of a file for credentials")
         }
         file = CredentialFile(path: path)
         isOfProgram = false
@@ -243,7 +243,7 @@ extension CredentialList {
             throw Damage(reason: "its first line is not \(quoted(Self.title)), or its last one is cut off")
         }
         for (index, line) in lines.enumerated() where line.utf8.first != UInt8(ascii: "#") {
-            guard let entry = Self.entry(line) else { throw Damage(reason: "line \(index + 1) is no credential") }
+            guard let entry = Self.entry(line) else { throw Damage(reason: "line \(index + 1) is not a credential") }
             entries.append(entry)
         }
     }

@@ -96,7 +96,7 @@ extension SettingsReader {
         for (name, value) in members {
             let values = value.string.map { [$0] } ?? value.array.map { $0.compactMap(\.string) }
             guard let values, values.count == value.array?.count ?? 1 else {
-                throw .invalidRequest("the default additionalHeaders: the value of \(quoted(name)) is no string")
+                throw .invalidRequest("the default additionalHeaders: the value of \(quoted(name)) is not a string")
             }
             for value in values {
                 try HeaderSyntax.check(name: name, value: value)

@@ -33,7 +33,7 @@ public final class TokenRefresh: Sendable {
 
     deinit {
         give(
-            .failed(APIError(domain: .request, code: .generic, message: "the refresh was dropped without an answer")))
+            .failed(APIError(domain: .request, code: .generic, message: "the refresh was released without an answer")))
     }
 
     /// Whether it was answered.

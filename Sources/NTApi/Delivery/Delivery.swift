@@ -113,7 +113,7 @@ final class DeliveryRuntime: Sendable {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
         current.workers.run {
-            APILog.warn("\(count) callback(s) asked for a thread that has ended: run on a background worker")
+            APILog.warn("\(count) callback(s) run on a background worker, because their thread has ended")
             for callback in callbacks { callback.run() }
             for event in events { _ = event.take() }
         }

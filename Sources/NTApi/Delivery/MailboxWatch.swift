@@ -64,7 +64,8 @@ final class MailboxWatch: Sendable {
             else { return }
             log(
                 "a handler has waited \(Int(Self.patience)) seconds for a thread that does not run its mailbox: run it "
-                    + "(Mailbox.run, ntapi_mailbox_run, ntapi.run), wait in the library, or ask for the background")
+                    + "(Mailbox.run, ntapi_mailbox_run, ntapi.run), wait in the library, or choose the thread background"
+            )
         }
     }
 }

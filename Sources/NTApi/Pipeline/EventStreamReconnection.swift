@@ -59,12 +59,12 @@ struct EventStreamReconnection: Sendable {
             let type = head.headers["Content-Type"] ?? ""
             guard !Self.isEventStream(type) else { return nil }
             let found = type.isEmpty ? "no content type" : quoted(type)
-            return .fail(error(head, "the answer is no stream of events: \(found) in the place of \(Self.contentType)"))
+            return .fail(error(head, "the answer is not a stream of events: \(found) instead of \(Self.contentType)"))
         case 500..<600:
-            let failure = error(head, "HTTP \(HTTPStatus.text(head.status)) in the place of a stream of events")
+            let failure = error(head, "HTTP \(HTTPStatus.text(head.status)) instead of a stream of events")
             return failed(failure, atLeast: retryAfter ?? 0, jitter: jitter)
         default:
-            return .fail(error(head, "HTTP \(HTTPStatus.text(head.status)) in the place of a stream of events"))
+            return .fail(error(head, "HTTP \(HTTPStatus.text(head.status)) instead of a stream of events"))
         }
     }
 

@@ -57,7 +57,7 @@ enum RedirectPolicy {
                 return .refuse(
                     error(
                         head, .httpError,
-                        "redirect not followed: the body holds a secret, and \(to.host) is another origin"))
+                        "redirect not followed: the body contains a secret, and \(to.host) is another origin"))
             }
             next.headers.removeSecrets()
             next.digest = nil

@@ -54,14 +54,14 @@ extension ResumeData {
         guard request.method == "GET" else { return .failure(.init("the method is \(request.method), not GET")) }
         guard head.status == 200 else { return .failure(.init("the status is \(head.status), not 200")) }
         guard isContinuation || request.headers["Range"] == nil else {
-            return .failure(.init("the request asked for a part itself"))
+            return .failure(.init("the request has its own range"))
         }
         guard head.hasIdentityEncoding else {
             return .failure(.init("the body is encoded: \(head.headers["Content-Encoding"] ?? "")"))
         }
         let units = head.headers["Accept-Ranges"]
         if let units, !units.split(separator: ",").contains(where: { trimmed($0).equalsIgnoringASCIICase("bytes") }) {
-            return .failure(.init("the server has no ranges of bytes: Accept-Ranges is \(units)"))
+            return .failure(.init("the server does not serve byte ranges: Accept-Ranges is \(units)"))
         }
         return validator(of: head)
     }
@@ -73,10 +73,10 @@ extension ResumeData {
             return .success(.etag(etag))
         }
         guard let modified = head.headers["Last-Modified"] else {
-            return .failure(.init("the server gives neither ETag nor Last-Modified"))
+            return .failure(.init("the answer has neither ETag nor Last-Modified"))
         }
         guard head.hasStrongDate else {
-            return .failure(.init("Last-Modified is no strong validator: not a second before Date"))
+            return .failure(.init("Last-Modified is not a strong validator: it is not a second before Date"))
         }
         return .success(.lastModified(modified))
     }
@@ -157,7 +157,7 @@ enum ResumeDecision: Equatable {
 
     private static func part(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {
         guard case .part(let first, let last, let total) = ContentRange(head.headers) else {
-            return .startOver(reason: "the answer does not say which one part it has")
+            return .startOver(reason: "the answer does not say which part it has")
         }
         guard head.hasIdentityEncoding else { return .startOver(reason: "the part is encoded") }
         guard first == offset else { return .startOver(reason: "the part begins at \(first), not at \(offset)") }

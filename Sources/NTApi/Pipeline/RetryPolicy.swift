@@ -87,7 +87,7 @@ extension RetryPolicy {
         let wanted = "true, false, or an object with \(Name.all.map(quoted).joined(separator: ", ")) is needed"
         guard json.kind == .object else { throw .invalidRequest(wanted) }
         if let unknown = json.keys.first(where: { !Name.all.contains($0) }) {
-            throw .invalidRequest("\(quoted(unknown)) is no part of a retry policy: \(wanted)")
+            throw .invalidRequest("\(quoted(unknown)) is not part of a retry policy: \(wanted)")
         }
         let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
         if let count = try fields.optionalInteger("attempts") { attempts = Int(clamping: count) }
@@ -157,7 +157,7 @@ enum RetryDecision: Equatable, Sendable {
         guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
         if wish == nil, let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {
             return .giveUp(
-                "not sent again: the server asks to wait \(seconds(asked)), and the policy allows "
+                "not sent again: the server asks to wait \(seconds(asked)), but the policy allows "
                     + seconds(policy.maximumRetryAfter))
         }
         let drawn = policy.ceiling(after: attempt.number) * min(max(fraction, 0), 1)

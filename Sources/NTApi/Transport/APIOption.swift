@@ -79,7 +79,7 @@ public struct APIOptions: Sendable, Equatable {
         case nil, "false", "0": return false
         case "", "true", "1": return true
         case let other?:
-            throw .invalidRequest("option \(option.name) is \"\(other)\": leave the value out, or say true or false")
+            throw .invalidRequest("option \(option.name) is \"\(other)\": leave out the value, or use true or false")
         }
     }
 

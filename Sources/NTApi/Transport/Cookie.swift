@@ -61,14 +61,14 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
         func isBad(_ text: String, _ others: String) -> Bool {
             text.utf8.contains { $0 < 0x20 || $0 == 0x7F || others.utf8.contains($0) }
         }
-        if name.isEmpty || isBad(name, "=; ,") { return "the name \(quoted(name)) has what no cookie's name may have" }
+        if name.isEmpty || isBad(name, "=; ,") { return "the name \(quoted(name)) has a character that is not allowed" }
         if isBad(value, ";") { return "the value has a semicolon or control character" }
         if domain.isEmpty || isBad(domain, " /:;") && !domain.hasPrefix("[") {
             return "the domain \(quoted(domain)) is not the name of a host"
         }
         if !path.hasPrefix("/") || isBad(path, ";") { return "the path \(quoted(path)) does not begin with a slash" }
         if name.utf8.count + value.utf8.count > 4096 { return "name and value have more than 4,096 bytes" }
-        if let expires, expires.isNaN { return "the time it expires is no number" }
+        if let expires, expires.isNaN { return "the expiry time is not a number" }
         return nil
     }
 }

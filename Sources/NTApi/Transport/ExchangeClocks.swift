@@ -112,7 +112,7 @@ extension APIError {
             case .queue: "no connection to the host became free for \(limit)"
             case .connect: "no connection within \(limit)"
             case .idle: "no byte moved for \(limit)"
-            case .attempt: "no whole answer within \(limit)"
+            case .attempt: "no complete answer within \(limit)"
             case .total: "the whole request took longer than \(limit)"
             }
         var error = APIError(

@@ -64,7 +64,7 @@ enum StateFolder {
         if let state = variable("XDG_STATE_HOME"), state.utf8.first == UInt8(ascii: "/") { return state + "/ntapi" }
         if let home = variable("HOME"), home.utf8.first == UInt8(ascii: "/") { return home + "/.local/state/ntapi" }
         throw .invalidRequest(
-            "no folder to keep background sessions in: set XDG_STATE_HOME or HOME to an absolute path")
+            "there is no folder for background sessions: set XDG_STATE_HOME or HOME to an absolute path")
     }
 
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -139,7 +139,7 @@ final class LockedFolder: Sendable {
     /// Makes the folder and its parents.
     private static func make(_ path: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(path)) is no absolute path of a folder")
+            throw .invalidRequest("\(quoted(path)) is not the absolute path of a folder")
         }
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
@@ -190,7 +190,8 @@ final class FolderLock: Sendable {
         let (descriptor, file) = try Self.held.withLock { held throws(APIError) in
             if held.generation != Fork.generation { held = Held() }
             if let file = Self.file({ stat(path, &$0) }), held.files.contains(file) {
-                throw Self.taken(path, "this process has it open already: close the client that has it, or use that")
+                throw Self.taken(
+                    path, "it is already open in this process: close the client that uses it, or use that client")
             }
             let (descriptor, file) = try Self.lock(path)
             held.files.insert(file)
@@ -224,7 +225,7 @@ final class FolderLock: Sendable {
             close(descriptor)
             guard problem == EACCES || problem == EAGAIN else { throw .file("lock", path, problem) }
             let name = holder == 0 ? "another process" : "process \(holder)"
-            throw taken(path, "\(name) has it open: only one at a time can")
+            throw taken(path, "\(name) has it open: only one process at a time can")
         }
         return (descriptor, file)
     }

@@ -148,7 +148,9 @@ enum FileName {
     /// - Parameter what: the text in a message.
     /// - Throws: `invalid request` when it is empty or too long.
     static func encode(_ text: String, _ what: String) throws(APIError) -> String {
-        guard !text.isEmpty else { throw .invalidRequest("\(what) is empty: name it, as com.example.app.photos") }
+        guard !text.isEmpty else {
+            throw .invalidRequest("\(what) is empty: give it a name such as com.example.app.photos")
+        }
         var name = ""
         for (index, byte) in text.utf8.enumerated() {
             let isPlain =

@@ -174,7 +174,7 @@ final class DiskCache: Sendable {
                     state.failure = error
                     return !state.hasWarned
                 }
-                if isFirst { APILog.warn("the cache is not kept on disk: \(error)") }
+                if isFirst { APILog.warn("the cache is not written to disk: \(error)") }
             }
         }
         state.broadcast()

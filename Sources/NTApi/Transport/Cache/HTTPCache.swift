@@ -51,7 +51,7 @@ public final class HTTPCache: Sendable {
         _ memoryCapacity: Int, _ diskCapacity: Int, _ folder: String, _ clock: @escaping @Sendable () -> Double
     ) throws(APIError) {
         guard folder.utf8.first == UInt8(ascii: "/"), !folder.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(folder)) is no absolute path of a folder for a cache")
+            throw .invalidRequest("\(quoted(folder)) is not the absolute path of a folder for a cache")
         }
         let disk = diskCapacity > 0 ? DiskCache(folder, capacity: Int64(diskCapacity), clock: clock) : nil
         self.init(memoryCapacity, disk: disk, clock)

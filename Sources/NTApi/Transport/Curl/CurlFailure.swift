@@ -30,8 +30,8 @@ struct CurlFailure {
         case CURLE_PROXY: return make(.network, "the proxy refused the connection", retry: !wasConnected)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return make(
-                .tls, "the server's public key is none of the pinned ones",
-                advice: "somebody is in between, or the server has a new key: see pinnedPublicKeys")
+                .tls, "the server's public key is not one of the pinned keys",
+                advice: "somebody may intercept the connection, or the server has a new key: see pinnedPublicKeys")
         case CURLE_SSL_CERTPROBLEM:
             return make(
                 .tls, "the client certificate cannot be used",
@@ -41,7 +41,7 @@ struct CurlFailure {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
-            return make(.tls, "the file of trusted certificates cannot be used", advice: "check the CA file's path")
+            return make(.tls, "the file of trusted certificates cannot be used", advice: "check caFile")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
             CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
@@ -56,7 +56,7 @@ struct CurlFailure {
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return make(.network, decodingProblem)
         case CURLE_GOT_NOTHING: return broken("closed the connection without an answer")
         case CURLE_PARTIAL_FILE: return broken("closed the connection in the middle of the body")
-        case CURLE_RECV_ERROR: return broken("broke the connection while the answer was awaited or received")
+        case CURLE_RECV_ERROR: return broken("broke the connection before the answer was complete")
         case CURLE_SEND_ERROR: return broken("broke the connection while the request was sent")
         case CURLE_SEND_FAIL_REWIND:
             return broken("broke the connection, and the body cannot be sent again from its start")
@@ -82,7 +82,7 @@ struct CurlFailure {
 
     private var unreachable: APIError {
         if let cellularInterface {
-            let what = "the connection would leave by the mobile interface \(cellularInterface)"
+            let what = "the connection would use the mobile interface \(cellularInterface)"
             return make(.noInternet, what, advice: "allowsCellularAccess is false", retry: true)
         }
         let isResolver = code == CURLE_COULDNT_RESOLVE_HOST
@@ -109,7 +109,7 @@ struct CurlFailure {
             ? "the certificate is for another host name"
             : text.containsSubstring("expired")
                 ? "the certificate has expired"
-                : "if its issuer is to be trusted, name it with the CA file setting"
+                : "to trust its issuer, set caFile"
     }
 
     /// - Parameter retry: whether trying again may help. Ignored when the server may have acted on the request.

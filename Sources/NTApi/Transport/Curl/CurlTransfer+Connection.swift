@@ -139,7 +139,7 @@ extension CurlTransfer {
         guard isChallenged else { return true }
         state.challengesAnswered += 1
         guard state.challengesAnswered <= Self.maximumChallenges else {
-            return stop(.network, "the server calls every nonce of its Digest challenge stale")
+            return stop(.network, "the server rejects every nonce of its Digest challenge as stale")
         }
         state.assembler.restart()
         state.connectionsUsed = 0

@@ -97,7 +97,7 @@ final class NetworkThread: Transport {
     private static let noThread = APIError(
         domain: .network, code: .generic,
         message:
-            "the network thread cannot be started: the system has no thread or file descriptor to give, or libcurl "
+            "the network thread cannot be started: the system has no thread or file descriptor left, or libcurl "
             + "cannot be set up",
         isRetryable: true)
 

@@ -74,7 +74,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
         guard descriptor >= 0 else {
-            throw Self.error(temporary, "cannot be gone on with: \(systemErrorText(errno))")
+            throw Self.error(temporary, "cannot be resumed: \(systemErrorText(errno))")
         }
         try self.init(destination, temporary, descriptor, offset)
     }
@@ -88,14 +88,14 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         size = offset
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refuse("is no regular file")
+            throw refuse("is not a regular file")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw refuse("is being written by another download: wait for its end")
         }
         guard offset <= status.st_size, ftruncate(descriptor, off_t(offset)) == 0,
             lseek(descriptor, off_t(offset), SEEK_SET) == offset
-        else { throw refuse("cannot be gone on with at byte \(offset): \(systemErrorText(errno))") }
+        else { throw refuse("cannot be resumed at byte \(offset): \(systemErrorText(errno))") }
     }
 
     private func refuse(_ reason: String) -> APIError {
@@ -131,7 +131,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     ///     thread.
     func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
         if let expected, size != expected {
-            throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
+            throw Self.error(destination, "is incomplete: \(size) of \(expected) bytes arrived")
         }
         if isDurable {
             let status = ntapi_system_sync(descriptor)
@@ -142,7 +142,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         // A network file system may report a full disk only here.
         guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
         guard rename(temporary, destination) == 0 else {
-            throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
+            throw Self.error(destination, "cannot be renamed: \(systemErrorText(errno))")
         }
         if isDurable { Self.syncFolder(of: destination) }
     }
@@ -185,11 +185,11 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         }
         let (folder, name) = split(path)
         guard !name.isEmpty, name != ".", name != ".." else {
-            throw .invalidRequest("the path of the download \(quoted(path)) names no file")
+            throw .invalidRequest("the path of the download \(quoted(path)) does not name a file")
         }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw .invalidRequest("the path of the download \(quoted(path)) is there, and no regular file")
+            throw .invalidRequest("the path of the download \(quoted(path)) is not a regular file")
         }
         guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, access(folder, W_OK | X_OK) == 0 else {
             let reason = status.st_mode & S_IFMT == S_IFDIR ? systemErrorText(errno) : "no such folder"

@@ -83,11 +83,11 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         switch validator {
         case .etag(let text):
             guard Self.isStrong(etag: text) else {
-                throw .invalidResumeData("etag", "\(quoted(text)) is no strong entity tag, which has quotes around it")
+                throw .invalidResumeData("etag", "\(quoted(text)) is not a strong entity tag in quotes")
             }
         case .lastModified(let text):
             guard HTTPDate.seconds(text) != nil, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-                throw .invalidResumeData("lastModified", "\(quoted(text)) is no HTTP date")
+                throw .invalidResumeData("lastModified", "\(quoted(text)) is not an HTTP date")
             }
         }
         if let totalLength, totalLength < 0 { throw .invalidResumeData("totalLength", "\(totalLength) is negative") }
@@ -99,7 +99,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
 
     private static func check(path: String, _ field: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/") else {
-            throw .invalidResumeData(field, "\(quoted(path)) is no absolute path of a file")
+            throw .invalidResumeData(field, "\(quoted(path)) is not the absolute path of a file")
         }
         guard !path.utf8.contains(0) else { throw .invalidResumeData(field, "it has a NUL") }
     }
@@ -171,10 +171,10 @@ extension ResumeData {
     }
 
     init(_ json: JSON) throws(APIError) {
-        guard json.kind == .object else { throw .invalidResumeData(nil, "it is no JSON object") }
+        guard json.kind == .object else { throw .invalidResumeData(nil, "it is not a JSON object") }
         let fields = JSONFields(json: json) { .invalidResumeData($0, $1) }
         guard let version = try fields.optionalInteger(Name.version) else {
-            throw .invalidResumeData(Name.version, "it is missing: this is no resume data")
+            throw .invalidResumeData(Name.version, "it is missing, so this is not resume data")
         }
         guard version == Self.version else {
             throw .invalidResumeData(

@@ -92,7 +92,7 @@ extension StubAnswer {
     /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
         guard (200..<1000).contains(status) else {
-            return "the status \(status) is none of a final response (200 to 999)"
+            return "the status \(status) is not that of a final response (200 to 999)"
         }
         guard delay >= 0, pieceDelay >= 0, pieceSize >= 0 else { return "a delay or the size of a piece is negative" }
         for field in headers where !HeaderSyntax.allowsReceived(name: field.name, value: field.value) {
@@ -161,7 +161,7 @@ public struct StubFault: Sendable, Hashable {
             let what = "the server closed the connection without an answer"
             return make(.network, what, 52, .noAnswer, retry: http.mayBeRepeated)
         case .connectionLost:
-            let what = "the server broke the connection while the answer was awaited or received"
+            let what = "the server broke the connection before the answer was complete"
             return make(.network, what, 56, .reset, retry: http.mayBeRepeated)
         }
     }
@@ -192,11 +192,11 @@ public struct StubBody: Sendable {
         switch kind {
         case .any: return nil
         case .json(let expected):
-            guard let json = request.json else { return "the body is no JSON" }
-            return json == expected ? nil : "the body is other JSON"
+            guard let json = request.json else { return "the body is not JSON" }
+            return json == expected ? nil : "the body is different JSON"
         case .containing(let text):
             return request.text.containsSubstring(text) ? nil : "the body does not contain \(quoted(text))"
-        case .recorded(let body): return body.matches(request) ? nil : "the body is another"
+        case .recorded(let body): return body.matches(request) ? nil : "the body is different"
         }
     }
 }

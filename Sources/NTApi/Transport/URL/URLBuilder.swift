@@ -87,7 +87,7 @@ enum URLBuilder {
             let hasSegments = inside.hasSuffix("*")
             let name = String(hasSegments ? inside.dropLast() : inside)
             guard let value = values[name] else {
-                throw .invalidRequest("nothing fills {\(inside)} in the command: add a path arg named \(quoted(name))")
+                throw .invalidRequest("no arg fills {\(inside)} in the command: add a path arg named \(quoted(name))")
             }
             let start = filled.utf8.count
             filled += hasSegments ? segments(value, after: filled) : PercentEncoding.component(value)
@@ -122,8 +122,8 @@ enum URLBuilder {
                     .split { $0 == "/" || $0 == "\\" }
                 if let step = names.first(where: { $0 == "." || $0 == ".." }) {
                     throw .invalidRequest(
-                        "the path arg \(quoted(value.name)) makes the segment \(quoted(String(step))), which leads to "
-                            + "another path however it is encoded: refuse such a value, or pass it in the query")
+                        "the path arg \(quoted(value.name)) makes the segment \(quoted(String(step))), which changes "
+                            + "the path even when it is encoded: refuse such a value, or pass it in the query")
                 }
             }
             start = end + 1

@@ -49,7 +49,7 @@ extension JSON: Decodable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "JSON is decoded by JSON.decode alone"))
+                .init(codingPath: decoder.codingPath, debugDescription: "only JSON.decode can decode JSON"))
         }
         self = JSON(decoder.decoding.document, decoder.index)
     }

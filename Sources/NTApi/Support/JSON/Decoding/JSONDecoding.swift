@@ -232,7 +232,7 @@ extension APIDate: Decodable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "APIDate is decoded by JSON.decode alone"))
+                .init(codingPath: decoder.codingPath, debugDescription: "only JSON.decode can decode an APIDate"))
         }
         self = try decoder.decoding.date(at: decoder.index)
     }

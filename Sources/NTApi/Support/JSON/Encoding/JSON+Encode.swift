@@ -82,7 +82,7 @@ struct JSONEncoding {
 
     /// Writes a floating-point number, for which JSON may have no text.
     func write(_ number: Double, to tree: JSONTree, _ path: [any CodingKey]) throws {
-        guard number.isFinite else { throw Self.invalid(number, path, "\(number) is no JSON number") }
+        guard number.isFinite else { throw Self.invalid(number, path, "\(number) is not a JSON number") }
         tree.set(JSON(number))
     }
 
