@@ -93,7 +93,7 @@ open class APIClient: @unchecked Sendable {
 
     /// - Parameters:
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
-    ///   - configuration: makes the client a session, with settings, cookies and limits of its own; copied.
+    ///   - configuration: makes the client a session, with its own settings, cookies and limits; copied.
     ///   - args: the client's own args, which come before those of each request.
     public init(baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = []) {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)

@@ -1,4 +1,4 @@
-/// How a session is made: a client with settings, cookies and limits of its own.
+/// How to make a session: a client with its own settings, cookies and limits.
 ///
 ///     var configuration = SessionConfiguration.ephemeral
 ///     configuration.requestTimeout = 10

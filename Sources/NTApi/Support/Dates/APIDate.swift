@@ -70,7 +70,7 @@ public struct DateFormat: Sendable {
     /// Text of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public static let http = DateFormat(kind: .http, name: "an HTTP date")
 
-    /// A format of your own.
+    /// Your own format.
     ///
     ///     static let noted = DateFormat.custom("20.11.2013") { json in
     ///         json.string.flatMap(day)
@@ -80,7 +80,7 @@ public struct DateFormat: Sendable {
     ///
     /// - Parameters:
     ///   - name: for messages: "20 Nov 2013".
-    ///   - read: makes a date of the value; nil when the value is no date. Runs on the thread that decodes.
+    ///   - read: makes a date of the value; nil when the value is not a date. Runs on the thread that decodes.
     ///   - write: makes the value of a date; nil when the date cannot be written. Without it, dates of this format
     ///     cannot be sent.
     public static func custom(

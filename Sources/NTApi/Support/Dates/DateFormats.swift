@@ -157,7 +157,7 @@ enum HTTPDate {
     /// `Sun Nov  6 08:49:37 1994`.
     ///
     /// - Parameter now: seconds since 1970. It decides the century of a year with two digits.
-    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is no date.
+    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is not a date.
     static func seconds(_ text: String, now: @autoclosure () -> Double = wallClockSeconds()) -> Int64? {
         let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Array($0) }
         guard let weekday = words.first else { return nil }

@@ -103,7 +103,7 @@ extension JSON {
         return children { child in child.key.map { ($0.string, child.value) } }
     }
 
-    /// The member of the object with this key; nil when there is none or this is no object.
+    /// The member of the object with this key; nil when there is none or this is not an object.
     ///
     /// Keys compare by their bytes, as RFC 8259, 8.3 advises: "é" composed and decomposed are two keys.
     public subscript(key: String) -> JSON? {
@@ -111,7 +111,7 @@ extension JSON {
         return key.withUTF8 { member(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The element of the array at this index; nil when the index is negative or too large, or this is no array.
+    /// The element of the array at this index; nil when the index is negative or too large, or this is not an array.
     public subscript(index: Int) -> JSON? {
         switch storage {
         case .array(let array):
