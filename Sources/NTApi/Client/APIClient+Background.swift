@@ -27,8 +27,8 @@ extension APIClient {
             }
             let request = APIRequest(
                 client: self, identifier: UInt64(clamping: record.identifier), command: record.command,
-                threads: threads, built: built,
-                background: BackgroundTransfer(background, record.identifier, found: record))
+                logFlags: logFlags, threads: threads, built: built,
+                background: BackgroundTransfer(background, record.identifier, found: record), APIRequest.Handlers())
             request.taskDescription = record.description
             request.priority = record.priority
             return request

@@ -5,20 +5,21 @@ extension APIClient {
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        request(command, args: args, for: .whoGoesOn)
+        request(command, args: args, APIRequest.Handlers())
     }
 
     /// - Parameters:
     ///   - caller: what the caller does meanwhile; see `HandlerThreads`.
     ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
-        _ command: String, args: [APIArg], for caller: HandlerThreads.Caller,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        _ command: String, args: [APIArg], for caller: HandlerThreads.Caller = .whoGoesOn,
+        _ handlers: APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
+        var (identifier, own, known) = countRequest()
         // Usually one of the two is empty, and nothing is copied.
-        var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
+        var all = own.isEmpty ? args : args.isEmpty ? own : own + args
         buildArgs(command, &all)
-        var identifier = countRequest()
+        let settings = settings(since: known)
         let built: BuildOutcome
         var transfer: BackgroundTransfer?
         do throws(APIError) {
@@ -26,24 +27,31 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                built = .success(try BackgroundSession.check(build(command, all, configure)))
+                built = .success(try BackgroundSession.check(build(command, all, settings, configure)))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = .success(try build(command, all, configure))
+                built = .success(try build(command, all, settings, configure))
             }
         } catch {
             built = .failure(error)
         }
         return APIRequest(
-            client: self, identifier: identifier, command: command, threads: HandlerThreads(all, for: caller),
-            built: built, background: transfer)
+            client: self, identifier: identifier, command: command, logFlags: settings.effectiveLogFlags,
+            threads: HandlerThreads(all, for: caller), built: built, background: transfer, handlers)
+    }
+
+    /// Makes a request that has its handler from the beginning.
+    package func request(
+        _ command: String, args: [APIArg], handler: APIRequest.ResponseHandler?
+    ) -> APIRequest {
+        request(command, args: args, APIRequest.Handlers(handler))
     }
 
     /// A request that fails with this error, because its args are invalid.
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
-            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([]),
-            built: .failure(error))
+            client: self, identifier: countRequest().identifier, command: "", logFlags: logFlags,
+            threads: HandlerThreads([]), built: .failure(error), APIRequest.Handlers())
     }
 
     /// Begins a request.
@@ -57,10 +65,8 @@ extension APIClient {
         _ command: String = "", args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil,
         uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
-        let request = request(command, args: args)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
-        request.setHandler(handler)
+        let handlers = APIRequest.Handlers(handler, uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let request = request(command, args: args, handlers)
         request.resume()
         return request
     }
@@ -74,17 +80,13 @@ extension APIClient {
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIResponse {
         let isHeard = uploadProgress != nil || downloadProgress != nil
-        let request = requestToPerform(command, args: args, isHeard: isHeard)
-        if isHeard {
-            request.setUploadProgress(uploadProgress)
-            request.setDownloadProgress(downloadProgress)
-        }
-        return request.perform()
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        return request(command, args: args, for: performer(isHeard), handlers).perform()
     }
 
     /// - Parameter isHeard: whether handlers are set. Without handlers no mailbox is needed.
     package func requestToPerform(_ command: String, args: [APIArg], isHeard: Bool = false) -> APIRequest {
-        request(command, args: args, for: performer(isHeard))
+        request(command, args: args, for: performer(isHeard), APIRequest.Handlers())
     }
 
     func performer(_ isHeard: Bool) -> HandlerThreads.Caller {
@@ -98,10 +100,8 @@ extension APIClient {
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        let request = request(command, args: args, for: .whoAwaits)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
-        return await response(of: request)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        return await response(of: request(command, args: args, for: .whoAwaits, handlers))
     }
 
     /// Starts a request and awaits its response.
@@ -137,11 +137,11 @@ extension APIClient {
     }
 
     private func build(
-        _ command: String, _ args: [APIArg], _ configure: ((inout HTTPRequest) -> Void)?
+        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings,
+        _ configure: ((inout HTTPRequest) -> Void)?
     ) throws(APIError) -> BuiltRequest {
         let asksForDefaults = args.contains(where: \.asksForDefault)
         let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
-        let settings = settings
         let builder = RequestBuilder(settings: settings)
         var http = try builder.build(command, applied)
         var secrets = RequestBuilder.secrets(in: http.headers, applied)

@@ -18,7 +18,7 @@ open class APIClient: @unchecked Sendable {
         var interceptors: [Interceptor] = []
         /// The settings that were read from the defaults, with the version of the defaults. Without a version they must
         /// be read again for each request.
-        var settings: (version: Int?, value: ResolvedSettings)?
+        var settings: KnownSettings?
         /// How often the settings were read.
         var readings: UInt64 = 0
     }
@@ -179,7 +179,7 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; ``APILog/flags`` unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { (settings.logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
+        get { settings.effectiveLogFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 
@@ -380,13 +380,16 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: For the other files of the client
 
-    /// Counts a new request, and returns its identifier.
-    func countRequest() -> UInt64 {
+    /// Counts a new request. Returns its identifier, the client's args, and the settings that were read last.
+    func countRequest() -> (identifier: UInt64, args: [APIArg], known: KnownSettings?) {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return state.lastIdentifier
+            return (state.lastIdentifier, state.args, state.settings)
         }
     }
+
+    /// Settings, and the version of all defaults that they were read from; nil when they may not be used again.
+    typealias KnownSettings = (version: Int?, value: ResolvedSettings)
 
     /// The connections of this client alone, if it has any yet.
     var ownConnections: OwnConnections? {
@@ -394,7 +397,11 @@ open class APIClient: @unchecked Sendable {
     }
 
     /// The built-in defaults. They are read again only when a default has changed.
-    var settings: ResolvedSettings {
+    var settings: ResolvedSettings { settings(since: state.withLock { $0.settings }) }
+
+    /// - Parameter known: the settings that were read last.
+    func settings(since known: KnownSettings?) -> ResolvedSettings {
+        if let known, let version = Defaults.version, known.version == version { return known.value }
         while true {
             let version = Defaults.version
             let (known, readings) = state.withLock { ($0.settings, $0.readings) }

@@ -103,9 +103,8 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> Service.Response {
-        let (request, call) = request(for: service, args: args, by: .whoAwaits)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: .whoAwaits, handlers)
         return try call.result(of: await response(of: request)).get()
     }
 
@@ -121,9 +120,8 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], handler: CallHandler<Service.Response>? = nil,
         uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
-        let (request, call) = request(for: service, args: args, by: .whoGoesOn)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: .whoGoesOn, handlers)
         if let handler { request.setHandler { handler(call.result(of: $0)) } }
         request.resume()
         return request
@@ -140,19 +138,19 @@ extension APIClient {
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) throws(APIError) -> Service.Response {
         let isHeard = uploadProgress != nil || downloadProgress != nil
-        let (request, call) = request(for: service, args: args, by: performer(isHeard))
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: performer(isHeard), handlers)
         return try call.result(of: request.perform()).get()
     }
 
     private func request<Service: APIService>(
-        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller
+        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller, _ handlers: APIRequest.Handlers
     ) -> (APIRequest, ServiceCall<Service>) {
         let call = ServiceCall(service)
+        var handlers = handlers
+        handlers.interpreter = call
         let own = [.method(service.method)] + service.baseParameters + service.parameters
-        let request = request(service.command, args: own + args, for: caller, configure: service.configure)
-        request.setInterpreter(call)
+        let request = request(service.command, args: own + args, for: caller, handlers, configure: service.configure)
         return (request, call)
     }
 }

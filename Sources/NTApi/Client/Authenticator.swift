@@ -318,16 +318,9 @@ public final class Authenticator: Sendable {
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
                 // The waits belong to the parent, so they are not even released here.
-                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
-                _ = Unmanaged.passRetained(Inherited(exchange(&state.running, with: Running())))
+                Fork.leak((state.gate.forget(), exchange(&state.running, with: Running())))
             }
             return body(&state)
         }
-    }
-
-    private final class Inherited {
-        let running: Running
-
-        init(_ running: Running) { self.running = running }
     }
 }

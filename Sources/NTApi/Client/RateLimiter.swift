@@ -127,21 +127,10 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
                 // The waits belong to the parent, so they are not even released here.
-                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
-                _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
+                Fork.leak((state.gate.forget(), state.timer.take(), state.clock.take()))
                 state.moment = nil
             }
             return body(&state)
-        }
-    }
-
-    private final class Inherited {
-        let timer: ScheduledJob?
-        let clock: (any WaitingClock)?
-
-        init(timer: ScheduledJob?, clock: (any WaitingClock)?) {
-            self.timer = timer
-            self.clock = clock
         }
     }
 }

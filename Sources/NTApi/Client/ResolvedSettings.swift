@@ -72,6 +72,9 @@ final class ResolvedSettings: Sendable {
         headersForJSON = headers
     }
 
+    /// Which levels are logged.
+    var effectiveLogFlags: LogFlags { (logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
+
     static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
         guard let version = HTTPVersion(rawValue: text) else {
             throw .invalidRequest("\(quoted(text)) is not an HTTP version: \"1.0\", \"1.1\" or \"2\"")

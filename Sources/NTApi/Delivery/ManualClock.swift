@@ -151,15 +151,9 @@ public final class ManualClock: WaitingClock {
         state.withLock { state in
             if state.generation != Fork.generation {
                 // The old state belongs to the parent, so it is not even released here.
-                _ = Unmanaged.passRetained(Inherited(exchange(&state, with: State())))
+                Fork.leak(exchange(&state, with: State()))
             }
             return body(&state)
         }
-    }
-
-    private final class Inherited {
-        let state: State
-
-        init(_ state: State) { self.state = state }
     }
 }

@@ -85,7 +85,7 @@ extension APIRequest {
     func conclude(_ answer: Answer, _ deliveries: DeliveryBatch) {
         guard !isCancelled else { return finishCancelled(deliveries) }
         // Nobody sees it, so that no code of the program's has to judge it.
-        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.flow.history }, now), deliveries) }
+        if isRevalidation { return finish(ResponseContent(history, now), deliveries) }
         var content = content(of: answer)
         guard isOfThisProcess else { return }
         if var failure = answer.failure {
@@ -101,7 +101,7 @@ extension APIRequest {
 
     /// What an answer comes to, with all that the program says about it.
     func content(of answer: Answer) -> ResponseContent {
-        let history = shared.withLock { $0.flow.history }
+        let history = history
         if var content = answer.content {
             // Time has passed since.
             content.setTimes(history, now)
@@ -139,8 +139,10 @@ extension APIRequest {
     }
 
     func ending(with error: APIError) -> ResponseContent {
-        ResponseContent(shared.withLock { $0.flow.history }, error: error, now)
+        ResponseContent(history, error: error, now)
     }
+
+    var history: RequestHistory { shared.withLock { $0.flow.history } }
 
     func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
 

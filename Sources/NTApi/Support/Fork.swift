@@ -10,6 +10,11 @@ enum Fork {
 
     static var generation: Int { childCount.load(ordering: .acquiring) }
 
+    /// Keeps a value for ever. For a child, where what it holds is the parent's.
+    static func leak<Value>(_ value: consuming Value) {
+        UnsafeMutablePointer<Value>.allocate(capacity: 1).initialize(to: value)
+    }
+
     /// Called in the child by the handler that `pthread_atfork` was given.
     static func countChild() { childCount.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 }

@@ -137,7 +137,8 @@ final class EngineLoop {
                 switch exchange.phase {
                 case .new: exchange.phase = .cancelledEarly
                 case .running: if let transfer = exchange.transfer as? CurlTransfer { end(transfer, .cancelled) }
-                case .cancelledEarly, .ended: break
+                case .ended: changeHeldEnd(of: exchange) { $0.isUndecided = false }
+                case .cancelledEarly: break
                 }
             case .change(let exchange, let change): self.change(exchange, change)
             case .resumeUpload(let exchange):
