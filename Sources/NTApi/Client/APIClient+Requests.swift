@@ -1,5 +1,5 @@
 extension APIClient {
-    /// Makes a request that waits for `resume`, so that handlers can be set first.
+    /// Makes a request that starts with `resume`, so that you can set handlers first.
     ///
     /// - Parameters:
     ///   - command: the path below the base URL; may contain `{name}` for path args.
@@ -47,7 +47,7 @@ extension APIClient {
         request(command, args: args, APIRequest.Handlers(handler))
     }
 
-    /// A request that fails with this error, because its arguments are invalid.
+    /// A request that fails with this error, because its args are invalid.
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
             client: self, identifier: countRequest().identifier, command: "", logFlags: logFlags,
@@ -71,7 +71,8 @@ extension APIClient {
         return request
     }
 
-    /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
+    /// Performs a request and waits for its response. Meanwhile it runs the calling thread's mailbox. Not for `async`
+    /// code.
     ///
     /// Progress handlers run on the calling thread unless an arg says otherwise.
     public func perform(
@@ -92,7 +93,7 @@ extension APIClient {
         isHeard || !hookKinds.isDisjoint(with: .ofTransfers) ? .whoPerforms : .whoGoesOn
     }
 
-    /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
+    /// Sends a request and awaits its response, also when it is an error. Cancelling the task cancels the request.
     ///
     /// Progress handlers run on a background worker unless an arg says otherwise.
     public func response(
@@ -103,7 +104,7 @@ extension APIClient {
         return await response(of: request(command, args: args, for: .whoAwaits, handlers))
     }
 
-    /// Starts a request, and awaits its response.
+    /// Starts a request and awaits its response.
     func response(of request: APIRequest) async -> APIResponse {
         let response = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -151,7 +152,7 @@ extension APIClient {
             try builder.check(&http, since: before)
             secrets.isForm = secrets.isForm || RequestBuilder.isForm(http.headers)
         }
-        // The header comes from a hook or from the configuration.
+        // A hook or the configuration has set the header.
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
@@ -175,7 +176,7 @@ extension HTTPRequest {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
     }
 
-    /// Whether method, headers, URL, the names of parts and the timeouts may be used.
+    /// Whether method, headers, URL, names of parts and timeouts are valid.
     package var isValid: Bool {
         do throws(APIError) {
             try HeaderSyntax.check(method: method)
@@ -191,7 +192,7 @@ extension HTTPRequest {
 }
 
 extension APIClient {
-    /// Sends a request and awaits its JSON as a type of the program. Cancelling the task cancels the request.
+    /// Sends a request and decodes its JSON as a type of the program. Cancelling the task cancels the request.
     ///
     /// ```swift
     /// struct City: Decodable { let name: String }
@@ -201,7 +202,7 @@ extension APIClient {
     /// - Parameters:
     ///   - path: where the value is in the JSON; the whole JSON by default.
     ///   - options: how the JSON writes keys, dates and numbers.
-    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON is not as the type expects.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON does not fit the type.
     public func send<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
@@ -211,7 +212,7 @@ extension APIClient {
 }
 
 extension APIClient {
-    /// Sends a request and awaits the head of its response; the body follows piece by piece.
+    /// Sends a request and awaits the head of its response. The body follows piece by piece.
     ///
     /// ```swift
     /// let stream = try await client.stream("export", args: [.timeout(30)])
@@ -219,9 +220,9 @@ extension APIClient {
     /// for try await chunk in stream { total += chunk.count }
     /// ```
     ///
-    /// While the program asks for no piece, the network waits, so that memory stays bounded. The request is cancelled
-    /// when the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not
-    /// streamed, unless the option `ignoreHTTPErrors` is set.
+    /// The library receives no more than the program asks for, so memory stays bounded. The request is cancelled when
+    /// the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not streamed,
+    /// unless the option `ignoreHTTPErrors` is set.
     ///
     /// - Throws: the response's error, if it occurs before the body.
     public func stream(_ command: String = "", args: [APIArg] = []) async throws(APIError) -> ResponseStream {
@@ -243,9 +244,9 @@ extension APIClient {
     /// for try await value in client.lines("changes") { print(value["id"]?.int ?? 0) }
     /// ```
     ///
-    /// Each iteration is a separate request. While the program asks for no value, the network waits. The request is
+    /// Each iteration is a separate request. The library receives no more than the program asks for. The request is
     /// cancelled when the loop is left or the task is cancelled. A line that is not JSON ends the iteration with
-    /// `invalid JSON`, a line longer than `maximumResponseSize` (or 16 MiB) with `response too large`.
+    /// `invalid JSON`. A line longer than `maximumResponseSize` (or 16 MiB) ends it with `response too large`.
     public func lines(_ command: String = "", args: [APIArg] = []) -> JSONLines {
         JSONLines(source: StreamSequenceSource(client: self, command: command, args: args, format: .jsonLines))
     }
@@ -256,13 +257,13 @@ extension APIClient {
     /// for try await event in client.events("updates") { print(event.type, event.data) }
     /// ```
     ///
-    /// When a connection ends, the next one is made with Last-Event-ID, after the time that the server asks for, with
-    /// growing pauses after failures. The iteration ends when the server answers with 204. It fails on an HTTP error
-    /// other than 5xx, on an answer that is not a stream of events, and after `maximumFailures` failures in a row. A
-    /// POST does not reconnect unless the option `reconnect` says so. To continue from an earlier event, send the
-    /// header Last-Event-ID.
+    /// When a connection ends, the library connects again with Last-Event-ID. It waits as long as the server asks, and
+    /// longer after each failure. The iteration ends when the server answers with 204. It fails on an HTTP error other
+    /// than 5xx, on an answer that is not a stream of events, and after `maximumFailures` failures in a row. A POST
+    /// does not reconnect unless the option `reconnect` says so. To continue from an earlier event, send the header
+    /// Last-Event-ID.
     ///
-    /// Each iteration is a separate request. While the program asks for no event, the network waits. The request is
+    /// Each iteration is a separate request. The library receives no more than the program asks for. The request is
     /// cancelled when the loop is left or the task is cancelled.
     public func events(_ command: String = "", args: [APIArg] = []) -> ServerSentEvents {
         ServerSentEvents(

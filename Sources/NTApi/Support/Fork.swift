@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A child inherits the parent's memory but none of its threads. Objects that belong to threads (engine, workers,
 /// mailboxes, requests) remember the generation in which they were made. A later generation never touches them, because
-/// their locks may be held by threads that do not exist there.
+/// a thread that does not exist in the child may hold their locks.
 enum Fork {
     private static let childCount = Atomic<Int>(0)
 
