@@ -231,7 +231,9 @@ extension APIRequest {
         guard isBehind else { return }
         // Weak: it holds no request that has ended meanwhile.
         runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) { [weak self] in
-            guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else { return }
+            guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else {
+                return
+            }
             self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
             self.deliver { self.postResponse($0) }
         }
