@@ -66,6 +66,19 @@ def swift(sanitizer: str, only: str) -> Suite:
     return Suite("Swift tests", command)
 
 
+def products_in_swift() -> Suite:
+    """The products beside NTApi; those that need other packages where these can be fetched."""
+    package = ["--package-path", str(ROOT / "Tests/products")]
+    traits = ["--traits", "SwiftLog,HTTPTypes"]
+    resolve = ["swift", "package", *package, *traits, "resolve"]
+    if subprocess.run(resolve, capture_output=True, check=False).returncode != 0:
+        print(
+            "swift-log and swift-http-types cannot be fetched: NTApiLogging and NTApiHTTPTypes are not tested"
+        )
+        traits = []
+    return Suite("products in Swift", ["swift", "test", *package, *traits])
+
+
 def ctest(sanitizer: str, only: str) -> Suite:
     """The C suite, the examples and, without a sanitizer, the packaging tests."""
     folder = str(build_folder(sanitizer))
@@ -123,6 +136,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         return chosen
     return [
         *chosen,
+        products_in_swift(),
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),
         pytest("layers", "Tests/layers"),

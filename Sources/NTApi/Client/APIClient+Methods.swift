@@ -1,11 +1,11 @@
 // A request by the name of its method: `client.get("cities/5")`. Each is `send` with that method, which wins over one that
-// is among the args.
+// is among the args. They are compiled into the programs that call them, so the C library has none of them.
 
 extension APIClient {
     /// Sends a GET request and awaits its response. Cancelling the task cancels the request.
     ///
     /// - Throws: the response's error, if it has one.
-    public func get(
+    @_alwaysEmitIntoClient public func get(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> APIResponse {
@@ -16,7 +16,7 @@ extension APIClient {
     /// Sends a POST request and awaits its response. Cancelling the task cancels the request.
     ///
     /// - Throws: the response's error, if it has one.
-    @discardableResult public func post(
+    @discardableResult @_alwaysEmitIntoClient public func post(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> APIResponse {
@@ -27,7 +27,7 @@ extension APIClient {
     /// Sends a PUT request and awaits its response. Cancelling the task cancels the request.
     ///
     /// - Throws: the response's error, if it has one.
-    @discardableResult public func put(
+    @discardableResult @_alwaysEmitIntoClient public func put(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> APIResponse {
@@ -38,7 +38,7 @@ extension APIClient {
     /// Sends a PATCH request and awaits its response. Cancelling the task cancels the request.
     ///
     /// - Throws: the response's error, if it has one.
-    @discardableResult public func patch(
+    @discardableResult @_alwaysEmitIntoClient public func patch(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> APIResponse {
@@ -50,7 +50,7 @@ extension APIClient {
     /// Sends a DELETE request and awaits its response. Cancelling the task cancels the request.
     ///
     /// - Throws: the response's error, if it has one.
-    @discardableResult public func delete(
+    @discardableResult @_alwaysEmitIntoClient public func delete(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> APIResponse {
@@ -60,7 +60,7 @@ extension APIClient {
     }
 
     /// Sends a GET request and awaits its JSON as a type of the program; see ``send(_:args:as:at:options:)``.
-    public func get<Value: Decodable & Sendable>(
+    @_alwaysEmitIntoClient public func get<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
     ) async throws(APIError) -> Value {
@@ -68,7 +68,7 @@ extension APIClient {
     }
 
     /// Sends a POST request and awaits its JSON as a type of the program; see ``send(_:args:as:at:options:)``.
-    public func post<Value: Decodable & Sendable>(
+    @_alwaysEmitIntoClient public func post<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
     ) async throws(APIError) -> Value {
@@ -76,7 +76,7 @@ extension APIClient {
     }
 
     /// Sends a PUT request and awaits its JSON as a type of the program; see ``send(_:args:as:at:options:)``.
-    public func put<Value: Decodable & Sendable>(
+    @_alwaysEmitIntoClient public func put<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
     ) async throws(APIError) -> Value {
@@ -84,7 +84,7 @@ extension APIClient {
     }
 
     /// Sends a PATCH request and awaits its JSON as a type of the program; see ``send(_:args:as:at:options:)``.
-    public func patch<Value: Decodable & Sendable>(
+    @_alwaysEmitIntoClient public func patch<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
     ) async throws(APIError) -> Value {
@@ -92,7 +92,7 @@ extension APIClient {
     }
 
     /// Sends a DELETE request and awaits its JSON as a type of the program; see ``send(_:args:as:at:options:)``.
-    public func delete<Value: Decodable & Sendable>(
+    @_alwaysEmitIntoClient public func delete<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
     ) async throws(APIError) -> Value {

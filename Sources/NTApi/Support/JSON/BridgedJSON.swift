@@ -21,27 +21,35 @@ extension JSONDecoding {
     }
 }
 
+extension JSONEncoding {
+    /// - Throws: when JSON cannot hold the value, or nobody can make JSON of such a type: `advice` says what can.
+    func writeBridged(_ value: Any, to tree: JSONTree, _ path: [any CodingKey], advice: String) throws {
+        guard let bridged = value as? any BridgedJSON else {
+            throw Self.invalid(value, path, "cannot be encoded as " + advice)
+        }
+        try bridged.write(self, to: tree, path)
+    }
+}
+
 extension BridgedJSON {
     fileprivate static func value(_ decoding: JSONDecoding, at index: Int) throws -> Self? {
         Self(bridge: try decoding.value(Bridge.self, at: index))
     }
 
-    /// - Returns: false when JSON cannot hold the value exactly.
-    func write(_ encoding: JSONEncoding, to tree: JSONTree, _ path: [any CodingKey]) throws -> Bool {
-        guard let bridge else { return false }
+    fileprivate func write(_ encoding: JSONEncoding, to tree: JSONTree, _ path: [any CodingKey]) throws {
+        guard let bridge else {
+            throw JSONEncoding.invalid(self, path, "\(self) is no number that JSON keeps: a string could hold it")
+        }
         try encoding.write(bridge, to: tree, path)
-        return true
     }
 }
 
 extension JSON {
     /// The number with all the digits that were received: ``text`` has those that a double keeps. Nil when it is none.
     package var digits: String? {
-        switch (kind, storage) {
-        case (.double, .parsed(let document, let index)):
-            String(decoding: document.tape.bytes(Int(index)), as: UTF8.self)
-        case (.int, _), (.double, _): text
-        default: nil
+        if kind == .double, case .parsed(let document, let index) = storage {
+            return String(decoding: document.tape.bytes(Int(index)), as: UTF8.self)
         }
+        return double == nil ? nil : text
     }
 }

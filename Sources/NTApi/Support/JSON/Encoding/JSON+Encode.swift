@@ -68,13 +68,7 @@ struct JSONEncoding {
             tree.set(written)
         default:
             if let advice = ForeignTypes.advice(for: Value.self) {
-                guard let bridged = value as? any BridgedJSON else {
-                    throw Self.invalid(value, path, "cannot be encoded as \(advice)")
-                }
-                guard try bridged.write(self, to: tree, path) else {
-                    throw Self.invalid(value, path, "\(value) is no number that JSON keeps: a string could hold it")
-                }
-                return
+                return try writeBridged(value, to: tree, path, advice: advice)
             }
             guard path.count < JSONDecoding.depthLimit else {
                 throw Self.invalid(value, [], "it nests deeper than \(JSONDecoding.depthLimit) levels")
