@@ -33,21 +33,22 @@
         }
     }
 
-    extension [APIArg] {
-        /// Args that send a request with this method, to this URL, with these header fields. Add the body as another arg.
+    extension HTTPTypes.HTTPRequest {
+        /// Args that send this method, to this URL, with these header fields. Add the body as another arg.
         ///
-        ///     let response = try await client.send(args: [APIArg](request) + [.json(body)])
+        ///     let response = try await client.send(args: request.apiArgs + [.json(body)])
         ///
-        /// Without an authority the request goes to the client's base URL, and its path is ignored: give it as the command.
-        public init(_ request: HTTPTypes.HTTPRequest) {
-            self = [.method(request.method.rawValue)]
-            if let authority = request.authority {
-                append(.baseURL("\(request.scheme ?? "https")://\(authority)\(request.path ?? "/")"))
+        /// Without an authority it goes to the client's base URL; give the path as the command then.
+        public var apiArgs: [APIArg] {
+            var args: [APIArg] = [.method(method.rawValue)]
+            if let authority {
+                args.append(.baseURL("\(scheme ?? "https")://\(authority)\(path ?? "/")"))
             }
-            for field in request.headerFields {
+            for field in headerFields {
                 let header = APIArg.addHeader(field.name.rawName, field.value)
-                append(field.indexingStrategy == .disallow ? header.secret : header)
+                args.append(field.indexingStrategy == .disallow ? header.secret : header)
             }
+            return args
         }
     }
 

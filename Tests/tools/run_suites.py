@@ -109,6 +109,11 @@ def documentation() -> Suite:
     return Suite("examples in docs", [sys.executable, str(ROOT / "Tests/docs/check_examples.py")])
 
 
+def documented() -> Suite:
+    """The doc comments of what the Swift tests have built."""
+    return Suite("doc comments", [sys.executable, str(ROOT / "Tests/docs/check_documented.py")])
+
+
 def transfer_in_swift() -> Suite:
     """The Swift example, which the Swift tests have built, and the others that go on with its downloads."""
     command = [sys.executable, str(ROOT / "Tests/docs/check_transfer.py")]
@@ -136,6 +141,7 @@ def suites(sanitizer: str, only: str) -> list[Suite]:
         return chosen
     return [
         *chosen,
+        documented(),
         products_in_swift(),
         pytest("Python tests", "bindings/python/tests"),
         pytest("test servers", "Tests/servers", "Tests/conformance"),

@@ -36,7 +36,7 @@
             fields.append(HTTPField(name: .init("X-Twice")!, value: "2"))
             let request = Request(
                 method: .put, scheme: "http", authority: authority, path: "/anything?a=b%20c", headerFields: fields)
-            let response = try await client.send(args: [APIArg](request) + [.json(["n": 1])])
+            let response = try await client.send(args: request.apiArgs + [.json(["n": 1])])
             #expect(response.json?["method"] == "PUT" && response.json?["args"]?["a"] == "b c")
             #expect(response.json?["json"]?["n"] == 1)
             #expect(response.json?["headers"]?["X-Twice"]?.string?.replacing(" ", with: "") == "1,2")
