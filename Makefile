@@ -17,6 +17,8 @@
 #   make lib              builds build/libntapi.so.0
 
 SHELL := /bin/bash
+# Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
+export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
 .PHONY: demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
