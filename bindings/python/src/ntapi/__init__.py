@@ -284,7 +284,10 @@ def __getattr__(name: str) -> Any:
         return __import__(f"{__name__}.{name}", fromlist=[name])
     module = _MODULE_OF.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from ._hints import instead
+
+        problem = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(problem + instead("package", name))
     _import_all()
     value = getattr(__import__(f"{__name__}.{module}", fromlist=[name]), name)
     # From now on it is found without this.

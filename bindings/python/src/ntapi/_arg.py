@@ -79,6 +79,13 @@ _set_secret = Arg.__dict__["is_secret"].__set__
 _set_suppressed = Arg.__dict__["is_suppressed"].__set__
 
 
+GET = Arg("method", ("GET",))
+POST = Arg("method", ("POST",))
+PUT = Arg("method", ("PUT",))
+PATCH = Arg("method", ("PATCH",))
+DELETE = Arg("method", ("DELETE",))
+
+
 def flatten(args: Iterable[Args]) -> list[Arg]:
     """One flat list, in order, without the suppressed args."""
     result: list[Arg] = []

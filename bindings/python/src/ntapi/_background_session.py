@@ -8,9 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional
 
-    from ._aliases import Args, ProgressHandler, ResponseHandler
+    from typing_extensions import Unpack
+
+    from ._aliases import Args, ResponseHandler
     from ._errors import ApiError
     from ._handles import Handle
+    from ._keywords import ProgressHandlers
     from ._protocols import Place
     from ._request import Request
 
@@ -41,9 +44,7 @@ class BackgroundSession:
         self,
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
     ) -> list[Request]:
         """The transfers of the background session that a process before this one left, and that
         were not resumed yet.
@@ -61,27 +62,22 @@ class BackgroundSession:
         return restore(
             client,
             args,
+            handlers,
             usual_place=self._usual_place(handler is not None),
             handler=handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
         )
 
     def resume_restored_requests(
         self,
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
     ) -> int:
         """Resumes all `restored_requests`, in order, with one handler; returns how many there are.
 
         The response's `request` says which it is.
         """
-        requests = self.restored_requests(
-            args, handler, upload_progress=upload_progress, download_progress=download_progress
-        )
+        requests = self.restored_requests(args, handler, **handlers)
         for request in requests:
             request.resume()
         return len(requests)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from . import _same_thread
 from ._arg import Arg, flatten
@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
-    from ._aliases import Args, DataHandler, DecisionHandler, ProgressHandler, ResponseHandler
+    from ._aliases import Args, ResponseHandler
     from ._client import BaseClient
     from ._protocols import Place
     from ._service import ServiceCall
@@ -38,23 +38,36 @@ _HANDLER_OF = {
     "decision_thread": Handler.DECISION,
 }
 
+_PROGRESS_KEYWORDS = {
+    "upload_progress": Handler.UPLOAD_PROGRESS,
+    "download_progress": Handler.DOWNLOAD_PROGRESS,
+}
+_KEYWORDS = {
+    **_PROGRESS_KEYWORDS,
+    "data_handler": Handler.DATA,
+    "decision_handler": Handler.DECISION,
+}
+_SPOKEN = {
+    Handler.UPLOAD_PROGRESS: "the upload progress handler",
+    Handler.DOWNLOAD_PROGRESS: "the download progress handler",
+    Handler.DATA: "the data handler",
+    Handler.DECISION: "the decision handler",
+}
+
 
 def build(
     client: BaseClient,
     command: str,
     args: Iterable[Args],
+    handlers: Mapping[str, Any],
     *,
     usual_place: Place,
     response_place: Optional[Place] = None,
     handler: Optional[ResponseHandler] = None,
-    upload_progress: Optional[ProgressHandler] = None,
-    download_progress: Optional[ProgressHandler] = None,
-    data_handler: Optional[DataHandler] = None,
-    decision_handler: Optional[DecisionHandler] = None,
     reader: Optional[StreamReader] = None,
     call: Optional[ServiceCall[Any]] = None,
 ) -> Request:
-    """A suspended request.
+    """A suspended request. `handlers` are those beside the response's, by their keywords.
 
     `response_place` rules over what args say, `usual_place` where they say nothing. The places
     of the data and the decision handler are the response handler's where they say nothing of them.
@@ -62,10 +75,7 @@ def build(
     """
     check_string(command, "the command")
     check_handler(handler)
-    check_handler(upload_progress, "the upload progress handler")
-    check_handler(download_progress, "the download progress handler")
-    check_handler(data_handler, "the data handler")
-    check_handler(decision_handler, "the decision handler")
+    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, _KEYWORDS)}
     follow_levels()
     if client._authenticator is not None:
         args = client._authenticator._adjust(tuple(args))
@@ -73,20 +83,13 @@ def build(
     if "build_args" in client._overridden:
         adjusted = client.build_args(command, flat)
         flat = flatten(flat if adjusted is None else adjusted)
-    functions = {
-        Handler.RESPONSE: handler or nothing,
-        Handler.UPLOAD_PROGRESS: upload_progress,
-        Handler.DOWNLOAD_PROGRESS: download_progress,
-        Handler.DATA: data_handler,
-        Handler.DECISION: decision_handler,
-    }
     places = _places(client, flat, usual_place, response_place)
-    handlers = _placed(client, functions, places, usual_place)
+    placed = _placed(client, functions, places, usual_place)
     if reader is not None:
         # It runs nothing of the user's, and must be told of pieces and end by the same thread.
-        handlers[Handler.DATA] = handlers[Handler.RESPONSE][0], nothing
-    delivery = Delivery(client, handlers, reader)
-    delivery.keeps_body = data_handler is None and reader is None
+        placed[Handler.DATA] = placed[Handler.RESPONSE][0], nothing
+    delivery = Delivery(client, placed, reader)
+    delivery.keeps_body = handlers.get("data_handler") is None and reader is None
     delivery.progress_places = {kind: places.get(kind, usual_place) for kind in PROGRESS_HOOKS}
     configure = None
     if call is not None:
@@ -108,28 +111,21 @@ def build(
 def restore(
     client: BaseClient,
     args: Args,
+    handlers: Mapping[str, Any],
     *,
     usual_place: Place,
     handler: Optional[ResponseHandler],
-    upload_progress: Optional[ProgressHandler],
-    download_progress: Optional[ProgressHandler],
 ) -> list[Request]:
     """Suspended requests for what a background session has on disk."""
     check_handler(handler)
-    check_handler(upload_progress, "the upload progress handler")
-    check_handler(download_progress, "the download progress handler")
-    functions = {
-        Handler.RESPONSE: handler or nothing,
-        Handler.UPLOAD_PROGRESS: upload_progress,
-        Handler.DOWNLOAD_PROGRESS: download_progress,
-    }
+    functions = {Handler.RESPONSE: handler or nothing, **_checked(handlers, _PROGRESS_KEYWORDS)}
     follow_levels()
     places = _places(client, flatten([args]), usual_place)
-    handlers = _placed(client, functions, places, usual_place)
+    placed = _placed(client, functions, places, usual_place)
     count = lib.ntapi_client_restored_requests(client._handle.pointer, None, None, 0)
     if not count:
         return []
-    deliveries = [Delivery(client, handlers) for _ in range(count)]
+    deliveries = [Delivery(client, placed) for _ in range(count)]
     pointer: Any = lib.ntapi_args_create()
     room = (ctypes.c_void_p * count)()
     events = 0
@@ -153,6 +149,22 @@ def restore(
         _set_events(delivery, request, events)
         requests.append(Request(delivery.handle, delivery.outcome))
     return requests
+
+
+def _checked(
+    handlers: Mapping[str, Any], keywords: dict[str, int]
+) -> dict[int, Optional[Callable[..., object]]]:
+    """The handlers by their kinds. Raises TypeError for what is none."""
+    functions = {}
+    for name, handler in handlers.items():
+        kind = keywords.get(name)
+        if kind is None:
+            from ._hints import keyword_error
+
+            raise keyword_error(handlers, keywords, of_client=False)
+        check_handler(handler, _SPOKEN[kind])
+        functions[kind] = handler
+    return functions
 
 
 def _places(

@@ -18,18 +18,13 @@ from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any, Callable, Optional, TypeVar
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Callable, NoReturn, Optional, TypeVar
     from weakref import WeakValueDictionary
 
-    from ._aliases import (
-        Args,
-        DataHandler,
-        DecisionHandler,
-        PlaceLike,
-        ProgressHandler,
-        ResponseHandler,
-    )
+    from typing_extensions import Unpack
+
+    from ._aliases import Args, PlaceLike, ResponseHandler
     from ._arg import Arg
     from ._authenticator import Authenticator
     from ._cache import Cache
@@ -40,6 +35,7 @@ if TYPE_CHECKING:
     from ._delivery import Delivery
     from ._enums import LogFlags
     from ._interceptor import Interceptor
+    from ._keywords import Handlers, ProgressHandlers
     from ._passages import Use
     from ._protocols import Owed, Place
     from ._recorder import Recorder
@@ -73,6 +69,15 @@ _OWN = frozenset(
 """What BaseClient.__init__ sets."""
 
 
+def _keyword_error(unknown: Mapping[str, object]) -> TypeError:
+    from ._hints import keyword_error
+
+    code = BaseClient.__init__.__code__
+    return keyword_error(
+        unknown, code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount], True
+    )
+
+
 def _scope(owner: type, instance: Any) -> Any:
     """The C defaults of a client, or of a class."""
     if instance is None:
@@ -102,7 +107,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     def __init__(
         self,
         base_url: Optional[str] = None,
-        *,
+        *surplus: NoReturn,
         configuration: Optional[SessionConfiguration] = None,
         args: Args = (),
         log_flags: Optional[LogFlags] = None,
@@ -112,6 +117,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         clock: Optional[ManualClock] = None,
         stub: Optional[Stub] = None,
         recorder: Optional[Recorder] = None,
+        **unknown: NoReturn,
     ) -> None:
         """Makes a client. Without `base_url` the default "baseUrl" is looked up at each request.
 
@@ -119,6 +125,11 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         `authenticator`, `rate_limiter` and `interceptors` can be changed later. `clock`, `stub` and
         `recorder` are for tests, see `ntapi.testing`.
         """
+        if surplus:
+            name = type(self).__name__
+            raise TypeError(f"{name}.__init__() takes the base URL and keywords, nothing else")
+        if unknown:
+            raise _keyword_error(unknown)
         import_all()
         if base_url is not None:
             check_string(base_url, "base_url")
@@ -189,7 +200,10 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             cls = type(self)
             if name in _OWN:
                 raise RuntimeError(f"{cls.__qualname__}.__init__ has to call super().__init__()")
-            raise AttributeError(f"{cls.__qualname__!r} object has no attribute {name!r}")
+            from ._hints import instead
+
+            problem = f"{cls.__qualname__!r} object has no attribute {name!r}"
+            raise AttributeError(problem + instead("client", name))
 
     @property
     def args(self) -> tuple[Arg, ...]:
@@ -314,11 +328,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         command: str = "",
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        **handlers: Unpack[Handlers],
     ) -> Request:
         """Begins a request and returns at once.
 
@@ -329,15 +339,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         while it is behind, the network waits, so that memory stays bounded. The args
         `response_thread` and the like say where handlers run.
         """
-        request = self.create_request(
-            command,
-            args,
-            handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
-        )
+        request = self.create_request(command, args, handler, **handlers)
         request.resume()
         return request
 
@@ -346,11 +348,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         command: str = "",
         args: Args = (),
         handler: Optional[ResponseHandler] = None,
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
-        data_handler: Optional[DataHandler] = None,
-        decision_handler: Optional[DecisionHandler] = None,
+        **handlers: Unpack[Handlers],
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
         from ._building import build
@@ -359,12 +357,11 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self,
             command,
             (args,),
-            usual_place=self._usual_place(handler is not None or data_handler is not None),
+            handlers,
+            usual_place=self._usual_place(
+                handler is not None or handlers.get("data_handler") is not None
+            ),
             handler=handler,
-            upload_progress=upload_progress,
-            download_progress=download_progress,
-            data_handler=data_handler,
-            decision_handler=decision_handler,
         )
 
     def begin_call(
@@ -372,9 +369,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         service: Service[T],
         handler: Optional[Callable[[CallResult[T]], object]] = None,
         args: Args = (),
-        *,
-        upload_progress: Optional[ProgressHandler] = None,
-        download_progress: Optional[ProgressHandler] = None,
+        **handlers: Unpack[ProgressHandlers],
     ) -> Request:
         """Begins a call of a service and returns its request at once, which can be cancelled.
 
@@ -391,10 +386,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
             self,
             call.command,
             call.args,
+            handlers,
             usual_place=self._usual_place(handler is not None),
             handler=None if handler is None else lambda response: handler(call.result(response)),
-            upload_progress=upload_progress,
-            download_progress=download_progress,
             call=call,
         )
         request.resume()

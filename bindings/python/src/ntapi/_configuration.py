@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ._cache import Cache
     from ._credentials import CredentialStorage
     from ._interceptor import Interceptor
-    from ._settings import Settings
+    from ._keywords import Settings
 
 Value = TypeVar("Value")
 

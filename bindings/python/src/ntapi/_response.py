@@ -48,9 +48,6 @@ class Response:
     )
 
     _error: Optional[ApiError]
-    _data: bytes
-    _headers: Headers
-    _metrics: Metrics
 
     def __init__(
         self, pointer: Optional[int], facts: Facts, request: Optional[Handle] = None
@@ -62,6 +59,9 @@ class Response:
         self._parsed: Any = _UNSET
         self._is_judged = False
         self._error = None
+        self._data: Optional[bytes] = None
+        self._headers: Optional[Headers] = None
+        self._metrics: Optional[Metrics] = None
         if facts[-5]:
             from ._errors import read_error
 
@@ -99,6 +99,14 @@ class Response:
         if self._pointer and not _is_over:
             _free(self._pointer)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            from ._hints import instead
+
+            problem = f"'Response' object has no attribute {name!r}"
+            raise AttributeError(problem + instead("response", name))
+
     @property
     def error(self) -> Optional[ApiError]:
         """What went wrong, or None."""
@@ -121,12 +129,11 @@ class Response:
     @property
     def data(self) -> bytes:
         """The body as it was received, decompressed. Copied once, when first asked for."""
-        try:
-            return self._data
-        except AttributeError:
+        data = self._data
+        if data is None:
             facts = self._facts
-            self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
-            return self._data
+            data = self._data = ctypes.string_at(facts[-4], facts[-3]) if facts[-3] else b""
+        return data
 
     @property
     def was_delivered_before(self) -> bool:
@@ -282,13 +289,13 @@ class Response:
     @property
     def headers(self) -> Headers:
         """The header lines."""
-        try:
-            return self._headers
-        except AttributeError:
+        headers = self._headers
+        if headers is None:
             from ._headers import Headers
 
-            self._headers = Headers(map(self._header_line, range(self._header_count())))
-            return self._headers
+            headers = Headers(map(self._header_line, range(self._header_count())))
+            self._headers = headers
+        return headers
 
     def _header_count(self) -> int:
         return int(lib.ntapi_response_header_count(self._pointer))
@@ -353,13 +360,12 @@ class Response:
     @property
     def metrics(self) -> Metrics:
         """What the request cost."""
-        try:
-            return self._metrics
-        except AttributeError:
+        metrics = self._metrics
+        if metrics is None:
             from ._metrics import read_metrics
 
-            self._metrics = read_metrics(self._pointer)
-            return self._metrics
+            metrics = self._metrics = read_metrics(self._pointer)
+        return metrics
 
     @property
     def request_metrics(self) -> RequestMetrics:

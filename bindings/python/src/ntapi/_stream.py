@@ -45,6 +45,7 @@ class _BaseStream(Generic[Element]):
             client,
             command,
             args,
+            {},
             usual_place=place,
             response_place=place,
             handler=self._reader.finish,

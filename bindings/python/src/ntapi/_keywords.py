@@ -1,15 +1,30 @@
-"""The settings of a session as keyword arguments. Only type checkers import this."""
+"""Keyword arguments, and the texts that some of them take. Only type checkers import this."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Optional, TypedDict, Union
 
+from ._aliases import DataHandler, DecisionHandler, ProgressHandler
 from ._cache import Cache
 from ._credentials import CredentialStorage
 from ._enums import CachePolicy
 from ._interceptor import Interceptor
 from ._retry import RetryPolicy
+
+
+class ProgressHandlers(TypedDict, total=False):
+    """They get bytes so far and bytes expected, None while unknown."""
+
+    upload_progress: Optional[ProgressHandler]
+    download_progress: Optional[ProgressHandler]
+
+
+class Handlers(ProgressHandlers, total=False):
+    """The handlers of a request beside that of its response."""
+
+    data_handler: Optional[DataHandler]
+    decision_handler: Optional[DecisionHandler]
 
 
 class Settings(TypedDict, total=False):
