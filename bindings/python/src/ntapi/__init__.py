@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         BACKGROUND,
         CURRENT,
         MAIN,
+        UNSET,
         Authentication,
         CachePolicy,
         ChallengeKind,
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
         Source,
         Storage,
         Thread,
+        Unset,
     )
     from ._errors import ApiError
     from ._headers import Headers
@@ -116,6 +118,7 @@ __all__ = [
     "BACKGROUND",
     "CURRENT",
     "MAIN",
+    "UNSET",
     "URL",
     "ApiError",
     "Arg",
@@ -175,6 +178,7 @@ __all__ = [
     "Thread",
     "Token",
     "TransactionMetrics",
+    "Unset",
     "__version__",
     "add_header",
     "arg",
@@ -243,7 +247,7 @@ _NAMES_OF = {
     "_enums": (
         "Authentication BodyKind CachePolicy ChallengeKind Clock DecisionKind ErrorDomain LogFlags "
         "NetworkFailure Persistence RequestState SessionKind Source Storage Thread BACKGROUND "
-        "CURRENT MAIN"
+        "CURRENT MAIN UNSET Unset"
     ),
     "_errors": "ApiError",
     "_headers": "Headers",

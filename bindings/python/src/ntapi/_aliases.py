@@ -8,7 +8,7 @@ import concurrent.futures
 import datetime
 import enum
 import os
-from collections.abc import Awaitable, Generator, Iterable
+from collections.abc import AsyncIterable, Awaitable, Generator, Iterable
 from typing import IO, Callable, Literal, Optional, Union
 
 from ._arg import Arg
@@ -46,6 +46,17 @@ Scalar = Union[str, int, float, bool, enum.Enum, datetime.date]
 Path = Union[str, "os.PathLike[str]"]
 BytesLike = Union[bytes, bytearray, memoryview]
 ClockName = Literal["idle", "connect", "queue", "attempt", "total"]
+CachePolicyName = Literal[
+    "protocol",
+    "reload_ignoring_cache",
+    "return_cached_else_load",
+    "return_cached_dont_load",
+    "reload_revalidating",
+    "no_store",
+]
+CookieAcceptPolicy = Literal["always", "never", "only_from_main_document"]
+HTTPVersion = Literal["1.0", "1.1", "2"]
+TLSVersion = Literal["1.2", "1.3"]
 
 Chunk = BytesLike
-StreamContent = Union[IO[bytes], Iterable[Chunk], Callable[[int], Chunk]]
+StreamContent = Union[IO[bytes], Iterable[Chunk], AsyncIterable[Chunk], Callable[[int], Chunk]]

@@ -113,6 +113,8 @@ def _as_json(arg: Arg) -> list[Any] | None:
     own.
     """
     kind, values = arg.kind, arg.values
+    if values and type(values[-1]) is tuple:
+        return None
     if kind == "timeout":
         clock, seconds = values
         # Neither infinite nor NaN, which JSON cannot say.
@@ -147,7 +149,14 @@ def _append_batch(pointer: int, batch: list[list[Any]]) -> None:
 
 
 def _append_directly(pointer: int, arg: Arg, tokens: list[int]) -> None:
-    append = _DIRECT[arg.kind]
+    append = _DIRECT.get(arg.kind)
+    if append is None:
+        # A list of values.
+        name, values = arg.values
+        append_args(
+            pointer, [Arg(arg.kind, (name, value), arg.is_secret) for value in values], tokens
+        )
+        return
     if append(pointer, tokens, *arg.values) != Status.OK:
         raise _refusal(None, f"the {arg.kind} arg cannot be sent: its texts have to be UTF-8")
 
@@ -298,7 +307,8 @@ def describe(arg: Arg) -> str:
     pointer = lib.ntapi_args_create()
     try:
         append_args(pointer, [arg], [])
-        return (take_text(lib.ntapi_args_description(pointer)) or "").strip()
+        lines = (take_text(lib.ntapi_args_description(pointer)) or "").strip().splitlines()
+        return ", ".join(lines)
     except ApiError:
         return f"{arg.kind}, invalid"
     finally:

@@ -27,11 +27,16 @@ def arg_of(kind: str, *needed: Any, options: tuple[Any, ...] = ()) -> Arg:
     return Arg(kind, needed + options, False, any(value is None for value in needed))
 
 
-def pair_of(kind: str, name: str, value: Optional[Scalar]) -> Arg:
-    """An arg of a name and a value."""
+def pair_of(kind: str, name: str, value: Any) -> Arg:
+    """An arg of a name and a value, or a list of values where the kind has such pairs."""
     if type(name) is str and type(value) is str and name.isascii() and value.isascii():
         # The usual, which needs no check.
         return Arg(kind, (name, value))
+    if isinstance(value, (list, tuple)) and kind in ("url", "form"):
+        # A pair for each, in order. One of None is left out, as a single one is.
+        scalars = (scalar_of(item, kind, checked_name(name, kind)) for item in value)
+        pairs = tuple(item for item in scalars if item is not None)
+        return Arg(kind, (name, pairs), False, not pairs)
     return arg_of(kind, checked_name(name, kind), scalar_of(value, kind, name))
 
 

@@ -20,7 +20,7 @@ from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Mapping
     from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
     from typing_extensions import Unpack
@@ -195,6 +195,34 @@ class AsyncClient(BaseClient):
             # The coroutine is thrown away: there is no loop to wait on.
             request.cancel()
             raise
+
+    async def pages(
+        self,
+        command: Union[str, Args] = "",
+        *args: Args,
+        following: Optional[Callable[[Response], Args]] = None,
+    ) -> AsyncIterator[Response]:
+        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+
+            async for page in client.pages("issues", ntapi.url("per_page", 100)):
+                titles += [issue["title"] for issue in page.json]
+
+        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
+        same origin. Where a page says itself what comes next, `following` is given its response and
+        returns what the next request needs beside `args`; nothing ends the series:
+
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+        """
+        from ._pages import Pages
+
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
+        pages = Pages(command, args, following)
+        while True:
+            page = await self.send(pages.command, pages.args)
+            yield page
+            if not pages.go_on(page):
+                return
 
     def stream(
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn

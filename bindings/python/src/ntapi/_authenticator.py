@@ -13,7 +13,7 @@ from ._arg import Arg
 from ._arg_list import c_text
 from ._background import refresh_mailbox
 from ._callbacks import RefreshFunction
-from ._checks import check_string, type_name
+from ._checks import check_string, named, type_name
 from ._errors import ApiError, c_error
 from ._handles import Handle
 from ._library import lib, take_text
@@ -160,6 +160,11 @@ class Authenticator:
         )
         if token is not None:
             self.set_token(token)
+
+    def __repr__(self) -> str:
+        # Never the token.
+        held = "no token" if self.token is None else "a token"
+        return f"<{named(self)} with {held}>"
 
     def refresh(self, refresh: Refresh) -> Any:
         """Makes another token: returns a Token or a string, or raises what went wrong.

@@ -206,6 +206,11 @@ def _placed(
 
 def _create_in_c(delivery: Delivery, command: str, args: list[Arg]) -> None:
     client = delivery.client
+    for arg in args:
+        if arg.kind == "stream" and arg.values[0].on_loop is not None:
+            if not client._has_loop:
+                raise TypeError("an async iterable can be the body of an AsyncClient's request")
+            arg.values[0].on_loop.bind()
     pointer: Any = lib.ntapi_args_create()
     try:
         append_args(pointer, args, delivery.source_tokens)

@@ -14,6 +14,13 @@ def type_name(value: object) -> str:
     return type(value).__name__
 
 
+def named(value: object) -> str:
+    """The class of an object as programs name it, for its repr."""
+    cls = type(value)
+    module = cls.__module__.partition("._")[0]
+    return cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
+
+
 def check_string(value: object, what: str) -> None:
     """Raises TypeError for anything but a string, ValueError for one that UTF-8 cannot hold."""
     if not isinstance(value, str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _registry, _same_thread
 from ._background_session import BackgroundSession
-from ._checks import check_handler, check_string, type_name
+from ._checks import check_handler, check_string, named, type_name
 from ._classes import class_handle, class_scope
 from ._defaults import GetDefaultMethod, SetDefaultMethod
 from ._doubles import TestDoubles
@@ -185,9 +185,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         self._use_doubles(clock, stub, recorder)
 
     def __repr__(self) -> str:
-        cls = type(self)
-        module = cls.__module__.partition("._")[0]
-        name = cls.__qualname__ if module == "__main__" else f"{module}.{cls.__qualname__}"
+        name = named(self)
         if self._base_url is None:
             return f'<{name} base URL by default "baseUrl">'
         from ._redaction import shown_url

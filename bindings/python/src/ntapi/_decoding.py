@@ -16,7 +16,7 @@ from ._decoding_classes import ClassReader
 from ._decoding_dates import datetime_decoder, decode_day
 from ._decoding_errors import MismatchError, absent
 from ._decoding_options import CustomDateFormat, DateFormat, DecodingOptions, Step, parse_path
-from ._enums import ErrorDomain
+from ._enums import ErrorDomain, Unset
 from ._errors import ApiError
 from ._forms import ARRAYS, NONE, OBJECTS, UNIONS, name_of, unsupported
 from ._generics import parameters_of
@@ -173,13 +173,13 @@ class Compiler:
         return Compiler(dataclasses.replace(self._options, dates=formats)).compile(form)
 
     def _union(self, members: tuple[Any, ...]) -> Decode:
-        others = [form for form in members if form is not NONE]
+        others = [form for form in members if form is not NONE and form is not Unset]
         decode = (
             self.compile(others[0])
             if len(others) == 1
             else values.first_of([self.compile(form) for form in others], others, name_of(others))
         )
-        return decode if len(others) == len(members) else values.optional(decode)
+        return values.optional(decode) if NONE in members else decode
 
     def _tuple(self, args: tuple[Any, ...]) -> Decode:
         if len(args) == 2 and args[1] is Ellipsis:

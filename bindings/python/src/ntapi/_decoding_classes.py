@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional
 
 from ._decoding_objects import Field, nothing, object_decoder
 from ._decoding_options import Key, Keys, Step
+from ._enums import UNSET
 from ._forms import hints_of, name_of, spelled, take_apart, unsupported, words_around
 from ._generics import inherited, substitute
 
@@ -106,7 +107,8 @@ class ClassReader:
             decode = self._compile(hint)
         except TypeError as error:
             raise TypeError(f"{where}: {error}") from None
-        return Field(name, steps, decode, name_of([form]), form, fallback)
+        is_null_kept = is_optional and fallback is not None and fallback() is UNSET
+        return Field(name, steps, decode, name_of([form]), form, fallback, is_null_kept)
 
 
 def _constant(value: Any) -> Callable[[], Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ._decoding_errors import MismatchError, absent, mismatch
 from ._decoding_options import Step
+from ._enums import UNSET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Field:
     """The type, without what says that it may be missing."""
     fallback: Optional[Callable[[], Any]]
     """Makes the value when it is absent or null; None when it has to be there."""
+    is_null_kept: bool = False
+    """Whether null is None, and only what is absent is made by `fallback`: UNSET."""
     is_left_out: bool = False
     """Whether an absent one is left out: a key of a TypedDict that is not required."""
     is_positional: bool = False
@@ -47,6 +50,7 @@ def object_decoder(name: str, fields: list[Field], make: Optional[Callable[..., 
     None.
     """
     names: dict[str, Any] = {"MismatchError": MismatchError, "mismatch": mismatch, "absent": absent}
+    names["UNSET"] = UNSET
     names.update(make=make, refuse=_refuse)
     lines = ["def decode(value):"]
     lines += ["    if value.__class__ is not dict:", "        raise mismatch('object', value)"]
@@ -74,8 +78,15 @@ def object_decoder(name: str, fields: list[Field], make: Optional[Callable[..., 
 
 def _field(number: int, field: Field, target: str) -> list[str]:
     """The lines that read one field."""
-    lines = [*_find(field.steps), "if item is None:"]
-    if field.is_left_out:
+    lines = _find(field.steps, "UNSET" if field.is_null_kept else "None")
+    if field.is_null_kept:
+        lines += ["if item is UNSET:", f"    {target} = UNSET", "elif item is None:"]
+        lines += [f"    {target} = None"]
+    else:
+        lines += ["if item is None:"]
+    if field.is_null_kept:
+        pass
+    elif field.is_left_out:
         lines += ["    pass"]
     elif field.fallback is nothing:
         lines += [f"    {target} = None"]
@@ -91,15 +102,19 @@ def _field(number: int, field: Field, target: str) -> list[str]:
     return lines
 
 
-def _find(steps: tuple[Step, ...]) -> list[str]:
-    """The lines that find what is at a path below `value`; None when nothing is there."""
-    lines = [f"item = get({steps[0]!r})"]
+def _find(steps: tuple[Step, ...], nothing: str) -> list[str]:
+    """The lines that find what is at a path below `value`, and what `nothing` names when nothing is
+    there.
+    """
+    lines = [f"item = get({steps[0]!r}, {nothing})"]
     for step in steps[1:]:
         if isinstance(step, str):
-            lines += [f"item = item.get({step!r}) if item.__class__ is dict else None"]
+            lines += [
+                f"item = item.get({step!r}, {nothing}) if item.__class__ is dict else {nothing}"
+            ]
         else:
             there = f"item.__class__ is list and len(item) > {step}"
-            lines += [f"item = item[{step}] if {there} else None"]
+            lines += [f"item = item[{step}] if {there} else {nothing}"]
     return lines
 
 

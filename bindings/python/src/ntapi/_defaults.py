@@ -51,6 +51,9 @@ def get_in(scope: Optional[int], key: str, fallback: Any) -> Any:
 class GlobalDefaults:
     """The defaults of every client: `ntapi.defaults`."""
 
+    def __repr__(self) -> str:
+        return "<ntapi.defaults>"
+
     def set(self, key: str, value: Any) -> None:
         """Sets a default, any JSON value; None removes it, a function of the key is asked at each
         look-up.

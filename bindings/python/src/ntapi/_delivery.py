@@ -24,7 +24,7 @@ from ._native import allocate_lock, get_ident
 from ._numbers import Handler
 from ._report import call_reporting, report, run_on_this_loop
 from ._response import Response
-from ._streams import forget_source, source_error
+from ._streams import forget_source, source_error, stop_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -421,6 +421,11 @@ class Delivery:
             self.client._close()
         else:
             lib.ntapi_request_cancel(self.handle.pointer)
+            self.stop_reading()
+
+    def stop_reading(self) -> None:
+        """It is cancelled: a body that is awaited is not awaited any more."""
+        stop_reading(self.source_tokens)
 
 
 def _blame_interceptor(failure: ApiError, response: Response) -> None:

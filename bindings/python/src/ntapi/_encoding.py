@@ -13,6 +13,7 @@ from typing import Any, Callable, NamedTuple, Optional
 from uuid import UUID
 
 from ._decoding_options import CustomDateFormat, DateFormat, Dates, DecodingOptions, Key, Keys, Step
+from ._enums import UNSET
 from ._forms import hints_of, spelled, take_apart
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -26,12 +27,32 @@ def plain(value: Any, options: Optional[DecodingOptions]) -> Any:
     return (_usual if options is None else _Writer(options)).write(value)
 
 
+class UnsetError(TypeError):
+    """UNSET was found where it is not left out."""
+
+
+def without_unset(value: Any, write: Callable[[Any], Any]) -> Any:
+    """A value as JSON knows it, without the members of dictionaries that are UNSET.
+
+    `write` makes what JSON knows of a value that it does not know.
+    """
+    if isinstance(value, dict):
+        return {key: without_unset(item, write) for key, item in value.items() if item is not UNSET}
+    if isinstance(value, (list, tuple)):
+        return [without_unset(item, write) for item in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return without_unset(write(value), write)
+
+
 class _Field(NamedTuple):
     name: str
     steps: tuple[Step, ...]
     """Where it goes in the JSON."""
     format: Optional[Dates]
     """Of its dates, where it has one of its own."""
+    has_null: bool
+    """Whether its None is null, because UNSET is what leaves it out."""
 
 
 class _Writer:
@@ -44,6 +65,8 @@ class _Writer:
     def write(self, value: Any) -> Any:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             return self._dataclass(value)
+        if value is UNSET:
+            raise UnsetError("ntapi.UNSET can only be a member of an object")
         if isinstance(value, enum.Enum):
             return value.value
         if isinstance(value, datetime):
@@ -64,7 +87,7 @@ class _Writer:
         cls: Any = type(value)
         for field in _fields(cls, self._keys):
             item = getattr(value, field.name)
-            if item is None:
+            if item is UNSET or (item is None and not field.has_null):
                 continue
             if field.format is not None:
                 item = _with_dates(item, field.format)
@@ -93,7 +116,8 @@ def _fields(cls: Any, keys: Keys) -> list[_Field]:
         alias = field.metadata.get("json")
         key = key if alias is None else Key(alias)
         steps = (spelled(field.name, keys),) if key is None else key.steps
-        found.append(_Field(field.name, steps, _format_in(hints[field.name])))
+        has_null = field.default is UNSET
+        found.append(_Field(field.name, steps, _format_in(hints[field.name]), has_null))
     return found
 
 

@@ -57,6 +57,7 @@ class SessionEnd:
     def cancel_all(self) -> None:
         """Cancels every request of the client; new ones may be begun."""
         lib.ntapi_client_cancel_all(self._handle.pointer)
+        self._stop_reading()
 
     def finish_and_invalidate(self) -> None:
         """Refuses new requests and lets those that were made go on.
@@ -73,6 +74,11 @@ class SessionEnd:
         yet, too. Does not wait: see `drain`.
         """
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        for owed in tuple(self._pending):
+            owed.stop_reading()
 
     def _core_is_over(self) -> None:
         """The core has handed over its last response."""
@@ -95,6 +101,7 @@ class SessionEnd:
     def _close(self) -> None:
         """Cancels what runs and refuses new requests; a second time does nothing."""
         lib.ntapi_client_close(self._handle.pointer)
+        self._stop_reading()
 
     def _ending_by_themselves(self, own: Mailbox) -> list[Owed]:
         """The requests whose handlers run when this thread drains its own mailbox, or in the

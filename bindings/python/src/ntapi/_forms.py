@@ -9,6 +9,7 @@ import typing
 from typing import Any, Optional, Union
 
 from ._decoding_options import Key, Keys
+from ._enums import Unset
 
 UNIONS = {Union, getattr(types, "UnionType", Union)}
 ARRAYS = {
@@ -69,11 +70,11 @@ def take_apart(hint: Any) -> tuple[Any, bool, Optional[Key]]:
             hint = args[0]
         elif getattr(origin, "_name", None) in (*_AROUND_KEYS, "Final"):
             hint = args[0]
-        elif origin in UNIONS and NONE in args:
-            is_optional = True
-            others = tuple(form for form in args if form is not NONE)
+        elif origin in UNIONS and (NONE in args or Unset in args):
+            is_optional = is_optional or NONE in args
+            others = tuple(form for form in args if form is not NONE and form is not Unset)
             if len(others) != 1:
-                return Union[others], True, key
+                return Union[others], is_optional, key
             hint = others[0]
         else:
             return hint, is_optional or hint is None or hint is NONE or hint is Any, key

@@ -34,5 +34,6 @@ class Handle:
             self._free(pointer)
 
     def __del__(self, _is_over: list[bool] = is_over) -> None:
-        if not _is_over:
+        # Ctrl-C may have come before __init__.
+        if not _is_over and hasattr(self, "_free"):
             self.free()

@@ -12,18 +12,12 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Optional
 
 
-def nearest(name: str, known: Iterable[str]) -> Optional[str]:
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.7) -> Optional[str]:
     """The known name that is most likely meant."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, list(known), n=1, cutoff=0.7)
+    found = get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return found[0] if found else None
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a message; empty when no known name is near."""
-    found = nearest(name, known)
-    return "" if found is None else f"; did you mean {found!r}?"
 
 
 def _pairs(function: str) -> Callable[[Any], str]:
@@ -98,7 +92,9 @@ def keyword_error(given: Mapping[str, Any], known: Iterable[str], of_client: boo
         return TypeError(f"{name}= is no keyword here: {where} {configuration}")
     if name in _ELSEWHERE:
         return TypeError(f"{name}= is no keyword here: {_ELSEWHERE[name]}")
-    return TypeError(f"{name}= is no keyword here{did_you_mean(name, names)}")
+    found = nearest(name, names)
+    end = "" if found is None else f"; did you mean {found}=?"
+    return TypeError(f"{name}= is no keyword here{end}")
 
 
 _OF_RESPONSE = {
@@ -149,6 +145,20 @@ _OF_PACKAGE = {
 }
 
 _INSTEAD = {"response": _OF_RESPONSE, "client": _OF_CLIENT, "package": _OF_PACKAGE}
+
+
+_SPELLED = {
+    "headers": "additional_headers",
+    "timeout": "request_timeout",
+    "verify": "ca_file",
+}
+
+
+def setting_problem(name: str, known: Iterable[str]) -> str:
+    """What is wrong with the name of a setting."""
+    found = _SPELLED.get(name) or nearest(name, known)
+    end = "" if found is None else f"; did you mean {found!r}?"
+    return f"{name!r} is not a setting of a session{end}"
 
 
 def instead(kind: str, name: str) -> str:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional, Union
 
-    from ._aliases import BytesLike, ClockName, Scalar
+    from ._aliases import BytesLike, CachePolicyName, ClockName, Scalar
     from ._handles import Handle
 
 
@@ -91,7 +91,7 @@ class HTTPRequest:
         return CachePolicy(lib.ntapi_http_request_cache_policy(self._pointer))
 
     @cache_policy.setter
-    def cache_policy(self, policy: Union[CachePolicy, str]) -> None:
+    def cache_policy(self, policy: Union[CachePolicy, CachePolicyName]) -> None:
         chosen = policy if isinstance(policy, CachePolicy) else _named(CachePolicy, policy)
         lib.ntapi_http_request_set_cache_policy(self._pointer, chosen.value)
 
@@ -115,6 +115,13 @@ class HTTPRequest:
 
     def _end(self) -> None:
         self._pointer = None
+
+    def __repr__(self) -> str:
+        if not self._pointer:
+            return "<ntapi.HTTPRequest of a hook that has returned>"
+        from ._redaction import shown_url
+
+        return f"<ntapi.HTTPRequest {self.method} {shown_url(self.url)}>"
 
 
 class RequestHeaders(MutableMapping[str, str]):

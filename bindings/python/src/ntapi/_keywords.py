@@ -1,11 +1,19 @@
-"""Keyword arguments, and the texts that some of them take. Only type checkers import this."""
+"""Keyword arguments. Only type checkers import this."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Optional, TypedDict, Union
 
-from ._aliases import DataHandler, DecisionHandler, ProgressHandler
+from ._aliases import (
+    CachePolicyName,
+    CookieAcceptPolicy,
+    DataHandler,
+    DecisionHandler,
+    HTTPVersion,
+    ProgressHandler,
+    TLSVersion,
+)
 from ._cache import Cache
 from ._credentials import CredentialStorage
 from ._enums import CachePolicy
@@ -35,7 +43,7 @@ class Settings(TypedDict, total=False):
     decompression: bool
     maximum_response_size: int
     maximum_redirects: int
-    cache_policy: Union[CachePolicy, str]
+    cache_policy: Union[CachePolicy, CachePolicyName]
     uses_cache: bool
     cache_memory_capacity: int
     cache_disk_capacity: int
@@ -43,7 +51,7 @@ class Settings(TypedDict, total=False):
     cache: Cache
     credential_storage: Optional[CredentialStorage]
     interceptors: Sequence[Interceptor]
-    cookie_accept_policy: str
+    cookie_accept_policy: CookieAcceptPolicy
     sends_cookies: bool
     application_name: str
     request_timeout: float
@@ -54,7 +62,7 @@ class Settings(TypedDict, total=False):
     attempt_timeout: float
     maximum_connections_per_host: int
     maximum_connections: int
-    http_version: str
+    http_version: HTTPVersion
     network_interface: str
     allows_cellular_access: bool
     proxy: str
@@ -65,7 +73,7 @@ class Settings(TypedDict, total=False):
     rate_limit: dict[str, float]
     user: str
     password: str
-    tls_minimum_version: str
+    tls_minimum_version: TLSVersion
     ca_file: str
     client_certificate: str
     client_key: str

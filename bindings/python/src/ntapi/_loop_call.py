@@ -108,6 +108,9 @@ class LoopCall:
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """Nobody asked for it."""
 
+    def stop_reading(self) -> None:
+        """Its body is no stream."""
+
     @property
     def exit_timeout(self) -> float:
         """None: who waits for it is a task of a loop that the process's end stops."""

@@ -81,6 +81,10 @@ class Mailbox:
         self._epoll.register(self.event_fd, EPOLLIN)
         self._epoll.register(self._waker.fileno(), EPOLLIN)
 
+    def __repr__(self) -> str:
+        whose = f" of a {self.whose}" if self._owner is not None else ""
+        return f"<ntapi.Mailbox{whose}, fileno {self.fileno()}>"
+
     @property
     def event_fd(self) -> int:
         """The descriptor of the C mailbox alone."""

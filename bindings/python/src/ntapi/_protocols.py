@@ -54,6 +54,9 @@ class Owed(Protocol):
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """An event from C, on the thread that took it."""
 
+    def stop_reading(self) -> None:
+        """It is cancelled: a body that is awaited is not awaited any more."""
+
     def cancel(self) -> None:
         """Cancels in C, which answers with "request cancelled". Too late is no error."""
 

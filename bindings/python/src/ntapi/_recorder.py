@@ -49,6 +49,9 @@ class Recorder:
             check_string(name, "the name of a secret")
             lib.ntapi_recorder_add_secret(self._handle.pointer, c_text(name))
 
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.Recorder {self.path!r}, {self.count} exchanges>"
+
     @property
     def count(self) -> int:
         """How many exchanges are whole."""

@@ -7,6 +7,7 @@ from typing import Any, Generic, Optional, TypeVar, cast
 
 from . import codes
 from ._arg import Arg
+from ._checks import named
 from ._decoding import decoder
 from ._decoding_options import DecodingOptions
 from ._enums import ErrorDomain
@@ -57,6 +58,10 @@ class Service(Generic[T]):
     """Where in the JSON the response is, such as `list`; "" is the whole JSON."""
     decoding: DecodingOptions = DecodingOptions()
     """How the service writes keys, dates and numbers."""
+
+    def __repr__(self) -> str:
+        # A dataclass writes its own.
+        return f"<{named(self)}>"
 
     def parameters(self) -> Args:
         """The args of the call; a value of None suppresses its arg."""

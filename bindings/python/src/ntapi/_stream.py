@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Optional, TypeVar, cast
 from . import _registry
 from ._background import stream_mailbox
 from ._building import build
+from ._checks import named
 from ._handles import is_over
 from ._headers import Headers
 from ._loops import running_mailbox
@@ -52,6 +53,10 @@ class _BaseStream(Generic[Element]):
             reader=self._reader,
         )
         self._request.resume()
+
+    def __repr__(self) -> str:
+        state = self._request.state.name.lower()
+        return f"<{named(self)} {self._status()} {state}>"
 
     @property
     def request(self) -> Request:

@@ -84,9 +84,13 @@ class StubRule:
     unless `used_up` says otherwise. Without an answer it is 200 with no body.
     """
 
-    def __init__(self, stub: Stub, pointer: int) -> None:
+    def __init__(self, stub: Stub, pointer: int, shown: str) -> None:
         self._stub = stub
         self._handle = Handle(pointer, lib.ntapi_stub_rule_free)
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.StubRule {self._shown}, matched {self.call_count}>"
 
     def answer(
         self,
@@ -162,6 +166,10 @@ class Stub:
         self._handle = Handle(lib.ntapi_stub_create(), lib.ntapi_stub_free)
         self._functions: list[_Function] = []
 
+    def __repr__(self) -> str:
+        count = lib.ntapi_stub_request_count(self._handle.pointer)
+        return f"<ntapi.testing.Stub, {count} requests>"
+
     @classmethod
     def from_recording(
         cls,
@@ -213,7 +221,9 @@ class Stub:
         if json is not MISSING and contains is not None:
             raise ValueError("of a body either json or a text that it contains is expected")
         pointer = lib.ntapi_stub_on(self._handle.pointer, c_text(method), c_text(url))
-        rule = StubRule(self, pointer)
+        from ._redaction import shown_url
+
+        rule = StubRule(self, pointer, f"{method or 'any method'} {shown_url(url)}")
         if json is not MISSING:
             value = to_c(json)
             lib.ntapi_stub_rule_body_json(pointer, value)

@@ -54,6 +54,9 @@ class Answer:
         if not pointer:
             raise ValueError(f"{status!r} is no status of a response: 200 to 999")
         self._handle = Handle(pointer, lib.ntapi_stub_answer_free)
+        body = f" with {given[0]}" if given else ""
+        wrong = f", {StubFault(fault).name.lower()}" if fault is not StubFault.NONE else ""
+        self._shown = f"{status}{body}{wrong}"
         lines: Iterable[tuple[str, str]] = (
             headers.items() if isinstance(headers, Mapping) else headers or ()
         )
@@ -72,6 +75,9 @@ class Answer:
         )
         after = -1 if fault_after is None else fault_after
         lib.ntapi_stub_answer_set_fault(pointer, StubFault(fault).value, after)
+
+    def __repr__(self) -> str:
+        return f"<ntapi.testing.Answer {self._shown}>"
 
     @staticmethod
     def _set_body(pointer: int, json: Any, text: Optional[str], data: Optional[bytes]) -> None:

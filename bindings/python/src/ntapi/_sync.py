@@ -13,9 +13,9 @@ from ._threads import current_mailbox, main_mailbox
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from types import TracebackType
-    from typing import Any, NoReturn, Optional, TypeVar, Union
+    from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
     from typing_extensions import Unpack
 
@@ -145,6 +145,34 @@ class Client(BaseClient):
             call=call,
         )
         return _wait(request, mailbox)
+
+    def pages(
+        self,
+        command: Union[str, Args] = "",
+        *args: Args,
+        following: Optional[Callable[[Response], Args]] = None,
+    ) -> Iterator[Response]:
+        """Sends a request for each page of a list, as `send`, when the page before it is done with.
+
+            for page in client.pages("issues", ntapi.url("per_page", 100)):
+                titles += [issue["title"] for issue in page.json]
+
+        The next page is where the header `Link` says (RFC 8288, rel="next"), which has to be on the
+        same origin. Where a page says itself what comes next, `following` is given its response and
+        returns what the next request needs beside `args`; nothing ends the series:
+
+            client.pages("items", following=lambda page: ntapi.url("cursor", page.json["next"]))
+        """
+        from ._pages import Pages
+
+        if not isinstance(command, str):
+            command, args = "", (command, *args)
+        pages = Pages(command, args, following)
+        while True:
+            page = self.send(pages.command, pages.args)
+            yield page
+            if not pages.go_on(page):
+                return
 
     def stream(
         self, command: Union[str, Args] = "", *args: Args, **unknown: NoReturn

@@ -70,6 +70,9 @@ class ThreadCall:
     def take_progress(self, handler: int, count: int, total: int) -> None:
         """It has no events."""
 
+    def stop_reading(self) -> None:
+        """Its body is no stream."""
+
     @property
     def exit_timeout(self) -> float:
         """None: who waits for it is a daemon thread, which the process's end stops."""

@@ -20,10 +20,20 @@ from ._checks import check_string, type_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import timedelta
     from typing import Any, Optional, Union
 
-    from ._aliases import Args, BytesLike, ClockName, Path, PlaceLike, Scalar, StreamContent
+    from ._aliases import (
+        Args,
+        BytesLike,
+        CachePolicyName,
+        ClockName,
+        Path,
+        PlaceLike,
+        Scalar,
+        StreamContent,
+    )
     from ._decoding_options import DecodingOptions
     from ._enums import CachePolicy, Clock
     from ._interceptor import Interceptor
@@ -68,8 +78,11 @@ __all__ = [
 _UNSET: Any = object()
 
 
-def url(name: str, value: Optional[Scalar]) -> Arg:
-    """A query pair, percent-encoded. Repeats stay repeats and the order is kept."""
+def url(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
+    """A query pair, percent-encoded. Repeats stay repeats and the order is kept.
+
+    A list or tuple makes a pair of each of its values: `url("id", [7, 8])` is `id=7&id=8`.
+    """
     if isinstance(value, float) and value - value != 0:
         # Infinite or NaN, which JSON cannot say.
         return arg_of("url_double", checked_name(name, "url"), value)
@@ -94,8 +107,11 @@ def path(name: str, value: Optional[Scalar]) -> Arg:
     return pair_of("path", name, value)
 
 
-def form(name: str, value: Optional[Scalar]) -> Arg:
-    """An application/x-www-form-urlencoded pair; the default method becomes POST."""
+def form(name: str, value: Union[Scalar, Sequence[Optional[Scalar]], None]) -> Arg:
+    """An application/x-www-form-urlencoded pair; the default method becomes POST.
+
+    A list or tuple makes a pair of each of its values.
+    """
     return pair_of("form", name, value)
 
 
@@ -154,6 +170,9 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     dataclass that is None is left out, None in a dictionary is null. `options`, such as the
     `decoding` of a service, say how keys and dates are written, these in the first of the formats.
 
+    A member that is `UNSET` is left out, of a dictionary too. Where that is the default of a
+    dataclass's member, its None is null: for a PATCH, which tells the two apart.
+
     It is written now, not later. Raises TypeError for what cannot be written, ValueError for NaN.
     """
     if value is None:
@@ -165,7 +184,18 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
 
         return plain(unusual, options)
 
-    return arg_of("json", dumps(value, allow_nan=False, ensure_ascii=False, default=write))
+    def text(whole: Any) -> str:
+        return dumps(whole, allow_nan=False, ensure_ascii=False, default=write)
+
+    try:
+        return arg_of("json", text(value))
+    except TypeError as error:
+        from ._encoding import UnsetError, without_unset
+
+        if not isinstance(error, UnsetError):
+            raise
+    # Only a dictionary with UNSET in it pays for looking through all of them.
+    return arg_of("json", text(without_unset(value, write)))
 
 
 def file(path: Optional[Path], content_type: Optional[str] = None) -> Arg:
@@ -182,14 +212,19 @@ def stream(
     becomes POST.
 
     `content` is a file open for reading bytes, an iterable of bytes, or a function that is given a
-    size and returns at most so many bytes, b"" at the end. A seekable file and an iterable that is
-    not an iterator can be sent again for a redirect or a retry. Without `length` it is sent
-    chunked.
+    size and returns at most so many bytes, b"" at the end; for an `AsyncClient` also an async
+    iterable of bytes, which runs on the loop of the request. A seekable file and an iterable that
+    is not an iterator can be sent again for a redirect or a retry. The length of a seekable file is
+    known: it is sent from where it is to its present end. Anything else is sent chunked without
+    `length`. While a read waits, so does the end of a request whose time is up.
     """
+    if content is None:
+        return arg_of("stream", None)
     from ._streams import Source
 
-    source = None if content is None else Source(content)
-    return arg_of("stream", source, options=(-1 if length is None else length, content_type))
+    source = Source(content, length)
+    length = -1 if source.length is None else source.length
+    return arg_of("stream", source, options=(length, content_type))
 
 
 _NO_PATH: Any = object()
@@ -324,7 +359,7 @@ def method(name: Optional[str]) -> Arg:
     return arg_of("method", checked_string(name, "the method"))
 
 
-def cache_policy(policy: Union[str, CachePolicy, None]) -> Arg:
+def cache_policy(policy: Union[CachePolicyName, CachePolicy, None]) -> Arg:
     """Sets the cache policy, `CachePolicy.RELOAD_REVALIDATING` or "reload_revalidating"."""
     from ._enums import CachePolicy
 
@@ -340,9 +375,45 @@ def option(name: Optional[str], value: Optional[Scalar] = _UNSET) -> Arg:
     hooks can read.
     """
     checked_string(name, "the option")
+    if name is not None and name not in _OPTIONS:
+        _refuse_misspelled(name)
     if value is _UNSET:
         return arg_of("option", name)
     return arg_of("option", name, text_of(value, "option", name or ""))
+
+
+_OPTIONS = frozenset(
+    {
+        "allow_invalid_certificate",
+        "bypass_authentication",
+        "http_version",
+        "ignore_http_errors",
+        "maximum_failures",
+        "maximum_redirects",
+        "maximum_response_size",
+        "raw_data",
+        "reconnect",
+    }
+)
+"""Those that the library knows. Any other is the program's own."""
+
+
+def _refuse_misspelled(name: str) -> None:
+    """Raises ValueError for an option that is nearly one of the library's."""
+    letters = name.replace("_", "").lower()
+    # Without difflib for a name that is clearly another.
+    near = [
+        known
+        for known in _OPTIONS
+        if known[0] == letters[:1] and abs(len(known.replace("_", "")) - len(letters)) <= 2
+    ]
+    if near:
+        from ._hints import nearest
+
+        plain = {known.replace("_", ""): known for known in near}
+        found = nearest(letters, plain, cutoff=0.85)
+        if found is not None:
+            raise ValueError(f"there is no option {name!r}: did you mean {plain[found]!r}?")
 
 
 def response_thread(place: Optional[PlaceLike]) -> Arg:
