@@ -54,6 +54,9 @@ if(NTAPI_SANITIZE)
   list(APPEND link_options -sanitize=${NTAPI_SANITIZE})
 else()
   list(APPEND link_options -Xlinker -z -Xlinker defs)
+  if(NTAPI_PACK_RELOCATIONS)
+    list(APPEND link_options -Xlinker -z -Xlinker pack-relative-relocs)
+  endif()
   # The part of the C++ runtime that Swift's needs is 80 KB; to load all of it takes almost a millisecond of a process's
   # start. A folder that has the archive alone makes the linker take that.
   execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=libstdc++.a OUTPUT_VARIABLE archive_of_cxx
