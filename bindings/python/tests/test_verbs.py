@@ -67,7 +67,7 @@ def test_a_verb_takes_handlers(nginx: ntapi.Client, pattern: bytes) -> None:
         ({"auth": ("ann", "s3cret")}, "ntapi.basic_auth(user, password) or ntapi.bearer(token)"),
         ({"verify": False}, 'SessionConfiguration.default(ca_file="ca.pem")'),
         ({"stream": True}, "with client.stream(command) as chunks"),
-        ({"upload_progres": print}, "did you mean 'upload_progress'?"),
+        ({"upload_progres": print}, "did you mean upload_progress=?"),
         ({"nonsense": 1}, "nonsense= is no keyword here"),
     ],
 )
@@ -115,7 +115,7 @@ def test_an_async_keyword_of_another_library() -> None:
         ({"timeout": 5}, "write args=[ntapi.timeout(5)]"),
         ({"headers": {"A": "s3cret"}}, 'write args=[ntapi.header("A", ...)]'),
         ({"verify": False}, "write configuration=ntapi.SessionConfiguration.default("),
-        ({"interceptor": []}, "did you mean 'interceptors'?"),
+        ({"interceptor": []}, "did you mean interceptors=?"),
     ],
 )
 def test_a_clients_keyword(keywords: dict[str, Any], line: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import CoroutineType
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Optional

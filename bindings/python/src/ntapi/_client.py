@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from . import _registry, _same_thread
-from ._background_session import BackgroundSession
-from ._checks import check_handler, check_string, named, type_name
-from ._classes import class_handle, class_scope
-from ._defaults import GetDefaultMethod, SetDefaultMethod
-from ._doubles import TestDoubles
-from ._ending import SessionEnd
-from ._handles import Handle
-from ._hook_methods import Hooks
-from ._interceptors import InterceptorsAttribute, inherit, replace
-from ._library import lib
-from ._native import import_all, is_cooperative
-from ._numbers import Status
+import os
 
+from . import _registry
+from ._bridge import native
+from ._bridge.library import Handle, lib
+from ._bridge.native import RLock, import_all, is_cooperative
+from ._bridge.signatures import Status
+from ._checks import check_handler, check_string, named, type_name
+from ._defaults import GetDefaultMethod, SetDefaultMethod
+from ._hooks import Hooks
+from ._interceptors import InterceptorsAttribute, inherit, replace
+from ._session import BackgroundSession, SessionEnd, TestDoubles
+
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,25 +24,21 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._aliases import Args, PlaceLike, ResponseHandler
     from ._arg import Arg
     from ._authenticator import Authenticator
-    from ._cache import Cache
-    from ._clock import ManualClock
+    from ._bridge.interceptions import Use
     from ._configuration import SessionConfiguration
-    from ._cookies import Cookies
-    from ._credentials import CredentialStorage
     from ._delivery import Delivery
     from ._enums import LogFlags
-    from ._interceptor import Interceptor
-    from ._keywords import Handlers, ProgressHandlers
-    from ._passages import Use
-    from ._protocols import Owed, Place
-    from ._recorder import Recorder
+    from ._interceptors import Interceptor
     from ._request import Request
     from ._retry import RateLimiter
     from ._service import CallResult, Service
-    from ._stub import Stub
+    from ._storage import Cache, Cookies, CredentialStorage
+    from ._types import Args, Handlers, Owed, Place, PlaceLike, ProgressHandlers, ResponseHandler
+    from .testing.clock import ManualClock
+    from .testing.recorder import Recorder
+    from .testing.stub import Stub
 
     T = TypeVar("T")
 
@@ -142,7 +138,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         finally:
             lib.ntapi_configuration_free(settings)
         if not pointer:
-            from ._redaction import shown_url
+            from ._bridge.args import shown_url
 
             raise ValueError(f"{shown_url(base_url or '')!r} cannot be a base URL")
         self._handle = Handle(pointer, lib.ntapi_client_free)
@@ -169,7 +165,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         """Whether only interceptors keep its requests from the short way."""
         inherit(self, configuration)
         if self._overridden:
-            from ._hooks import install
+            from ._bridge.hooks import install
 
             install(self, pointer, self._overridden)
         if args:
@@ -188,7 +184,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         name = named(self)
         if self._base_url is None:
             return f'<{name} base URL by default "baseUrl">'
-        from ._redaction import shown_url
+        from ._bridge.args import shown_url
 
         return f"<{name} {shown_url(self._base_url)}>"
 
@@ -211,7 +207,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
     @args.setter
     def args(self, args: Args) -> None:
         from ._arg import flatten
-        from ._arg_list import append_args
+        from ._bridge.args import append_args
 
         flat = tuple(flatten([args]))
         if any(arg.kind == "stream" for arg in flat):
@@ -236,7 +232,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_cache(self._handle.pointer)
         if not pointer:
             return None
-        from ._cache import Cache
+        from ._storage import Cache
 
         return Cache._lent(self, pointer)
 
@@ -248,8 +244,8 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_credential_storage(self._handle.pointer)
         if not pointer:
             return None
-        from ._credentials import CredentialStorage
-        from ._handles import Handle
+        from ._bridge.library import Handle
+        from ._storage import CredentialStorage
 
         return CredentialStorage._of(Handle(pointer), self)
 
@@ -259,7 +255,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         pointer = lib.ntapi_client_cookies(self._handle.pointer)
         if not pointer:
             return None
-        from ._cookies import Cookies
+        from ._storage import Cookies
 
         return Cookies(self, pointer)
 
@@ -349,7 +345,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         **handlers: Unpack[Handlers],
     ) -> Request:
         """As `begin`, but the request waits for `Request.resume`."""
-        from ._building import build
+        from ._request import build
 
         return build(
             self,
@@ -375,7 +371,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         or raises the error. `args` are applied after the service's own; `response_thread` and the
         like say where handlers run.
         """
-        from ._building import build
+        from ._request import build
         from ._service import ServiceCall
 
         check_handler(handler)
@@ -414,7 +410,7 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
                 raise RuntimeError("the request cannot be resumed")
             if _registry.is_exiting:
                 delivery.cancel()
-            _same_thread.raise_kept()
+            native.raise_kept()
             return True
         except BaseException:
             # The caller gets an exception (Ctrl-C, say) instead of a request, so nobody is owed a
@@ -429,6 +425,51 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
 
     def _resolve(self, place: PlaceLike) -> Place:
         """The place that an arg names."""
-        from ._places import resolve
+        from ._background import resolve
 
         return resolve(place)
+
+
+# Python's client classes as C's: each is a named place for defaults that inherits its parent's.
+
+
+_HANDLE = "_ntapi_class"
+"""The attribute of a class that holds its C class, which so ends with it."""
+_lock = RLock()
+
+
+def class_handle(python_class: type, root: type) -> Handle:
+    """The C class of a Python class, made on first use, and those that it derives from up to
+    `root`.
+
+    Its parent is the first class after it in the method resolution order that is a client class
+    too; others, mix-ins, have no defaults of their own.
+    """
+    handle: Optional[Handle] = python_class.__dict__.get(_HANDLE)
+    if handle is not None:
+        return handle
+    with _lock:
+        handle = python_class.__dict__.get(_HANDLE)
+        if handle is None:
+            parents = (base for base in python_class.__mro__[1:] if issubclass(base, root))
+            parent = next(parents, None)
+            parent_pointer = None if parent is None else class_handle(parent, root).pointer
+            name = f"{python_class.__module__}.{python_class.__qualname__}"
+            pointer = lib.ntapi_class_create(name.encode("utf-8", "replace"), parent_pointer)
+            handle = Handle(pointer, lib.ntapi_class_free)
+            type.__setattr__(python_class, _HANDLE, handle)
+    return handle
+
+
+def class_scope(python_class: type, root: type) -> Any:
+    """The C defaults of a Python class."""
+    return lib.ntapi_class_defaults(class_handle(python_class, root).pointer)
+
+
+def _reset_in_child() -> None:
+    """In a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_reset_in_child)

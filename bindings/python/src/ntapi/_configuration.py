@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Optional, TypeVar, Union, overload
 
+from ._bridge.library import lib
 from ._checks import check_string
 from ._defaults import set_in
 from ._enums import CachePolicy, SessionKind
-from ._library import lib
 from ._retry import RetryPolicy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._aliases import CachePolicyName, CookieAcceptPolicy, HTTPVersion, TLSVersion
-    from ._cache import Cache
-    from ._credentials import CredentialStorage
-    from ._interceptor import Interceptor
-    from ._keywords import Settings
+    from ._interceptors import Interceptor
+    from ._storage import Cache, CredentialStorage
+    from ._types import CachePolicyName, CookieAcceptPolicy, HTTPVersion, Settings, TLSVersion
 
 Value = TypeVar("Value")
 
@@ -315,7 +313,7 @@ _OBJECTS = ("cache", "credential_storage", "interceptors")
 
 
 def _credential_storage(kind: SessionKind) -> CredentialStorage:
-    from ._credentials import CredentialStorage
+    from ._storage import CredentialStorage
 
     return CredentialStorage() if kind is SessionKind.EPHEMERAL else CredentialStorage.shared()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import codes
+from ._bridge.library import lib
 from ._enums import Clock, ErrorDomain, NetworkFailure
-from ._library import lib
 from .codes import ErrorCode
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from ._response import Response
-    from ._typing import Self
+    from ._types import Self
 
 
 class ApiError(Exception):
@@ -100,7 +100,7 @@ class ApiError(Exception):
 
     def __str__(self) -> str:
         said = self._said
-        if said is None and self.response is not None and self.domain is ErrorDomain.HTTP:
+        if said is None and self.response is not None and self.code is codes.HTTP_ERROR:
             said = self._said = server_message(self.response)
         return f"{self.message}: {said}" if said else self.message
 

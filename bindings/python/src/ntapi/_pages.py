@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from . import codes
 from ._arg import Arg, flatten
 from ._enums import ErrorDomain
@@ -11,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
-    from ._aliases import Args
     from ._response import Response
+    from ._types import Args
 
 _OF_THE_URL = frozenset({"base_url", "path", "url", "url_default"})
 """Kinds of args that the URL of the next page has in it already."""
@@ -57,7 +59,6 @@ class Pages:
 
 
 def _origin(url: str) -> tuple[str, Optional[str], Optional[int]]:
-    from urllib.parse import urlsplit
 
     parts = urlsplit(url)
     usual = {"http": 80, "https": 443}.get(parts.scheme)

@@ -6,11 +6,10 @@ import ctypes
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ._bridge.json import from_c
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._checks import check_timeout
-from ._handles import Handle
-from ._json import from_c
-from ._library import lib
-from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from . import _registry
 from ._arg import DELETE, GET, PATCH, POST, PUT
+from ._bridge.library import lib
+from ._bridge.signatures import DataFormat
 from ._client import BaseClient
-from ._ending import finishing
-from ._library import lib
-from ._numbers import DataFormat
-from ._thread_call import perform
-from ._threads import current_mailbox, main_mailbox
+from ._session import finishing
+from ._threads import current_mailbox, main_mailbox, perform
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,16 +19,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from ._aliases import Args
-    from ._keywords import Handlers, ProgressHandlers
     from ._mailbox import Mailbox
-    from ._protocols import Place
     from ._request import Request
     from ._response import Response
-    from ._server_event import ServerSentEvent
     from ._service import Service, ServiceCall
-    from ._stream import Stream
-    from ._typing import Self
+    from ._stream import ServerSentEvent, Stream
+    from ._types import Args, Handlers, Place, ProgressHandlers, Self
 
     T = TypeVar("T")
 
@@ -132,7 +128,7 @@ class Client(BaseClient):
                 if call is not None:
                     call.judge(response)
                 return response
-        from ._building import build
+        from ._request import build
 
         mailbox = current_mailbox()
         request = build(

@@ -5,8 +5,8 @@ A value of None suppresses the arg, so that optional parameters need no `if`.
 
 from __future__ import annotations
 
-from ._arg import Arg
-from ._arg_values import (
+from ._arg import (
+    Arg,
     arg_of,
     bytes_of,
     checked_name,
@@ -18,13 +18,17 @@ from ._arg_values import (
 )
 from ._checks import check_string, type_name
 
+# What a plain request does not need is imported by the functions that do, for a cold start.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import timedelta
     from typing import Any, Optional, Union
 
-    from ._aliases import (
+    from ._enums import CachePolicy, Clock
+    from ._interceptors import Interceptor
+    from ._retry import RateLimiter, RetryPolicy
+    from ._types import (
         Args,
         BytesLike,
         CachePolicyName,
@@ -34,10 +38,7 @@ if TYPE_CHECKING:
         Scalar,
         StreamContent,
     )
-    from ._decoding_options import DecodingOptions
-    from ._enums import CachePolicy, Clock
-    from ._interceptor import Interceptor
-    from ._retry import RateLimiter, RetryPolicy
+    from .decoding.options import DecodingOptions
 
 __all__ = [
     "Arg",
@@ -180,7 +181,7 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     from json import dumps
 
     def write(unusual: Any) -> Any:
-        from ._encoding import plain
+        from .decoding.encoding import plain
 
         return plain(unusual, options)
 
@@ -190,7 +191,7 @@ def json(value: Any, options: Optional[DecodingOptions] = None) -> Arg:
     try:
         return arg_of("json", text(value))
     except TypeError as error:
-        from ._encoding import UnsetError, without_unset
+        from .decoding.encoding import UnsetError, without_unset
 
         if not isinstance(error, UnsetError):
             raise
@@ -220,7 +221,7 @@ def stream(
     """
     if content is None:
         return arg_of("stream", None)
-    from ._streams import Source
+    from ._bodies import Source
 
     source = Source(content, length)
     length = -1 if source.length is None else source.length
@@ -336,7 +337,7 @@ def rate_limiter(limiter: Optional[RateLimiter]) -> Arg:
 def interceptor(interceptor: Optional[Interceptor]) -> Arg:
     """Lets an interceptor look at the request and its answers, inside those of the client."""
     if interceptor is not None:
-        from ._interceptor import check_interceptor
+        from ._interceptors import check_interceptor
 
         check_interceptor(interceptor)
     return arg_of("interceptor", interceptor)
@@ -454,7 +455,7 @@ def _member(members: Any, name: str) -> Any:
 
 def __getattr__(name: str) -> Any:
     if name == "Args":
-        from ._aliases import Args
+        from ._types import Args
 
         return Args
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
