@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from conftest import REPOSITORY
-from ntapi import _callbacks, _enums, _events, _metrics, _numbers, _signatures, codes
+from ntapi import _enums, _metrics, codes
+from ntapi._bridge import callbacks, signatures
 
-TABLE = {**_signatures.FUNCTIONS, **_callbacks.CALLBACK_FUNCTIONS}
+TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
 HEADER = "".join(
     (REPOSITORY / "include" / name).read_text() for name in ("ntapi.h", "ntapi_jansson.h")
 )
@@ -31,9 +32,9 @@ SCALARS: dict[str, Any] = {
     "const char *": ctypes.c_char_p,
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
     "const void *": ctypes.c_void_p,
-    "ntapi_summary": _signatures.Summary,
-    "ntapi_event *": ctypes.POINTER(_signatures.Event),
-    "ntapi_server_event *": ctypes.POINTER(_signatures.ServerEvent),
+    "ntapi_summary": signatures.Summary,
+    "ntapi_event *": ctypes.POINTER(signatures.Event),
+    "ntapi_server_event *": ctypes.POINTER(signatures.ServerEvent),
     # Given as an address, which costs less.
     "ntapi_watch *": ctypes.c_void_p,
 }
@@ -66,7 +67,7 @@ BYTES_WITH_NUL = {
 def callback(name: str) -> Any:
     words = name[len("ntapi_") : -len("_fn")].split("_")
     python_name = "".join(map(str.capitalize, words)) + "Function"
-    return vars(_signatures).get(python_name) or getattr(_callbacks, python_name)
+    return vars(signatures).get(python_name) or getattr(callbacks, python_name)
 
 
 def c_type(text: str) -> Any:
@@ -107,7 +108,7 @@ def test_the_parser_finds_the_header() -> None:
 
 def test_same_names() -> None:
     assert set(TABLE) == set(FUNCTIONS)
-    assert not set(_signatures.FUNCTIONS) & set(_callbacks.CALLBACK_FUNCTIONS)
+    assert not set(signatures.FUNCTIONS) & set(callbacks.CALLBACK_FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -130,10 +131,10 @@ def test_same_callbacks(name: str) -> None:
 @pytest.mark.parametrize(
     ("structure", "layout"),
     [
-        (_signatures.Summary, None),
-        (_signatures.Event, _events._EVENT),
-        (_signatures.Watch, _events._WATCH),
-        (_signatures.ServerEvent, None),
+        (signatures.Summary, None),
+        (signatures.Event, signatures._EVENT),
+        (signatures.Watch, signatures._WATCH),
+        (signatures.ServerEvent, None),
     ],
 )
 def test_same_structures(structure: Any, layout: Any) -> None:
@@ -153,8 +154,8 @@ def test_same_functions_of_python() -> None:
     body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
     assert body
     in_header = re.findall(r"(?:void \*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
-    assert in_header == [name for name, _ in _signatures.Python._fields_]
-    assert f"#define NTAPI_PYTHON_KEYS_SIZE {_signatures.PYTHON_KEYS_SIZE}\n" in HEADER
+    assert in_header == [name for name, _ in signatures.Python._fields_]
+    assert f"#define NTAPI_PYTHON_KEYS_SIZE {signatures.PYTHON_KEYS_SIZE}\n" in HEADER
 
 
 @pytest.mark.parametrize(
@@ -167,10 +168,10 @@ def test_same_functions_of_python() -> None:
         ("NTAPI_REQUEST_STATE_", _enums.RequestState),
         ("NTAPI_SESSION_KIND_", _enums.SessionKind),
         ("NTAPI_LOG_", _enums.LogFlags),
-        ("NTAPI_STATUS_", _numbers.Status),
-        ("NTAPI_HANDLER_", _numbers.Handler),
-        ("NTAPI_CONTENT_", _numbers.Content),
-        ("NTAPI_DATA_FORMAT_", _numbers.DataFormat),
+        ("NTAPI_STATUS_", signatures.Status),
+        ("NTAPI_HANDLER_", signatures.Handler),
+        ("NTAPI_CONTENT_", signatures.Content),
+        ("NTAPI_DATA_FORMAT_", signatures.DataFormat),
     ],
 )
 def test_same_enums(prefix: str, members: Any) -> None:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 
-from ._arg_list import c_text
+from ._bridge.args import c_text
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
-from ._handles import Handle
-from ._http_request import HTTPRequest
-from ._library import lib
-from ._numbers import Status
-from ._response import Response
+from ._http import HTTPRequest
+from ._response import Response, header_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Path
-    from ._credentials import ProtectionSpace
     from ._request import Request
+    from ._storage import ProtectionSpace
+    from ._types import Path
 
 
 class Challenge:
@@ -84,7 +83,7 @@ def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     space = lib.ntapi_decision_protection_space(pointer)
     if not space:
         return None
-    from ._credentials import ProtectionSpace
+    from ._storage import ProtectionSpace
 
     return ProtectionSpace._of_c(Handle(space, lib.ntapi_protection_space_free))
 
@@ -115,7 +114,6 @@ class Decision:
 
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
-        from ._headers import header_text
 
         text = lib.ntapi_decision_header(self._handle.pointer, name.encode())
         return None if text is None else header_text(text)
@@ -126,7 +124,8 @@ class Decision:
         taken out. Change it, and `proceed` sends it as it is. None for other kinds.
         """
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
-        return HTTPRequest(pointer) if pointer else None
+        # The decision lends it, and lives as long as it does.
+        return HTTPRequest(pointer, self._handle) if pointer else None
 
     @property
     def challenge(self) -> Optional[Challenge]:
