@@ -53,7 +53,7 @@ endef
 
 # The comment at the top of this file.
 help:
-	@sed -n 's/^# \{0,1\}//p; /^$$/q' $(firstword $(MAKEFILE_LIST))
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' $(firstword $(MAKEFILE_LIST))
 
 demo: lib
 	@$(PYTHON) Tests/tools/demo.py $(URL)
