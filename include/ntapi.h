@@ -61,16 +61,16 @@ typedef enum ntapi_status {
 } ntapi_status;
 
 typedef struct ntapi_json ntapi_json;
+typedef struct ntapi_json_iterator ntapi_json_iterator;
+typedef struct ntapi_headers ntapi_headers;
 typedef struct ntapi_error ntapi_error;
 typedef struct ntapi_args ntapi_args;
 typedef struct ntapi_class ntapi_class;
 typedef struct ntapi_defaults ntapi_defaults;
-typedef struct ntapi_hooks ntapi_hooks;
 typedef struct ntapi_configuration ntapi_configuration;
 typedef struct ntapi_cookie_storage ntapi_cookie_storage;
 typedef struct ntapi_cache ntapi_cache;
 typedef struct ntapi_credential_storage ntapi_credential_storage;
-typedef struct ntapi_protection_space ntapi_protection_space;
 typedef struct ntapi_client ntapi_client;
 typedef struct ntapi_http_request ntapi_http_request;
 typedef struct ntapi_request ntapi_request;
@@ -81,7 +81,6 @@ typedef struct ntapi_decision ntapi_decision;
 typedef struct ntapi_interception ntapi_interception;
 typedef struct ntapi_authenticator ntapi_authenticator;
 typedef struct ntapi_refresh ntapi_refresh;
-typedef struct ntapi_retry_policy ntapi_retry_policy;
 typedef struct ntapi_rate_limiter ntapi_rate_limiter;
 typedef struct ntapi_mailbox ntapi_mailbox;
 typedef struct ntapi_executor ntapi_executor;
@@ -90,7 +89,6 @@ typedef struct ntapi_manual_clock ntapi_manual_clock;
 typedef struct ntapi_stub ntapi_stub;
 typedef struct ntapi_stub_rule ntapi_stub_rule;
 typedef struct ntapi_stub_answer ntapi_stub_answer;
-typedef struct ntapi_stub_request ntapi_stub_request;
 typedef struct ntapi_recorder ntapi_recorder;
 
 /** Ends the life of a callback's user data. Runs exactly once, on any thread. */
@@ -114,6 +112,44 @@ size_t ntapi_drain(double timeout);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_text_free(char *text);
+
+/** What a handle of any type is, for logs and debuggers: its type, and what matters of its state. Secrets are redacted.
+ *  @param handle the handle, borrowed for the call.
+ *  @returns text, new, in words that may change; never NULL: it also says that a handle is NULL, freed or none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+char *ntapi_describe(const void *handle);
+
+/** The value of a header; several of a name are joined with ", " (Set-Cookie: the first).
+ *  @param headers the headers.
+ *  @param name the name, in any case, borrowed for the call.
+ *  @returns text, borrowed as long as headers; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_headers_get(const ntapi_headers *headers, const char *name);
+
+/** How many header lines there are, repeats counted.
+ *  @param headers the headers.
+ *  @returns the count; 0 for a wrong handle.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+size_t ntapi_headers_count(const ntapi_headers *headers);
+
+/** The name of a header line, as it was written.
+ *  @param headers the headers.
+ *  @param index from 0.
+ *  @returns text, borrowed as long as headers; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_headers_name(const ntapi_headers *headers, size_t index);
+
+/** The value of a header line.
+ *  @param headers the headers.
+ *  @param index from 0.
+ *  @returns text, borrowed as long as headers; NULL beyond the last.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_headers_value(const ntapi_headers *headers, size_t index);
 
 /* ---- Errors
  * ---------------------------------------------------------------------------------------------------------- */
@@ -152,23 +188,27 @@ typedef enum ntapi_failure {
  *  @since 0.1 */
 const char *ntapi_code_register(const char *name);
 
-/* The built-in codes. `ntapi_error_code(error) == NTAPI_CODE_TIMEOUT` compares pointers. */
-#define NTAPI_CODE_NETWORK ntapi_code_register("network")
-#define NTAPI_CODE_NO_INTERNET ntapi_code_register("no internet")
-#define NTAPI_CODE_TIMEOUT ntapi_code_register("timeout")
-#define NTAPI_CODE_TLS ntapi_code_register("TLS")
-#define NTAPI_CODE_INVALID_JSON ntapi_code_register("invalid JSON")
-#define NTAPI_CODE_UNEXPECTED_JSON ntapi_code_register("unexpected JSON")
-#define NTAPI_CODE_HTTP_ERROR ntapi_code_register("HTTP error")
-#define NTAPI_CODE_NOT_CACHED ntapi_code_register("not cached")
-#define NTAPI_CODE_TOO_MANY_REDIRECTS ntapi_code_register("too many redirects")
-#define NTAPI_CODE_AUTHENTICATION ntapi_code_register("authentication failed")
-#define NTAPI_CODE_DETACHED ntapi_code_register("detached")
-#define NTAPI_CODE_CANCELLED ntapi_code_register("request cancelled")
-#define NTAPI_CODE_INVALID_REQUEST ntapi_code_register("invalid request")
-#define NTAPI_CODE_RESPONSE_TOO_LARGE ntapi_code_register("response too large")
-#define NTAPI_CODE_NO_STUB ntapi_code_register("no stub")
-#define NTAPI_CODE_GENERIC ntapi_code_register("generic")
+/** The built-in codes, and in quotes their names. */
+typedef enum ntapi_code {
+    NTAPI_CODE_NONE = 0,                /* no error */
+    NTAPI_CODE_CUSTOM = 1,              /* a code of your own: ntapi_error_code_name */
+    NTAPI_CODE_NETWORK = 2,             /* "network" */
+    NTAPI_CODE_NO_INTERNET = 3,         /* "no internet" */
+    NTAPI_CODE_TIMEOUT = 4,             /* "timeout" */
+    NTAPI_CODE_TLS = 5,                 /* "TLS" */
+    NTAPI_CODE_INVALID_JSON = 6,        /* "invalid JSON" */
+    NTAPI_CODE_UNEXPECTED_JSON = 7,     /* "unexpected JSON" */
+    NTAPI_CODE_HTTP_ERROR = 8,          /* "HTTP error" */
+    NTAPI_CODE_NOT_CACHED = 9,          /* "not cached" */
+    NTAPI_CODE_TOO_MANY_REDIRECTS = 10, /* "too many redirects" */
+    NTAPI_CODE_AUTHENTICATION = 11,     /* "authentication failed" */
+    NTAPI_CODE_DETACHED = 12,           /* "detached" */
+    NTAPI_CODE_CANCELLED = 13,          /* "request cancelled" */
+    NTAPI_CODE_INVALID_REQUEST = 14,    /* "invalid request" */
+    NTAPI_CODE_RESPONSE_TOO_LARGE = 15, /* "response too large" */
+    NTAPI_CODE_NO_STUB = 16,            /* "no stub" */
+    NTAPI_CODE_GENERIC = 17             /* "generic" */
+} ntapi_code;
 
 /** Makes an error, for a hook to return.
  *  @param domain where it comes from; usually NTAPI_ERROR_DOMAIN_SERVICE.
@@ -192,12 +232,19 @@ void ntapi_error_free(ntapi_error *error);
  *  @since 0.1 */
 ntapi_error_domain ntapi_error_get_domain(const ntapi_error *error);
 
-/** The error's interned code, comparable with == against NTAPI_CODE_... and ntapi_code_register(...).
+/** The error's code.
  *  @param error the error.
- *  @returns the code, borrowed for ever; NULL for NULL.
+ *  @returns the code; NTAPI_CODE_CUSTOM when it is none of the built-in ones, NTAPI_CODE_NONE for NULL.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_error_code(const ntapi_error *error);
+ntapi_code ntapi_error_code(const ntapi_error *error);
+
+/** The name of the error's code, interned: it compares with == against ntapi_code_register(...).
+ *  @param error the error.
+ *  @returns the name, borrowed for ever; NULL for NULL.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const char *ntapi_error_code_name(const ntapi_error *error);
 
 /** What happened and what to do about it, for people.
  *  @param error the error.
@@ -355,14 +402,27 @@ bool ntapi_json_bool(const ntapi_json *json, const char *path, bool fallback);
  *  @since 0.1 */
 size_t ntapi_json_count(const ntapi_json *json, const char *path);
 
-/** The key of a member of the object at a path, in document order.
- *  @param json the document.
+/** Begins to walk through the elements of the array, or the members of the object, at a path.
+ *  @param json the document; the iterator keeps it.
  *  @param path the path, borrowed for the call.
- *  @param index from 0 to ntapi_json_count - 1.
- *  @returns the key, borrowed until json is freed; NULL when there is no such member.
+ *  @returns the iterator, new; NULL when nothing is at the path. A value that has no children has none to walk through.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_json_key(const ntapi_json *json, const char *path, size_t index);
+ntapi_json_iterator *ntapi_json_iterate(const ntapi_json *json, const char *path);
+
+/** The next element or member.
+ *  @param iterator the iterator.
+ *  @param key where to put the member's key, borrowed until json is freed, or NULL for an element; may be NULL.
+ *  @returns the value, borrowed until the next call with iterator or until it is freed; NULL when there are no more.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_json *ntapi_json_next(ntapi_json_iterator *iterator, const char **key);
+
+/** Frees an iterator.
+ *  @param iterator takes; NULL does nothing.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+void ntapi_json_iterator_free(ntapi_json_iterator *iterator);
 
 /** The value at a path as a document of its own, which outlives the one it came from.
  *  @param json the document.
@@ -616,13 +676,6 @@ typedef enum ntapi_cache_policy {
  *  @since 0.1 */
 ntapi_args *ntapi_args_create(void);
 
-/** Makes a copy of a list of args.
- *  @param args the list.
- *  @returns the copy, new; NULL for NULL.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_args *ntapi_args_copy(const ntapi_args *args);
-
 /** Frees a list of args.
  *  @param args takes; NULL does nothing.
  *  @threads any; from callbacks: yes.
@@ -635,13 +688,6 @@ void ntapi_args_free(ntapi_args *args);
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 size_t ntapi_args_count(const ntapi_args *args);
-
-/** The list printed for debugging, one arg a line, secrets redacted.
- *  @param args the list.
- *  @returns text, new: end it with ntapi_text_free; NULL for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-char *ntapi_args_description(const ntapi_args *args);
 
 /** Appends the args written as JSON, all or none: [["url","q","London"],["url","cnt",20],["timeout",5]].
  *  The first element of each is the kind, named as the function: url, url_default (name, or name and key), path, form,
@@ -739,6 +785,33 @@ ntapi_status ntapi_args_url_default(ntapi_args *args, const char *name, const ch
  *  @since 0.1 */
 ntapi_status ntapi_args_path(ntapi_args *args, const char *name, const char *value);
 
+/** Fills {name} in the command with an integer.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_path_int(ntapi_args *args, const char *name, int64_t value);
+
+/** Fills {name} in the command with a number.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_path_double(ntapi_args *args, const char *name, double value);
+
+/** Fills {name} in the command with "true" or "false".
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_path_bool(ntapi_args *args, const char *name, bool value);
+
 /** Appends an application/x-www-form-urlencoded pair; the default method becomes POST.
  *  @param args the list.
  *  @param name the name, copied.
@@ -747,6 +820,33 @@ ntapi_status ntapi_args_path(ntapi_args *args, const char *name, const char *val
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 ntapi_status ntapi_args_form(ntapi_args *args, const char *name, const char *value);
+
+/** Appends a form pair with an integer.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_form_int(ntapi_args *args, const char *name, int64_t value);
+
+/** Appends a form pair with a number.
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_form_double(ntapi_args *args, const char *name, double value);
+
+/** Appends a form pair with "true" or "false".
+ *  @param args the list.
+ *  @param name the name, copied.
+ *  @param value the value.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+ntapi_status ntapi_args_form_bool(ntapi_args *args, const char *name, bool value);
 
 /** Appends a multipart/form-data text part; the default method becomes POST.
  *  @param args the list.
@@ -757,19 +857,7 @@ ntapi_status ntapi_args_form(ntapi_args *args, const char *name, const char *val
  *  @since 0.1 */
 ntapi_status ntapi_args_multipart(ntapi_args *args, const char *name, const char *value);
 
-/** Appends bytes as a multipart file part, sent as filename "NAME.EXTENSION".
- *  @param args the list.
- *  @param name the part's name, copied.
- *  @param bytes the content, copied; NULL suppresses.
- *  @param length its bytes.
- *  @param extension the file extension without a dot, copied; NULL is "bin".
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
-                                       const char *extension);
-
-/** Appends bytes as a multipart part with a file name and content type of its own.
+/** Appends bytes as a multipart part.
  *  @param args the list.
  *  @param name the part's name, copied.
  *  @param bytes the content, copied; NULL suppresses.
@@ -779,8 +867,8 @@ ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_status ntapi_args_multipart_named_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
-                                             const char *filename, const char *content_type);
+ntapi_status ntapi_args_multipart_data(ntapi_args *args, const char *name, const void *bytes, size_t length,
+                                       const char *filename, const char *content_type);
 
 /** Appends a file as a multipart part, streamed from disk.
  *  @param args the list.
@@ -928,6 +1016,21 @@ ntapi_status ntapi_args_bearer(ntapi_args *args, const char *token);
  *  @since 0.1 */
 ntapi_status ntapi_args_timeout(ntapi_args *args, ntapi_clock clock, double seconds);
 
+/** When a request is sent again by itself. Start from NTAPI_RETRY_POLICY_INIT, which has the numbers in parentheses. */
+typedef struct ntapi_retry_policy {
+    size_t size;  /* of this struct, which may grow in later versions */
+    int attempts; /* at most, the first included: from 1, which is never again, to 1000 (4) */
+    double base;  /* seconds: the first wait is random, from 0 to this; the bound doubles each time (0.5) */
+    double cap;   /* seconds: the largest bound (30) */
+    double maximum_retry_after; /* seconds: a longer Retry-After is not waited for (60) */
+    const int *statuses;        /* which are repeated, from 400 to 999; NULL: 408, 429, 500, 502, 503, 504 (NULL) */
+    size_t status_count;        /* how many statuses */
+    bool network_errors;        /* whether broken connections and timeouts other than the total one are, too (true) */
+} ntapi_retry_policy;
+
+#define NTAPI_RETRY_POLICY_INIT                                                                                        \
+    { sizeof(ntapi_retry_policy), 4, 0.5, 30, 60, NULL, 0, true }
+
 /** Sends the request again by itself when an attempt fails that another one may mend.
  *  In the place of the client's default NTAPI_DEFAULT_RETRY. What may not be sent twice is not.
  *  @param args the list.
@@ -946,21 +1049,13 @@ ntapi_status ntapi_args_retry(ntapi_args *args, const ntapi_retry_policy *policy
  *  @since 0.1 */
 ntapi_status ntapi_args_rate_limiter(ntapi_args *args, ntapi_rate_limiter *limiter);
 
-/** Names the request with a random UUID in the header Idempotency-Key, so that the server can tell that it got it
- * twice. The same for all attempts; a new one for each request. Only where the method is not idempotent by itself.
+/** Names the request with a header Idempotency-Key, the same for all attempts. Only where the method is not idempotent.
  *  @param args the list.
+ *  @param key the key, copied, not empty; NULL is a random UUID for each request.
  *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_status ntapi_args_idempotency_key(ntapi_args *args);
-
-/** Names the request with a text of yours: for one that may have been sent before, in another process, say.
- *  @param args the list.
- *  @param key the text, copied, not empty; NULL suppresses.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_args_idempotency_key_value(ntapi_args *args, const char *key);
+ntapi_status ntapi_args_idempotency_key(ntapi_args *args, const char *key);
 
 /** Overrides the detected method.
  *  @param args the list.
@@ -1223,13 +1318,13 @@ typedef enum ntapi_decision_kind {
     NTAPI_DECISION_REDIRECT = 1, /* whether a redirect is followed, and how */
     NTAPI_DECISION_RESPONSE =
         2, /* whether a response is received, now that its head is there, and where its body goes */
-    NTAPI_DECISION_CHALLENGE = 4, /* who asks, or whether a certificate is trusted: ntapi_decision_get_challenge */
+    NTAPI_DECISION_CHALLENGE = 4, /* who asks, or whether a certificate is trusted: ntapi_decision_challenge */
     NTAPI_DECISION_RETRY = 8,     /* whether an attempt that failed is followed by another: ntapi_decision_response */
     NTAPI_DECISION_CACHE = 16,    /* whether a response is stored in the cache, and where: ntapi_decision_get_storage */
     NTAPI_DECISION_ALL = 31
 } ntapi_decision_kind;
 
-/** Is asked. The hook of a client (ntapi_hooks_set_decide) on a background worker; the handler of a request where its
+/** Is asked. The hook of a client (ntapi_hooks.decide) on a background worker; the handler of a request where its
  *  args say.
  *  @param user_data as registered.
  *  @param decision the question, new: keep it until you answer it, and free it. */
@@ -1262,13 +1357,12 @@ ntapi_request *ntapi_decision_request(const ntapi_decision *decision);
  *  @since 0.1 */
 int ntapi_decision_status(const ntapi_decision *decision);
 
-/** A header of the response that asks; several of a name are joined with ", ".
+/** The headers of the response that asks.
  *  @param decision the decision.
- *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the decision is freed; NULL when there is none.
+ *  @returns the headers, borrowed until the decision is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_decision_header(const ntapi_decision *decision, const char *name);
+const ntapi_headers *ntapi_decision_headers(const ntapi_decision *decision);
 
 /** Of a redirect: the request that would follow it, with what must not leave its origin taken out.
  *  It may be changed with ntapi_http_request_set_...; ntapi_decision_proceed then sends it as it is.
@@ -1339,20 +1433,6 @@ ntapi_configuration *ntapi_configuration_create(ntapi_session_kind kind, const c
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 void ntapi_configuration_free(ntapi_configuration *configuration);
-
-/** The kind of a configuration.
- *  @param configuration the configuration.
- *  @returns its kind; NTAPI_SESSION_KIND_NONE for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_session_kind ntapi_configuration_get_kind(const ntapi_configuration *configuration);
-
-/** The identifier of a background session's configuration.
- *  @param configuration the configuration.
- *  @returns text, borrowed until the configuration is freed; NULL when it has none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_configuration_identifier(const ntapi_configuration *configuration);
 
 /** The settings of a configuration: defaults that inherit nothing.
  *  @param configuration the configuration.
@@ -1489,33 +1569,21 @@ ntapi_status ntapi_cache_clear(ntapi_cache *cache);
  *  @since 0.1 */
 ntapi_status ntapi_cache_remove(ntapi_cache *cache, const char *url);
 
-/** How many bytes of memory responses may take.
+/** How many bytes responses may take.
  *  @param cache the cache.
- *  @returns bytes; 0 for a wrong handle.
+ *  @param storage NTAPI_STORAGE_MEMORY or NTAPI_STORAGE_DISK.
+ *  @returns bytes; 0 for a cache without that, and for a wrong handle.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-int64_t ntapi_cache_memory_capacity(const ntapi_cache *cache);
+int64_t ntapi_cache_capacity(const ntapi_cache *cache, ntapi_storage storage);
 
-/** How many bytes of disk responses may take.
+/** How many bytes responses take now; on disk those of other processes included.
  *  @param cache the cache.
- *  @returns bytes; 0 for a cache in memory, and for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_cache_disk_capacity(const ntapi_cache *cache);
-
-/** About how many bytes of memory responses take now.
- *  @param cache the cache.
- *  @returns bytes; 0 for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_cache_memory_usage(const ntapi_cache *cache);
-
-/** How many bytes of disk responses take now, those of other processes included.
- *  @param cache the cache.
- *  @returns bytes; 0 for a cache in memory, and for a wrong handle.
+ *  @param storage NTAPI_STORAGE_MEMORY, about, or NTAPI_STORAGE_DISK.
+ *  @returns bytes; 0 for a cache without that, and for a wrong handle.
  *  @threads any; from callbacks: yes. Waits for the disk.
  *  @since 0.1 */
-int64_t ntapi_cache_disk_usage(const ntapi_cache *cache);
+int64_t ntapi_cache_usage(const ntapi_cache *cache, ntapi_storage storage);
 
 /** Waits until what was stored is on disk. It is done anyway soon, when a client is drained, and when the process
  * exits.
@@ -1546,39 +1614,15 @@ typedef enum ntapi_authentication {
     NTAPI_AUTHENTICATION_DIGEST = 2
 } ntapi_authentication;
 
-/** Makes a protection space: where a credential holds.
- *  @param scheme "http" or "https", copied; for a proxy, the scheme of the connection to it.
- *  @param host the host, copied.
- *  @param port the port.
- *  @param realm the part of the server, copied; NULL when the server names none. It has no meaning for a proxy.
- *  @param authentication how the server asks.
- *  @param is_proxy whether it is a proxy's.
- *  @returns the space, new; NULL when scheme, host and port are not those of a server.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_protection_space *ntapi_protection_space_create(const char *scheme, const char *host, int port, const char *realm,
-                                                      ntapi_authentication authentication, bool is_proxy);
-
-/** Frees a protection space.
- *  @param space takes; NULL does nothing.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-void ntapi_protection_space_free(ntapi_protection_space *space);
-
-/** A protection space as JSON: an object with scheme, host, port, realm (or null), authentication ("basic", "digest")
- * and isProxy.
- *  @param space the space.
- *  @returns the object, new; NULL for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_json *ntapi_protection_space_json(const ntapi_protection_space *space);
-
-/** The protection space of a server's or a proxy's challenge.
- *  @param decision the decision.
- *  @returns the space, new; NULL for other decisions, and for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_protection_space *ntapi_decision_protection_space(const ntapi_decision *decision);
+/** Where a credential holds: a server, or a proxy. */
+typedef struct ntapi_protection_space {
+    const char *scheme; /* "http" or "https"; of a proxy, that of the connection to it */
+    const char *host;
+    int port;
+    const char *realm; /* the part of the server; NULL when the server names none. It has no meaning for a proxy */
+    ntapi_authentication authentication;
+    bool is_proxy;
+} ntapi_protection_space;
 
 /** Makes a credential storage.
  *  @param file the absolute path of its file, copied, made when something is set. Only the user can read it (0600); the
@@ -1626,8 +1670,8 @@ ntapi_status ntapi_credential_storage_set_default(ntapi_credential_storage *stor
                                                   const ntapi_protection_space *space, const char *user,
                                                   const char *password, ntapi_error **error);
 
-/** The credentials: objects with the members of ntapi_protection_space_json, and user and password. Within a space the
- * default comes first.
+/** The credentials: objects with the members of ntapi_protection_space (isProxy), and user and password. Within a space
+ * the default comes first.
  *  @param storage the storage.
  *  @param space whose credentials; NULL is all.
  *  @param error where to put the error, new, when the file cannot be read or is damaged; may be NULL.
@@ -1688,70 +1732,33 @@ ntapi_storage ntapi_decision_get_storage(const ntapi_decision *decision);
 ntapi_status ntapi_decision_store_in_memory(ntapi_decision *decision);
 
 /** What a decision of kind NTAPI_DECISION_CHALLENGE is about. */
-typedef enum ntapi_challenge {
-    NTAPI_CHALLENGE_NONE = 0,
+typedef enum ntapi_challenge_kind {
     NTAPI_CHALLENGE_SERVER = 1, /* the server wants a user and a password (401) */
     NTAPI_CHALLENGE_PROXY = 2,  /* the proxy does (407) */
     NTAPI_CHALLENGE_CERTIFICATE =
         3 /* the server's certificate cannot be verified: whether it is trusted all the same */
+} ntapi_challenge_kind;
+
+/** What is asked for. */
+typedef struct ntapi_challenge {
+    ntapi_challenge_kind kind;
+    const char *host;   /* that the request goes to */
+    int port;           /* that the request goes to */
+    const char *scheme; /* "Basic", which shows the password to whoever listens unless it is https, or "Digest" */
+    const char *realm;  /* the part of the server; NULL when it is not told */
+    int failures;       /* how many answers of this request were wrong; after a few the response is received as it is */
+    const char *reason; /* why a certificate was not accepted; of a proxy's challenge, which proxy asks */
+    const char *const *certificates; /* the chain that the server has shown, in PEM, its own first */
+    size_t certificate_count;
+    const ntapi_protection_space *space; /* where a credential for it holds; NULL for a certificate */
 } ntapi_challenge;
 
 /** What is asked for.
  *  @param decision the decision.
- *  @returns the kind of challenge; NTAPI_CHALLENGE_NONE for a decision of another kind.
+ *  @returns the challenge, borrowed until the decision is freed; NULL for a decision of another kind.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_challenge ntapi_decision_get_challenge(const ntapi_decision *decision);
-
-/** The host that the request goes to.
- *  @param decision the decision.
- *  @returns text, borrowed until decision is freed; NULL for one that is no challenge.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_decision_host(const ntapi_decision *decision);
-
-/** The port that the request goes to.
- *  @param decision the decision.
- *  @returns the port; 0 for one that is no challenge.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int ntapi_decision_port(const ntapi_decision *decision);
-
-/** How an answer would be used: "Basic", which shows the password to whoever listens unless it is https, or "Digest".
- *  @param decision the decision.
- *  @returns text, borrowed until decision is freed; NULL when no user is asked for.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_decision_scheme(const ntapi_decision *decision);
-
-/** The part of the server that the credentials are for.
- *  @param decision the decision.
- *  @returns text, borrowed until decision is freed; NULL when it is not told.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_decision_realm(const ntapi_decision *decision);
-
-/** How many answers of this request were wrong.
- *  @param decision the decision.
- *  @returns the count. After a few the response is received as it is.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int ntapi_decision_failures(const ntapi_decision *decision);
-
-/** Why a certificate was not accepted; of a proxy's challenge, which proxy asks.
- *  @param decision the decision.
- *  @returns text, borrowed until decision is freed; NULL for one that is no challenge.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_decision_reason(const ntapi_decision *decision);
-
-/** A certificate of the chain that the server has shown.
- *  @param decision the decision.
- *  @param index from 0, which is the server's own.
- *  @returns PEM, borrowed until decision is freed; NULL when there is no such certificate.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_decision_certificate(const ntapi_decision *decision, size_t index);
+const ntapi_challenge *ntapi_decision_challenge(const ntapi_decision *decision);
 
 /** How long an answer to a challenge is remembered. */
 typedef enum ntapi_persistence {
@@ -1850,7 +1857,7 @@ void ntapi_client_free(ntapi_client *client);
 ntapi_status ntapi_client_close(ntapi_client *client);
 
 /** Refuses new requests and lets those that were made go on.
- *  When the last handler has returned, the session is invalid (ntapi_hooks_set_session_invalidated). A suspended
+ *  When the last handler has returned, the session is invalid (ntapi_hooks.session_invalidated). A suspended
  * request may be resumed until then.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
@@ -1859,7 +1866,7 @@ ntapi_status ntapi_client_close(ntapi_client *client);
 ntapi_status ntapi_client_finish_and_invalidate(ntapi_client *client);
 
 /** Cancels what runs and refuses new requests; the transfers of a background session are given up.
- *  When the last handler has returned, the session is invalid (ntapi_hooks_set_session_invalidated). Restored
+ *  When the last handler has returned, the session is invalid (ntapi_hooks.session_invalidated). Restored
  *  transfers that were not resumed yet are given up, too; for other sessions this is ntapi_client_close.
  *  @param client the client.
  *  @returns NTAPI_STATUS_OK, also the second time, or NTAPI_STATUS_INVALID_ARGUMENT.
@@ -1905,14 +1912,6 @@ ntapi_status ntapi_client_set_log_flags(ntapi_client *client, int flags);
  *  @since 0.1 */
 int ntapi_client_log_flags(const ntapi_client *client);
 
-/** Sets the client's hooks.
- *  @param client the client.
- *  @param hooks the hooks, kept until replaced and their last call has returned; NULL removes them.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes. Requests that run use the new hooks from their next hook on.
- *  @since 0.1 */
-ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks);
-
 /** Adjusts the args of a request before they are applied. Runs on the thread that begins the request. args: borrowed.
  */
 typedef void (*ntapi_build_args_fn)(void *user_data, const char *command, ntapi_args *args);
@@ -1921,9 +1920,8 @@ typedef void (*ntapi_build_request_fn)(void *user_data, ntapi_http_request *http
 /** A request starts. Runs on the thread that begins or resumes it. request: borrowed for the call. */
 typedef void (*ntapi_started_fn)(void *user_data, ntapi_request *request);
 /** An interim answer has come, such as 103 (early hints), before the answer itself; not for 100 and 101. Runs on a
- * background worker; the response waits until it has returned. Both borrowed for the call. headers: an array of
- * [name, value], in the order received. */
-typedef void (*ntapi_information_fn)(void *user_data, ntapi_request *request, int status, const ntapi_json *headers);
+ * background worker; the response waits until it has returned. Both borrowed for the call. */
+typedef void (*ntapi_information_fn)(void *user_data, ntapi_request *request, int status, const ntapi_headers *headers);
 /** What a request took is known; the hook for completed requests follows. Runs on a background worker, in a perform on
  * its thread. Both borrowed for the call. metrics: as ntapi_response_request_metrics. */
 typedef void (*ntapi_metrics_collected_fn)(void *user_data, ntapi_request *request, const ntapi_json *metrics);
@@ -1960,141 +1958,37 @@ typedef ntapi_error *(*ntapi_map_service_error_fn)(void *user_data, const ntapi_
  * runs. A wrong handle is no error. */
 typedef ntapi_error *(*ntapi_map_error_fn)(void *user_data, const ntapi_error *error, const ntapi_response *response);
 
-/** Makes an empty table of hooks.
- *  @param user_data given to every hook.
- *  @param destroy ends user_data after the last hook call; may be NULL.
- *  @returns the hooks, new.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_hooks *ntapi_hooks_create(void *user_data, ntapi_destroy_fn destroy);
+/** The hooks of a client; NULL for what is not wanted: {.size = sizeof(ntapi_hooks), .completed = completed}. */
+typedef struct ntapi_hooks {
+    size_t size; /* of this struct, which may grow in later versions */
+    ntapi_build_args_fn build_args;
+    ntapi_build_request_fn build_request;
+    ntapi_started_fn started;
+    ntapi_information_fn information;
+    ntapi_metrics_collected_fn metrics_collected;
+    ntapi_progressed_fn upload_progressed;
+    ntapi_progressed_fn download_progressed;
+    ntapi_data_received_fn data_received;
+    ntapi_session_invalidated_fn session_invalidated;
+    ntapi_completed_fn completed;
+    ntapi_parse_json_fn parse_json;
+    ntapi_write_log_fn write_log;
+    ntapi_map_service_error_fn map_service_error;
+    ntapi_map_error_fn map_error;
+    ntapi_decide_fn decide;
+    int decisions; /* ntapi_decision_kind values that decide wants to be asked for, with | */
+} ntapi_hooks;
 
-/** Frees a handle to hooks; the clients that use them keep them.
- *  @param hooks takes; NULL does nothing.
+/** Sets the client's hooks. Requests that run use the new ones from their next hook on.
+ *  @param client the client.
+ *  @param hooks the hooks, copied; NULL removes them.
+ *  @param user_data given to each.
+ *  @param destroy ends user_data after the last call; may be NULL.
+ *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT (destroy has then been called).
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-void ntapi_hooks_free(ntapi_hooks *hooks);
-
-/** Sets the hook that adjusts the args.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_build_args(ntapi_hooks *hooks, ntapi_build_args_fn hook);
-
-/** Sets the hook that adjusts the built request.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_build_request(ntapi_hooks *hooks, ntapi_build_request_fn hook);
-
-/** Sets the hook for started requests.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_started(ntapi_hooks *hooks, ntapi_started_fn hook);
-
-/** Sets the hook for interim answers.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_information(ntapi_hooks *hooks, ntapi_information_fn hook);
-
-/** Sets the hook for the metrics of requests.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_metrics_collected(ntapi_hooks *hooks, ntapi_metrics_collected_fn hook);
-
-/** Sets the hook for the end of the session.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_session_invalidated(ntapi_hooks *hooks, ntapi_session_invalidated_fn hook);
-
-/** Sets the hook for the upload progress of every request.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_upload_progressed(ntapi_hooks *hooks, ntapi_progressed_fn hook);
-
-/** Sets the hook for the download progress of every request.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_download_progressed(ntapi_hooks *hooks, ntapi_progressed_fn hook);
-
-/** Sets the hook for the body of every successful response, piece by piece. Requests then go over HTTP/1.1 unless the
- *  option http_version says otherwise, as with a data handler of their own.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_data_received(ntapi_hooks *hooks, ntapi_data_received_fn hook);
-
-/** Sets the hook for completed requests.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_completed(ntapi_hooks *hooks, ntapi_completed_fn hook);
-
-/** Sets the hook that parses JSON.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_parse_json(ntapi_hooks *hooks, ntapi_parse_json_fn hook);
-
-/** Sets the hook that receives the client's log lines.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_write_log(ntapi_hooks *hooks, ntapi_write_log_fn hook);
-
-/** Sets the hook that maps service errors.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_map_service_error(ntapi_hooks *hooks, ntapi_map_service_error_fn hook);
-
-/** Sets the hook that sees every error that a request ends with, and may replace it.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_map_error(ntapi_hooks *hooks, ntapi_map_error_fn hook);
-
-/** Sets the hook that is asked what a request is to do next. A request waits for each answer.
- *  @param hooks the hooks; set them before ntapi_client_set_hooks.
- *  @param kinds ntapi_decision_kind values that it wants to be asked for, with |.
- *  @param hook the callback; NULL removes.
- *  @returns NTAPI_STATUS_OK, NTAPI_STATUS_INVALID_ARGUMENT, or NTAPI_STATUS_INVALID_STATE once a client uses the hooks.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_hooks_set_decide(ntapi_hooks *hooks, int kinds, ntapi_decide_fn hook);
+ntapi_status ntapi_client_set_hooks(ntapi_client *client, const ntapi_hooks *hooks, void *user_data,
+                                    ntapi_destroy_fn destroy);
 
 /** The method of a built request.
  *  @param http_request the request, in its hook.
@@ -2126,13 +2020,12 @@ const char *ntapi_http_request_url(const ntapi_http_request *http_request);
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_url(ntapi_http_request *http_request, const char *url);
 
-/** A header of a built request.
- *  @param http_request the request, in its hook.
- *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the hook returns; NULL when there is none.
- *  @threads the hook's own.
+/** The headers of a built request.
+ *  @param http_request the http_request.
+ *  @returns the headers, borrowed until the http_request is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_http_request_header(const ntapi_http_request *http_request, const char *name);
+const ntapi_headers *ntapi_http_request_headers(const ntapi_http_request *http_request);
 
 /** Sets or removes a header of a built request.
  *  @param http_request the request, in its hook.
@@ -2154,29 +2047,6 @@ ntapi_status ntapi_http_request_set_header(ntapi_http_request *http_request, con
  *  @since 0.1 */
 ntapi_status ntapi_http_request_set_secret_header(ntapi_http_request *http_request, const char *name,
                                                   const char *value);
-
-/** How many header lines a built request has.
- *  @param http_request the request, in its hook.
- *  @returns the number; 0 for a wrong handle.
- *  @threads the hook's own.
- *  @since 0.1 */
-size_t ntapi_http_request_header_count(const ntapi_http_request *http_request);
-
-/** The name of a header line of a built request.
- *  @param http_request the request, in its hook.
- *  @param index which, from 0.
- *  @returns text, borrowed until the hook returns; NULL when there is none.
- *  @threads the hook's own.
- *  @since 0.1 */
-const char *ntapi_http_request_header_name(const ntapi_http_request *http_request, size_t index);
-
-/** The value of a header line of a built request.
- *  @param http_request the request, in its hook.
- *  @param index which, from 0.
- *  @returns text, borrowed until the hook returns; NULL when there is none.
- *  @threads the hook's own.
- *  @since 0.1 */
-const char *ntapi_http_request_header_value(const ntapi_http_request *http_request, size_t index);
 
 /** What the body of a built request is. */
 typedef enum ntapi_body_kind {
@@ -2447,72 +2317,6 @@ void ntapi_refresh_free(ntapi_refresh *refresh);
  * total or queue timeout fails at once with NTAPI_CODE_TIMEOUT.
  */
 
-/** Makes a retry policy, as usual: 4 attempts, and waits that double.
- *  By lot up to 0.5 s, 1 s and 2 s; Retry-After up to 60 s; the statuses 408, 429, 500, 502, 503 and 504, and network
- *  errors.
- *  @returns the policy, new.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_retry_policy *ntapi_retry_policy_create(void);
-
-/** Frees a retry policy; args have a copy.
- *  @param policy takes; NULL does nothing.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-void ntapi_retry_policy_free(ntapi_retry_policy *policy);
-
-/** Says how often a request is sent at most.
- *  @param policy the policy.
- *  @param attempts from 1, which is never again, to 1000.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_retry_policy_set_attempts(ntapi_retry_policy *policy, int attempts);
-
-/** Says how long the waits between attempts are: by lot from 0 to base seconds, then to twice as much, up to cap.
- *  @param policy the policy.
- *  @param base seconds, from 0; 0.5 until then.
- *  @param cap seconds, from 0; 30 until then.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_retry_policy_set_backoff(ntapi_retry_policy *policy, double base, double cap);
-
-/** Says which Retry-After is waited for; with a longer one the answer is delivered at once (ntapi_error_retry_after).
- *  @param policy the policy.
- *  @param seconds from 0; 60 until then.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_retry_policy_set_maximum_retry_after(ntapi_retry_policy *policy, double seconds);
-
-/** Says which statuses are followed by another attempt.
- *  @param policy the policy.
- *  @param statuses the statuses, copied; each from 400 to 999.
- *  @param count how many; at least 1.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_retry_policy_set_statuses(ntapi_retry_policy *policy, const int *statuses, size_t count);
-
-/** Says whether a connection that failed or broke, or a timeout other than the total one, is followed by another
- * attempt.
- *  @param policy the policy.
- *  @param network_errors true until then.
- *  @returns NTAPI_STATUS_OK or NTAPI_STATUS_INVALID_ARGUMENT.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_status ntapi_retry_policy_set_network_errors(ntapi_retry_policy *policy, bool network_errors);
-
-/** The policy as the default NTAPI_DEFAULT_RETRY has it.
- *  An object with the numbers attempts, base, cap and maximum_retry_after, the list statuses and the boolean
- *  network_errors; each may be left out.
- *  @param policy the policy.
- *  @returns the JSON, new; NULL for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-ntapi_json *ntapi_retry_policy_json(const ntapi_retry_policy *policy);
-
 /** Makes a rate limiter. It may serve several clients, which then share the limit.
  *  Each exchange with a server counts: a redirect, a replay with other credentials and another attempt, too.
  *  @param requests how many, above 0.
@@ -2734,36 +2538,12 @@ bool ntapi_interception_is_own_origin(const ntapi_interception *interception);
  *  @since 0.1 */
 int ntapi_interception_status(const ntapi_interception *interception);
 
-/** How many header lines the response has.
+/** The headers of the response.
  *  @param interception the interception.
- *  @returns the number; 0 when there is no response.
+ *  @returns the headers, borrowed until the interception is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-size_t ntapi_interception_header_count(const ntapi_interception *interception);
-
-/** The name of a header line of the response.
- *  @param interception the interception.
- *  @param index which, from 0.
- *  @returns text, borrowed until the interception is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_interception_header_name(const ntapi_interception *interception, size_t index);
-
-/** The value of a header line of the response.
- *  @param interception the interception.
- *  @param index which, from 0.
- *  @returns text, borrowed until the interception is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_interception_header_value(const ntapi_interception *interception, size_t index);
-
-/** A header of the response; several of a name are joined with ", ".
- *  @param interception the interception.
- *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the interception is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_interception_header(const ntapi_interception *interception, const char *name);
+const ntapi_headers *ntapi_interception_headers(const ntapi_interception *interception);
 
 /** The body of the response, decompressed. Empty when it went elsewhere: to a data handler, or into a file.
  *  @param interception the interception.
@@ -2821,6 +2601,15 @@ ntapi_status ntapi_interception_fail(ntapi_interception *interception, const nta
 
 /* ---- Requests
  * -------------------------------------------------------------------------------------------------------- */
+
+/** What ntapi_request_bytes can tell: bytes of bodies. */
+typedef enum ntapi_bytes {
+    NTAPI_BYTES_SENT = 0,
+    NTAPI_BYTES_EXPECTED_TO_SEND = 1,    /* -1 while unknown */
+    NTAPI_BYTES_RECEIVED = 2,            /* as they came over the wire */
+    NTAPI_BYTES_EXPECTED_TO_RECEIVE = 3, /* that the server announced; -1 while unknown */
+    NTAPI_BYTES_DECODED = 4              /* received, after decompression */
+} ntapi_bytes;
 
 /** The state of a request. */
 typedef enum ntapi_request_state {
@@ -3128,13 +2917,6 @@ ntapi_request_state ntapi_request_get_state(const ntapi_request *request);
  *  @since 0.1 */
 double ntapi_request_exit_timeout(const ntapi_request *request);
 
-/** Whether a request runs: resumed, its handler not yet called.
- *  @param request the request.
- *  @returns true while it runs.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-bool ntapi_request_is_running(const ntapi_request *request);
-
 /** The identifier of a request, unique in its client, from 1.
  *  @param request the request.
  *  @returns the identifier; 0 for a wrong handle.
@@ -3198,40 +2980,13 @@ double ntapi_request_priority(const ntapi_request *request);
  *  @since 0.1 */
 ntapi_status ntapi_request_set_priority(ntapi_request *request, double priority);
 
-/** Body bytes sent so far.
+/** How many bytes of bodies were sent and received so far, or are expected.
  *  @param request the request.
- *  @returns bytes.
+ *  @param bytes which.
+ *  @returns the count.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-int64_t ntapi_request_bytes_sent(const ntapi_request *request);
-
-/** Body bytes to send.
- *  @param request the request.
- *  @returns bytes; -1 while unknown.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_request_bytes_expected_to_send(const ntapi_request *request);
-
-/** Body bytes received so far, as they came over the wire.
- *  @param request the request.
- *  @returns bytes.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_request_bytes_received(const ntapi_request *request);
-
-/** Body bytes that the server announced.
- *  @param request the request.
- *  @returns bytes; -1 while unknown.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_request_bytes_expected_to_receive(const ntapi_request *request);
-
-/** Body bytes received so far, after decompression.
- *  @param request the request.
- *  @returns the count; 0 for a wrong handle.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
+int64_t ntapi_request_bytes(const ntapi_request *request, ntapi_bytes bytes);
 
 /** The status of the response whose body is being received by the data handler or into a file.
  *  @param request the request.
@@ -3240,14 +2995,12 @@ int64_t ntapi_request_bytes_decoded(const ntapi_request *request);
  *  @since 0.1 */
 int ntapi_request_received_status(const ntapi_request *request);
 
-/** A header of the response whose body is being received by the data handler or into a file; several of a name are
- *  joined with ", ".
+/** The headers of the response that is being received.
  *  @param request the request.
- *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the request is freed; NULL when there is none.
+ *  @returns the headers, borrowed until the request is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-const char *ntapi_request_received_header(const ntapi_request *request, const char *name);
+const ntapi_headers *ntapi_request_received_headers(const ntapi_request *request);
 
 /** What a later request can go on from with ntapi_args_resume, should the download end before it is whole.
  *  For a program that wants to be prepared for its own sudden end: save it when the request is suspended, say.
@@ -3257,29 +3010,6 @@ const char *ntapi_request_received_header(const ntapi_request *request, const ch
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 char *ntapi_request_resume_data(const ntapi_request *request);
-
-/** The number of header lines of the response whose body is being received by the data handler or into a file.
- *  @param request the request.
- *  @returns the count, repeats included; 0 before.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-size_t ntapi_request_received_header_count(const ntapi_request *request);
-
-/** The name of such a header line, as received.
- *  @param request the request.
- *  @param index from 0, in the order received.
- *  @returns text, borrowed until the request is freed; NULL beyond the last.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_request_received_header_name(const ntapi_request *request, size_t index);
-
-/** The value of such a header line.
- *  @param request the request.
- *  @param index from 0, in the order received.
- *  @returns text, borrowed until the request is freed; NULL beyond the last.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_request_received_header_value(const ntapi_request *request, size_t index);
 
 /** The request as a curl command line that sends the same when it is pasted into a shell, secrets redacted.
  *  Of a stream, and of bytes beyond 64 KiB that are no text, it has a placeholder.
@@ -3396,8 +3126,7 @@ typedef enum ntapi_metric {
     NTAPI_METRIC_BYTES_RECEIVED = 9,     /* body bytes received over the wire */
     NTAPI_METRIC_HTTP_VERSION = 10,      /* 1.0, 1.1, 2 or 3; 0 when there was no answer */
     NTAPI_METRIC_CONNECTION_REUSED = 11, /* 1 when an open connection was used again, else 0 */
-    NTAPI_METRIC_FROM_CACHE = 12,        /* 1 when the response came from a cache, else 0 */
-    NTAPI_METRIC_BYTES_DECODED = 13      /* body bytes received, after decompression */
+    NTAPI_METRIC_BYTES_DECODED = 12      /* body bytes received, after decompression */
 } ntapi_metric;
 
 /** Makes another handle to a response, for example to keep it beyond its handler.
@@ -3563,20 +3292,19 @@ int ntapi_response_status(const ntapi_response *response);
  *  @since 0.1 */
 const char *ntapi_response_url(const ntapi_response *response);
 
+/** The headers of the response.
+ *  @param response the response.
+ *  @returns the headers, borrowed until the response is freed; NULL when there is none.
+ *  @threads any; from callbacks: yes.
+ *  @since 0.1 */
+const ntapi_headers *ntapi_response_headers(const ntapi_response *response);
+
 /** The URL that answered as a log may show it: without passwords, and with secret values redacted.
  *  @param response the response.
  *  @returns text, borrowed until the response is freed; "" when the request could not be built.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_redacted_url(const ntapi_response *response);
-
-/** A header of the response; several of a name are joined with ", " (Set-Cookie: the first).
- *  @param response the response.
- *  @param name the header's name, in any case, borrowed for the call.
- *  @returns text, borrowed until the response is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_response_header(const ntapi_response *response, const char *name);
 
 /** The URL of a Link header (RFC 8288): that of the next page, say, for ntapi_args_base_url.
  *  @param response the response.
@@ -3586,29 +3314,6 @@ const char *ntapi_response_header(const ntapi_response *response, const char *na
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
 const char *ntapi_response_link(const ntapi_response *response, const char *relation);
-
-/** How many header lines the response has, repeats counted.
- *  @param response the response.
- *  @returns the count.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-size_t ntapi_response_header_count(const ntapi_response *response);
-
-/** The name of a header line, as received.
- *  @param response the response.
- *  @param index from 0, in the order received.
- *  @returns text, borrowed until the response is freed; NULL beyond the last.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_response_header_name(const ntapi_response *response, size_t index);
-
-/** The value of a header line.
- *  @param response the response.
- *  @param index from 0, in the order received.
- *  @returns text, borrowed until the response is freed; NULL beyond the last.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_response_header_value(const ntapi_response *response, size_t index);
 
 /** When the request started.
  *  @param response the response.
@@ -3929,6 +3634,16 @@ typedef enum ntapi_stub_fault {
     NTAPI_STUB_FAULT_CONNECTION_LOST = 7        /* the connection breaks: NTAPI_CODE_NETWORK */
 } ntapi_stub_fault;
 
+/** A request that came to a stub. */
+typedef struct ntapi_stub_request {
+    const char *method;
+    const char *url;
+    const ntapi_headers *headers; /* but for what libcurl adds: Host, Content-Length, cookies */
+    const char *body;             /* NUL-terminated */
+    size_t length;                /* of the body, in bytes */
+    bool is_matched;              /* whether a rule has matched it */
+} ntapi_stub_request;
+
 /** Whether a request is meant; called on a background worker, and may block.
  *  @param user_data as registered.
  *  @param request the request, borrowed for the call. */
@@ -4129,68 +3844,10 @@ size_t ntapi_stub_request_count(const ntapi_stub *stub);
 /** A request that came.
  *  @param stub the stub.
  *  @param index from 0, in the order in which they came.
- *  @returns the request, new; NULL when there is none.
+ *  @returns the request, borrowed until ntapi_stub_forget_requests or until stub is freed; NULL when there is none.
  *  @threads any; from callbacks: yes.
  *  @since 0.1 */
-ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
-
-/** Frees a request that came.
- *  @param request takes; NULL does nothing.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-void ntapi_stub_request_free(ntapi_stub_request *request);
-
-/** The method of a request that came.
- *  @param request the request.
- *  @returns text, borrowed until the request is freed.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_stub_request_method(const ntapi_stub_request *request);
-
-/** The URL of a request that came.
- *  @param request the request.
- *  @returns text, borrowed until the request is freed.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_stub_request_url(const ntapi_stub_request *request);
-
-/** How many headers the request has, but for what libcurl adds: Host, Content-Length, cookies.
- *  @param request the request.
- *  @returns their number, repeats counted.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-size_t ntapi_stub_request_header_count(const ntapi_stub_request *request);
-
-/** The name of a header, as it was written.
- *  @param request the request.
- *  @param index from 0.
- *  @returns text, borrowed until the request is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_stub_request_header_name(const ntapi_stub_request *request, size_t index);
-
-/** The value of a header.
- *  @param request the request.
- *  @param index from 0.
- *  @returns text, borrowed until the request is freed; NULL when there is none.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_stub_request_header_value(const ntapi_stub_request *request, size_t index);
-
-/** The body of a request that came.
- *  @param request the request.
- *  @param length receives the number of bytes; may be NULL.
- *  @returns the bytes, borrowed until the request is freed; a NUL follows them.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-const char *ntapi_stub_request_body(const ntapi_stub_request *request, size_t *length);
-
-/** Whether a rule has matched the request.
- *  @param request the request.
- *  @returns true when one has.
- *  @threads any; from callbacks: yes.
- *  @since 0.1 */
-bool ntapi_stub_request_is_matched(const ntapi_stub_request *request);
+const ntapi_stub_request *ntapi_stub_get_request(const ntapi_stub *stub, size_t index);
 
 /** Checks that every rule was asked for, as often as it has answers where it is used up, and every request expected.
  *  @param stub the stub.

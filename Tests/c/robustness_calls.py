@@ -24,12 +24,16 @@ OUT = {"ntapi_error **": "in->error", "size_t *": "in->length", "ntapi_event *":
 OUT["ntapi_watch *"] = "in->watch"
 OUT["ntapi_server_event *"] = "in->server_event"
 OUT["ntapi_request **"] = "in->requests"
+OUT["const char **"] = "NULL"
 ENDING = {"ntapi_job_run", "ntapi_refresh_succeed", "ntapi_refresh_fail", "ntapi_refresh_decline"}
 """Those that end their handle beside the `_free` functions."""
 WITHOUT_VALUE = (
     "const json_t *",
     "const int *",
     "const ntapi_field *",
+    "const ntapi_hooks *",
+    "const ntapi_protection_space *",
+    "const ntapi_retry_policy *",
     "const ntapi_python *",
 )
 SCALARS = {"double": "0.0", "size_t": "1", "int64_t": "1", "int": "1", "bool": "true"}

@@ -31,6 +31,7 @@ SCALARS: dict[str, Any] = {
     "const char *": ctypes.c_char_p,
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
     "const void *": ctypes.c_void_p,
+    "const char *const *": ctypes.POINTER(ctypes.c_char_p),
     "ntapi_summary": _signatures.Summary,
     "ntapi_event *": ctypes.POINTER(_signatures.Event),
     "ntapi_server_event *": ctypes.POINTER(_signatures.ServerEvent),
@@ -57,7 +58,6 @@ BYTES_WITH_NUL = {
     "ntapi_http_request_body",
     "ntapi_interception_body",
     "ntapi_response_data",
-    "ntapi_stub_request_body",
 }
 """Functions whose const char * may contain NUL, and so must not become a Python string by itself.
 """
@@ -130,6 +130,10 @@ def test_same_callbacks(name: str) -> None:
 @pytest.mark.parametrize(
     ("structure", "layout"),
     [
+        (_signatures.ProtectionSpace, None),
+        (_signatures.Challenge, None),
+        (_signatures.StubRequest, None),
+        (_callbacks.Hooks, None),
         (_signatures.Summary, None),
         (_signatures.Event, _events._EVENT),
         (_signatures.Watch, _events._WATCH),
@@ -140,10 +144,12 @@ def test_same_structures(structure: Any, layout: Any) -> None:
     name = "ntapi" + re.sub("([A-Z])", r"_\1", structure.__name__).lower()
     body = re.search(rf"typedef struct {name} \{{(.*?)\}}", SOURCE, re.S)
     assert body
-    fields = re.findall(r"([\w ]+?\*?)(\w+);", body[1])
+    fields = re.findall(r"(\w[\w *]*?)(\w+);", body[1])
     in_header = [(field, c_type(kind)) for kind, field in fields]
     # A body is bytes, which may contain NUL.
-    in_header = [(field, ctypes.c_void_p if field == "data" else kind) for field, kind in in_header]
+    in_header = [
+        (field, ctypes.c_void_p if field in ("data", "body") else kind) for field, kind in in_header
+    ]
     assert in_header == list(structure._fields_)
     if layout is not None:
         assert layout.size == ctypes.sizeof(structure)
@@ -170,6 +176,7 @@ def test_same_functions_of_python() -> None:
         ("NTAPI_STATUS_", _numbers.Status),
         ("NTAPI_HANDLER_", _numbers.Handler),
         ("NTAPI_CONTENT_", _numbers.Content),
+        ("NTAPI_BYTES_", _numbers.Bytes),
         ("NTAPI_DATA_FORMAT_", _numbers.DataFormat),
     ],
 )
@@ -183,9 +190,13 @@ def test_same_enums(prefix: str, members: Any) -> None:
 
 def test_same_metrics() -> None:
     in_header = [name.lower() for name in re.findall(r"NTAPI_METRIC_(\w+) = \d+", SOURCE)]
-    assert list(_metrics.Metrics.__dataclass_fields__) == in_header
+    fields = list(_metrics.Metrics.__dataclass_fields__)
+    fields.remove("from_cache")  # ntapi_response_get_source
+    assert fields == in_header
 
 
 def test_same_codes() -> None:
-    for name, text in re.findall(r'NTAPI_CODE_(\w+) ntapi_code_register\("(.*)"\)', HEADER):
+    found = re.findall(r'NTAPI_CODE_(\w+) = \d+,? +/\* "(.*?)"', HEADER)
+    assert len(found) == 16
+    for name, text in found:
         assert getattr(codes, name) is codes.ErrorCode(text)

@@ -7,6 +7,7 @@ import os
 from typing import Optional
 
 from ._checks import check_string
+from ._enums import Storage
 from ._errors import take_error
 from ._handles import Handle
 from ._library import lib
@@ -65,24 +66,24 @@ class Cache:
     @property
     def memory_capacity(self) -> int:
         """How many bytes of memory responses may take."""
-        return int(lib.ntapi_cache_memory_capacity(self._pointer))
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_capacity(self) -> int:
         """How many bytes of disk responses may take; 0 for a cache in memory."""
-        return int(lib.ntapi_cache_disk_capacity(self._pointer))
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.DISK.value))
 
     @property
     def memory_usage(self) -> int:
         """About how many bytes of memory responses take now."""
-        return int(lib.ntapi_cache_memory_usage(self._pointer))
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_usage(self) -> int:
         """How many bytes of disk responses take now, those of other processes included. Waits for
         the disk.
         """
-        return int(lib.ntapi_cache_disk_usage(self._pointer))
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.DISK.value))
 
     def clear(self) -> None:
         """Forgets every response. Waits for the disk."""

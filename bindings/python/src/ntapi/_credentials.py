@@ -13,6 +13,7 @@ from ._handles import Handle
 from ._json import from_c
 from ._library import lib
 from ._numbers import Status
+from ._signatures import ProtectionSpace as Space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,12 +49,19 @@ class ProtectionSpace(NamedTuple):
     is_proxy: bool = False
 
     @classmethod
-    def _of_c(cls, handle: Handle) -> ProtectionSpace:
-        return _space(from_c(lib.ntapi_protection_space_json(handle.pointer)))
+    def _of_c(cls, space: Space) -> ProtectionSpace:
+        return cls(
+            space.scheme.decode(),
+            space.host.decode(),
+            space.port,
+            None if space.realm is None else space.realm.decode("utf-8", "replace"),
+            Authentication(space.authentication),
+            space.is_proxy,
+        )
 
-    def _make_c(self) -> Handle:
-        """The space in C, new."""
-        pointer = lib.ntapi_protection_space_create(
+    def _make_c(self) -> Space:
+        """The space in C. Raises ValueError where there can be no such server."""
+        space = Space(
             c_text(self.scheme),
             c_text(self.host),
             self.port if 0 < self.port < 65536 else 0,
@@ -61,9 +69,13 @@ class ProtectionSpace(NamedTuple):
             self.authentication.value,
             self.is_proxy,
         )
-        if not pointer:
+        # A storage that nobody else has tells whether there can be such a server.
+        storage = lib.ntapi_credential_storage_create(None)
+        status = lib.ntapi_credential_storage_remove(storage, ctypes.byref(space), None, None)
+        lib.ntapi_credential_storage_free(storage)
+        if status != Status.OK:
             raise ValueError(f"there is no server {self.scheme}://{self.host}:{self.port}")
-        return Handle(pointer, lib.ntapi_protection_space_free)
+        return space
 
 
 class CredentialStorage:
@@ -134,7 +146,7 @@ class CredentialStorage:
         error = ctypes.c_void_p()
         found = from_c(
             lib.ntapi_credential_storage_get(
-                self._pointer, None if wanted is None else wanted.pointer, ctypes.byref(error)
+                self._pointer, None if wanted is None else ctypes.byref(wanted), ctypes.byref(error)
             )
         )
         if found is None:
@@ -171,7 +183,7 @@ class CredentialStorage:
         wanted = space._make_c()
         error = ctypes.c_void_p()
         values = [c_text(text) for text in texts]
-        status = function(self._pointer, wanted.pointer, *values, ctypes.byref(error))
+        status = function(self._pointer, ctypes.byref(wanted), *values, ctypes.byref(error))
         if status != Status.OK:
             raise take_error(error.value, "the credentials cannot be changed")
 

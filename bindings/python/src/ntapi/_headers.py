@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from ._library import lib
+
 
 def header_text(value: bytes) -> str:
     """What the bytes of a header say: those that are not UTF-8 are ISO-8859-1."""
@@ -11,6 +13,14 @@ def header_text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
+    """The lines of an ntapi_headers."""
+    for index in range(lib.ntapi_headers_count(pointer)):
+        name = lib.ntapi_headers_name(pointer, index)
+        value = lib.ntapi_headers_value(pointer, index)
+        yield header_text(name or b""), header_text(value or b"")
 
 
 class Headers(Mapping[str, str]):

@@ -127,7 +127,8 @@ class RequestHeaders(MutableMapping[str, str]):
         self._request = request
 
     def __getitem__(self, name: str) -> str:
-        value = lib.ntapi_http_request_header(self._request._pointer, _encoded(name))
+        headers = lib.ntapi_http_request_headers(self._request._pointer)
+        value = lib.ntapi_headers_get(headers, _encoded(name))
         if value is None:
             raise KeyError(name)
         return _decoded(value) or ""
@@ -150,10 +151,10 @@ class RequestHeaders(MutableMapping[str, str]):
         _check_header(status)
 
     def __iter__(self) -> Iterator[str]:
-        pointer = self._request._pointer
+        headers = lib.ntapi_http_request_headers(self._request._pointer)
         names: dict[str, str] = {}
-        for index in range(lib.ntapi_http_request_header_count(pointer)):
-            name = _decoded(lib.ntapi_http_request_header_name(pointer, index)) or ""
+        for index in range(lib.ntapi_headers_count(headers)):
+            name = _decoded(lib.ntapi_headers_name(headers, index)) or ""
             names.setdefault(name.lower(), name)
         return iter(names.values())
 

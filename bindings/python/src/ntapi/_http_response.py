@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ._arg_values import bytes_of
 from ._checks import check_string, type_name
-from ._headers import Headers, header_text
+from ._headers import Headers, lines_of
 from ._library import lib
 
 TYPE_CHECKING = False
@@ -80,10 +80,7 @@ class HTTPResponse:
 
     def _lines(self) -> Iterable[tuple[str, str]]:
         pointer = self._handle.pointer if self._handle else None
-        for index in range(lib.ntapi_interception_header_count(pointer)):
-            name = lib.ntapi_interception_header_name(pointer, index)
-            value = lib.ntapi_interception_header_value(pointer, index)
-            yield header_text(name or b""), header_text(value or b"")
+        return lines_of(lib.ntapi_interception_headers(pointer))
 
     @property
     def body(self) -> bytes:

@@ -34,6 +34,16 @@ class DataFormat:
     SERVER_EVENTS = 2
 
 
+class Bytes:
+    """Which bytes of bodies are meant."""
+
+    SENT = 0
+    EXPECTED_TO_SEND = 1
+    RECEIVED = 2
+    EXPECTED_TO_RECEIVE = 3
+    DECODED = 4
+
+
 class Content:
     """What a response holds beside its data."""
 

@@ -285,20 +285,10 @@ class Response:
         try:
             return self._headers
         except AttributeError:
-            from ._headers import Headers
+            from ._headers import Headers, lines_of
 
-            self._headers = Headers(map(self._header_line, range(self._header_count())))
+            self._headers = Headers(lines_of(lib.ntapi_response_headers(self._pointer)))
             return self._headers
-
-    def _header_count(self) -> int:
-        return int(lib.ntapi_response_header_count(self._pointer))
-
-    def _header_line(self, index: int) -> tuple[str, str]:
-        from ._headers import header_text
-
-        name = lib.ntapi_response_header_name(self._pointer, index)
-        value = lib.ntapi_response_header_value(self._pointer, index)
-        return header_text(name), header_text(value)
 
     def link(self, relation: str) -> Optional[str]:
         """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the

@@ -8,13 +8,14 @@ import json as _json
 import os
 import weakref
 
+from . import _signatures
 from ._arg_list import c_text
 from ._callbacks import StubAnswerFunction, StubMatchFunction
 from ._checks import check_string, type_name
 from ._enums import StubFault
 from ._errors import take_error
 from ._handles import Handle
-from ._headers import Headers
+from ._headers import Headers, lines_of
 from ._json import to_c
 from ._library import lib
 from ._numbers import Status
@@ -44,19 +45,12 @@ class StubRequest:
     """Whether a rule has matched it."""
 
     def __init__(self, pointer: int) -> None:
-        self.method = lib.ntapi_stub_request_method(pointer).decode()
-        self.url = lib.ntapi_stub_request_url(pointer).decode()
-        self.headers = Headers(
-            (
-                lib.ntapi_stub_request_header_name(pointer, index).decode(),
-                lib.ntapi_stub_request_header_value(pointer, index).decode(),
-            )
-            for index in range(lib.ntapi_stub_request_header_count(pointer))
-        )
-        length = ctypes.c_size_t()
-        address = lib.ntapi_stub_request_body(pointer, ctypes.byref(length))
-        self.body = ctypes.string_at(address, length.value)
-        self.is_matched = bool(lib.ntapi_stub_request_is_matched(pointer))
+        request = _signatures.StubRequest.from_address(pointer)
+        self.method = request.method.decode()
+        self.url = request.url.decode()
+        self.headers = Headers(lines_of(request.headers))
+        self.body = ctypes.string_at(request.body, request.length)
+        self.is_matched = request.is_matched
 
     @property
     def text(self) -> str:
@@ -234,7 +228,6 @@ class Stub:
             pointer = lib.ntapi_stub_get_request(self._handle.pointer, index)
             if pointer:
                 requests.append(StubRequest(pointer))
-                lib.ntapi_stub_request_free(pointer)
         return requests
 
     def verify(self) -> None:
