@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "ntapi.h"
+#include "ntapi_testing.h"
 
 /** Seconds after which a test gives up on something that should have happened at once, on a busy machine, too. */
 #define PATIENCE 120.0

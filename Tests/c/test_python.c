@@ -1,6 +1,8 @@
 /* JSON in values of an interpreter, here one that writes down what it is asked for. */
 #include "support.h"
 
+#include "ntapi_python.h"
+
 #include <poll.h>
 
 /* A value is its text. Lists and dictionaries grow as they are filled, and own what is in them. */

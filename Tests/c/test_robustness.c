@@ -8,6 +8,7 @@
 #include <semaphore.h>
 
 #include "ntapi_jansson.h"
+#include "ntapi_python.h"
 
 /** What a call passes besides handles. */
 struct inputs {
