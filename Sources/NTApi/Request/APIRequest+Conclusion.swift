@@ -12,7 +12,7 @@ extension APIRequest {
             else { return nil }
             shared.exchangeEnded(result)
             shared.setCounts(result.metrics)
-            shared.content = ResponseContent.Box(shared.flow.history, result, plain.json, now)
+            shared.content = ResponseContent.plain(shared.flow.history, result, plain.json, now)
             return (shared.flow.gate.ended(successfully: true), shared.handlers.responseWay)
         }
         guard let end else { return passAtOnce(result, plain, deliveries) }
@@ -85,7 +85,7 @@ extension APIRequest {
     func conclude(_ answer: Answer, _ deliveries: DeliveryBatch) {
         guard !isCancelled else { return finishCancelled(deliveries) }
         // Nobody sees it, so that no code of the program's has to judge it.
-        if isRevalidation { return finish(ResponseContent(shared.withLock { $0.flow.history }, now), deliveries) }
+        if isRevalidation { return finish(ResponseContent(history, now), deliveries) }
         var content = content(of: answer)
         guard isOfThisProcess else { return }
         if var failure = answer.failure {
@@ -101,7 +101,7 @@ extension APIRequest {
 
     /// What an answer comes to, with all that the program says about it.
     func content(of answer: Answer) -> ResponseContent {
-        let history = shared.withLock { $0.flow.history }
+        let history = history
         if var content = answer.content {
             // Time has passed since.
             content.setTimes(history, now)
@@ -139,8 +139,10 @@ extension APIRequest {
     }
 
     func ending(with error: APIError) -> ResponseContent {
-        ResponseContent(shared.withLock { $0.flow.history }, error: error, now)
+        ResponseContent(history, error: error, now)
     }
+
+    var history: RequestHistory { shared.withLock { $0.flow.history } }
 
     func finishCancelled(_ deliveries: DeliveryBatch) { finish(failing: .cancelled, deliveries) }
 
@@ -233,8 +235,9 @@ extension APIRequest {
             !uploadProgressDestination.isInOrder(with: responseDestination)
             || !downloadProgressDestination.isInOrder(with: responseDestination)
         guard isBehind else { return }
-        runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) {
-            guard self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else { return }
+        // Weak: it holds no request that has ended meanwhile.
+        runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) { [weak self] in
+            guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else { return }
             self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
             self.deliver { self.postResponse($0) }
         }
