@@ -68,7 +68,7 @@ extension APIRequest {
         /// It is taken from a mailbox.
         case event
         /// Nobody waits for a call: there is no thread to go to.
-        case none
+        case nowhere
     }
 
     /// Once.
@@ -78,7 +78,7 @@ extension APIRequest {
 
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
-        case .none:
+        case .nowhere:
             var handlers = takeHandlers()
             return handlerReturned(&handlers)
         case .handler: break

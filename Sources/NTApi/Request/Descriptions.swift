@@ -1,16 +1,21 @@
 extension APIRequest: CustomStringConvertible {
     /// The request's number in log lines, the method, the URL with its secrets redacted, and the state.
-    public var description: String { "#\(logName) \(summary) (\(state))" }
+    public var description: String { line + " (\(state))" }
+
+    fileprivate var line: String { "#" + logName + " " + summary }
 }
 
 extension APIResponse: CustomStringConvertible {
-    /// What was asked, the status, the size of the body and the time, or the error; secrets redacted.
+    /// What was asked, and the error, or the status, the size of the body and the time; secrets redacted.
     public var description: String {
-        let line = "#\(request.logName) \(request.summary)"
-        if let error {
-            let names = request.built.request?.secrets.names ?? []
-            return "\(line): \(Secrets.redactURLs(in: error.description, alsoNamed: names))"
-        }
-        return "\(line): \(status), \(data.count) bytes, \(Int(elapsed * 1000)) ms"
+        request.line + ": "
+            + (error.map { request.redacted($0.description) }
+                ?? "\(status), \(data.count) bytes, \(Int(elapsed * 1000)) ms")
+    }
+}
+
+extension APIRequest {
+    fileprivate func redacted(_ message: String) -> String {
+        Secrets.redactURLs(in: message, alsoNamed: built.request?.secrets.names ?? [])
     }
 }

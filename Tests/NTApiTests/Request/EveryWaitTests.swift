@@ -165,8 +165,9 @@ import Testing
         scene.clock.advance(by: 1000)
         #expect(scene.request.state == .suspended && scene.responses.count == 0)
         #expect(scene.request.resume())
-        #expect(scene.request.cancel())
-        try await expectOneEnd(scene, [.cancelled], "\(wait)")
+        // What was due meanwhile may be there before the cancel.
+        let allowed: [ErrorCode?] = scene.request.cancel() ? [.cancelled] : [nil]
+        try await expectOneEnd(scene, allowed, "\(wait)")
     }
 
     @Test(arguments: Wait.allCases) func whatIsSuspendedCanBeCancelled(_ wait: Wait) async throws {

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from conftest import REPOSITORY
-from ntapi import _callbacks, _enums, _events, _metrics, _numbers, _signatures, codes
+from ntapi import _enums, _metrics, codes
+from ntapi._bridge import callbacks, signatures
 
-TABLE = {**_signatures.FUNCTIONS, **_callbacks.CALLBACK_FUNCTIONS}
-HEADER = "".join(path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h")))
+TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
+HEADER = "".join(
+    path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h"))
+)
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
 
@@ -30,9 +33,9 @@ SCALARS: dict[str, Any] = {
     "size_t *": ctypes.POINTER(ctypes.c_size_t),
     "const void *": ctypes.c_void_p,
     "const char *const *": ctypes.POINTER(ctypes.c_char_p),
-    "ntapi_summary": _signatures.Summary,
-    "ntapi_event *": ctypes.POINTER(_signatures.Event),
-    "ntapi_server_event *": ctypes.POINTER(_signatures.ServerEvent),
+    "ntapi_summary": signatures.Summary,
+    "ntapi_event *": ctypes.POINTER(signatures.Event),
+    "ntapi_server_event *": ctypes.POINTER(signatures.ServerEvent),
     # Given as an address, which costs less.
     "ntapi_watch *": ctypes.c_void_p,
 }
@@ -64,7 +67,7 @@ BYTES_WITH_NUL = {
 def callback(name: str) -> Any:
     words = name[len("ntapi_") : -len("_fn")].split("_")
     python_name = "".join(map(str.capitalize, words)) + "Function"
-    return vars(_signatures).get(python_name) or getattr(_callbacks, python_name)
+    return vars(signatures).get(python_name) or getattr(callbacks, python_name)
 
 
 def c_type(text: str) -> Any:
@@ -106,7 +109,7 @@ def test_the_parser_finds_the_header() -> None:
 
 def test_same_names() -> None:
     assert set(TABLE) == set(FUNCTIONS)
-    assert not set(_signatures.FUNCTIONS) & set(_callbacks.CALLBACK_FUNCTIONS)
+    assert not set(signatures.FUNCTIONS) & set(callbacks.CALLBACK_FUNCTIONS)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -129,14 +132,14 @@ def test_same_callbacks(name: str) -> None:
 @pytest.mark.parametrize(
     ("structure", "layout"),
     [
-        (_signatures.ProtectionSpace, None),
-        (_signatures.Challenge, None),
-        (_signatures.StubRequest, None),
-        (_callbacks.Hooks, None),
-        (_signatures.Summary, None),
-        (_signatures.Event, _events._EVENT),
-        (_signatures.Watch, _events._WATCH),
-        (_signatures.ServerEvent, None),
+        (signatures.ProtectionSpace, None),
+        (signatures.Challenge, None),
+        (signatures.StubRequest, None),
+        (callbacks.Hooks, None),
+        (signatures.Summary, None),
+        (signatures.Event, signatures._EVENT),
+        (signatures.Watch, signatures._WATCH),
+        (signatures.ServerEvent, None),
     ],
 )
 def test_same_structures(structure: Any, layout: Any) -> None:
@@ -158,8 +161,8 @@ def test_same_functions_of_python() -> None:
     body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
     assert body
     in_header = re.findall(r"(?:void \*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
-    assert in_header == [name for name, _ in _signatures.Python._fields_]
-    assert f"#define NTAPI_PYTHON_KEYS_SIZE {_signatures.PYTHON_KEYS_SIZE}\n" in HEADER
+    assert in_header == [name for name, _ in signatures.Python._fields_]
+    assert f"#define NTAPI_PYTHON_KEYS_SIZE {signatures.PYTHON_KEYS_SIZE}\n" in HEADER
 
 
 @pytest.mark.parametrize(
@@ -172,11 +175,11 @@ def test_same_functions_of_python() -> None:
         ("NTAPI_REQUEST_STATE_", _enums.RequestState),
         ("NTAPI_SESSION_KIND_", _enums.SessionKind),
         ("NTAPI_LOG_", _enums.LogFlags),
-        ("NTAPI_STATUS_", _numbers.Status),
-        ("NTAPI_HANDLER_", _numbers.Handler),
-        ("NTAPI_CONTENT_", _numbers.Content),
-        ("NTAPI_BYTES_", _numbers.Bytes),
-        ("NTAPI_DATA_FORMAT_", _numbers.DataFormat),
+        ("NTAPI_STATUS_", signatures.Status),
+        ("NTAPI_HANDLER_", signatures.Handler),
+        ("NTAPI_CONTENT_", signatures.Content),
+        ("NTAPI_BYTES_", signatures.Bytes),
+        ("NTAPI_DATA_FORMAT_", signatures.DataFormat),
     ],
 )
 def test_same_enums(prefix: str, members: Any) -> None:

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import os
 
-from . import _signatures
-from ._arg_list import c_text
+from ._bridge import signatures
+from ._bridge.args import c_text
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._enums import ChallengeKind, DecisionKind, Persistence, Storage
-from ._handles import Handle
-from ._http_request import HTTPRequest
-from ._library import lib
-from ._numbers import Status
-from ._response import Response
+from ._http import HTTPRequest
+from ._response import Response, header_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Optional
 
-    from ._aliases import Path
-    from ._credentials import ProtectionSpace
     from ._request import Request
+    from ._storage import ProtectionSpace
+    from ._types import Path
 
 
 class Challenge:
@@ -64,7 +63,7 @@ class Challenge:
         def text(value: Optional[bytes]) -> Optional[str]:
             return None if value is None else value.decode("utf-8", "replace")
 
-        asked = _signatures.Challenge.from_address(lib.ntapi_decision_challenge(pointer))
+        asked = signatures.Challenge.from_address(lib.ntapi_decision_challenge(pointer))
         self.kind = ChallengeKind(asked.kind)
         self.host = text(asked.host) or ""
         self.port = asked.port
@@ -85,9 +84,9 @@ class Challenge:
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
     if not pointer:
         return None
-    from ._credentials import ProtectionSpace
+    from ._storage import ProtectionSpace
 
-    return ProtectionSpace._of_c(_signatures.ProtectionSpace.from_address(pointer))
+    return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
 
 
 class Decision:
@@ -116,7 +115,6 @@ class Decision:
 
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
-        from ._headers import header_text
 
         headers = lib.ntapi_decision_headers(self._handle.pointer)
         text = lib.ntapi_headers_get(headers, name.encode())
@@ -128,7 +126,8 @@ class Decision:
         taken out. Change it, and `proceed` sends it as it is. None for other kinds.
         """
         pointer = lib.ntapi_decision_http_request(self._handle.pointer)
-        return HTTPRequest(pointer) if pointer else None
+        # The decision lends it, and lives as long as it does.
+        return HTTPRequest(pointer, self._handle) if pointer else None
 
     @property
     def challenge(self) -> Optional[Challenge]:

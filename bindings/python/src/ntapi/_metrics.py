@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any, Optional
 
-from ._json import from_c
-from ._library import lib
+from ._bridge.json import from_c
+from ._bridge.library import lib
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ._bridge.library import Handle, lib
+from ._bridge.signatures import Status
 from ._checks import check_timeout
-from ._handles import Handle
-from ._library import lib
-from ._numbers import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,9 +99,13 @@ class RateLimiter:
         if not pointer:
             raise ValueError(f"{requests} requests in {seconds} s, burst {burst}, make no sense")
         self._handle = Handle(pointer, lib.ntapi_rate_limiter_free)
+        self._shown = f"{requests:g} requests in {seconds:g} s"
         status = lib.ntapi_rate_limiter_set_maximum_pause(pointer, maximum_pause)
         if status != Status.OK:
             raise ValueError(f"maximum_pause has to be a number from 0, not {maximum_pause}")
+
+    def __repr__(self) -> str:
+        return f"<ntapi.RateLimiter {self._shown}, {self.waiting} waiting>"
 
     def pause(self, seconds: float) -> None:
         """Lets no request go for so many seconds from now; a longer pause is not cut short."""
