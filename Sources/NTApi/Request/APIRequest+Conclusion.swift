@@ -36,8 +36,8 @@ extension APIRequest {
     ) {
         var moment = moment
         let transition = shared.withLock { shared -> RequestFlow.Transition in
-            guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
             shared.exchangeEnded(result)
+            guard let answer = shared.answer(result) else { return RequestFlow.Transition(next: .cancelled) }
             shared.flow.history.end(result, moment.now)
             shared.complete(&moment)
             return shared.flow.answered(answer, moment)
