@@ -25,7 +25,8 @@ from ._threads import is_main_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from asyncio import Future
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from typing import Any, Callable, NoReturn, Optional, TypeVar, Union
 
     from typing_extensions import Unpack
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
     from ._types import Args, Handlers, Place, PlaceLike, ProgressHandlers, Self
 
     T = TypeVar("T")
-    from asyncio import Future
-    from collections.abc import Iterable
-
-    from ._client import BaseClient
 
 
 class _LoopObserver:

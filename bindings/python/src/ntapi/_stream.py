@@ -21,13 +21,14 @@ from ._response import Headers
 from ._threads import current_mailbox
 
 if TYPE_CHECKING:
-    from typing import Any, Callable, Optional
+    from typing import Callable
 
     from ._bridge.library import Handle
     from ._client import BaseClient
     from ._request import Request
     from ._response import Response
     from ._types import Args, Observer, Place, Self
+
 
 Element = TypeVar("Element")
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from typing import Optional
 
     from ._client import BaseClient
-    from ._mailbox import Mailbox
     from ._types import Args
+
 
 _FIRST_WAIT = 0.05
 """Seconds until the main thread looks up for the first time from a request that it waits for.

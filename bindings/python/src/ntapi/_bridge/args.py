@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Callable, Optional
 
-    from .._arg import Arg
     from .._client import BaseClient
     from .._errors import ApiError
     from .._types import Args
+
 
 _OK = Status.OK
 

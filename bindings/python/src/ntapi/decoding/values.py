@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .options import DecodingOptions
 
     Decode = Callable[[Any], Any]
-    from typing import Any
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 

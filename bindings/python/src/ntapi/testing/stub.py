@@ -22,7 +22,7 @@ from .._response import Headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any, Callable, Optional, Union
 
     from .._types import Self
