@@ -232,7 +232,7 @@ class Request:
         return take_text(lib.ntapi_request_resume_data(self._pointer))
 
     def _leave_resume_data(self, interrupt: BaseException) -> None:
-        """Gives an exception that ends a wait what the download can be gone on with."""
+        """Gives an exception that ends a wait the resume data of the download."""
         data = self.resume_data
         if data is not None:
             interrupt.resume_data = data  # type: ignore[attr-defined]
@@ -322,7 +322,7 @@ def build(
     places = _places(client, flat, usual_place, response_place)
     placed = _placed(client, functions, places, usual_place)
     if reader is not None:
-        # It runs nothing of the user's, and must be told of pieces and end by the same thread.
+        # It runs no user code, and one thread has to deliver the pieces and the end.
         placed[Handler.DATA] = placed[Handler.RESPONSE][0], nothing
     delivery = Delivery(client, placed, reader)
     delivery.keeps_body = handlers.get("data_handler") is None and reader is None

@@ -31,7 +31,7 @@ _free = quick("ntapi_response_free")
 
 
 class Response:
-    """What came back, or what went wrong. Everything is read when it is first asked for."""
+    """The answer to a request, or what went wrong. Each part is read when it is first asked for."""
 
     __slots__ = (
         "__weakref__",
@@ -136,8 +136,8 @@ class Response:
 
     @property
     def was_delivered_before(self) -> bool:
-        """Whether a handler may have seen this outcome of a background transfer, in a process that
-        ended before it returned.
+        """Whether a handler may have seen this outcome of a background transfer before, in a
+        process that ended before the handler returned.
         """
         return bool(lib.ntapi_response_was_delivered_before(self._pointer))
 
@@ -158,8 +158,8 @@ class Response:
         """The temporary file that the body was written to, with the arg `download()`; None when it
         was not.
 
-        It is there as long as this response or its request is, and until the process exits at most.
-        A program that wants to keep it moves it elsewhere.
+        It is removed with this response and its request, or when the process exits. Move it to
+        keep it.
         """
         path = lib.ntapi_response_temporary_file(self._pointer)
         if path is None:
@@ -170,19 +170,19 @@ class Response:
 
     @property
     def resume_data(self) -> Optional[str]:
-        """What a later request can go on from with the arg `resume`, when a download was cancelled
-        or failed before it was whole: one line of JSON.
+        """For the arg `resume` of a later request, after a download was cancelled or failed: one
+        line of JSON.
 
-        None when there is nothing to go on from, or nothing that could be trusted. With it the
-        temporary file stays: go on, or call `ntapi.discard_resume_data`.
+        None when nothing was received, or the server gave nothing to verify it by. The temporary
+        file stays until the download goes on or `ntapi.discard_resume_data` removes it.
         """
         text = lib.ntapi_response_resume_data(self._pointer)
         return None if text is None else text.decode()
 
     @property
     def text(self) -> str:
-        """The body as text, in the charset that Content-Type names, else UTF-8; what does not fit
-        is replaced.
+        """The body as text, in the charset that Content-Type names, else UTF-8. Bytes that do not
+        fit are replaced.
         """
         _, _, charset = self.headers.get("content-type", "").partition("charset=")
         name = charset.split(";")[0].strip().strip("\"'") or "utf-8"
@@ -388,9 +388,9 @@ class Response:
 
 
 def discard_resume_data(resume_data: str) -> None:
-    """Removes the temporary file of a download that nobody will go on with.
+    """Removes the temporary file of a download that will not be resumed.
 
-    Raises ValueError for what is no resume data.
+    Raises ValueError for a text that is not resume data.
     """
     from ._checks import check_string
 

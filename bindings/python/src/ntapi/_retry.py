@@ -32,11 +32,11 @@ class RetryPolicy:
     attempts: int = 4
     """How often it is sent at most, the first time counted; 1 is never again."""
     base: float = 0.5
-    """Seconds: the wait before the second attempt is by lot from 0 to this, and each wait from 0 to
-    twice as much as before.
+    """Seconds: the wait before the second attempt is random, from 0 to this. The limit doubles with
+    each attempt.
     """
     cap: float = 30.0
-    """Seconds: no wait by lot is longer."""
+    """Seconds: no random wait is longer."""
     maximum_retry_after: float = 60.0
     """Seconds: a server's Retry-After that asks for more is not waited for; the answer is delivered
     at once.

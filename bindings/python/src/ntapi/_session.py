@@ -78,8 +78,8 @@ class SessionEnd:
     def invalidate_and_cancel(self) -> None:
         """Cancels what runs and refuses new requests, as `close`.
 
-        Of a background session all transfers are given up, those that were restored and not resumed
-        yet, too. Does not wait: see `drain`.
+        A background session gives up all its transfers, also those that were restored and not
+        resumed yet. Does not wait: see `drain`.
         """
         lib.ntapi_client_invalidate_and_cancel(self._handle.pointer)
         self._stop_reading()

@@ -240,7 +240,7 @@ class ProtectionSpace(NamedTuple):
     host: str
     port: int
     realm: Optional[str] = None
-    """The part of the server; None when it does not say. Of a proxy it has no meaning."""
+    """The part of the server; None when the server does not say. A proxy has none."""
     authentication: Authentication = Authentication.BASIC
     is_proxy: bool = False
 

@@ -284,7 +284,7 @@ class _Waker:
             stream._news()
 
 
-# What a streaming request hands to whoever reads it, one piece at a time.
+# The pieces of a streaming request, one at a time, for the stream that reads them.
 
 
 NOTHING: Any = object()

@@ -295,7 +295,7 @@ def first_of(decoders: list[Decode], forms: list[Any], expected: str) -> Decode:
     return decode
 
 
-# What does not fit, while it is on its way up to whoever asked.
+# The exception for a value that does not fit, on its way up to the caller of the decoder.
 
 
 class MismatchError(Exception):
