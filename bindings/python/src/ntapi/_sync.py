@@ -35,8 +35,8 @@ class Client(BaseClient):
         with ntapi.Client("https://api.example.com") as client:
             print(client.send("data/2.5/find", ntapi.url("q", "London")).json)
 
-    A handler of `begin` runs on the main thread by default, while that runs its mailbox
-    (`ntapi.run`) or waits.
+    A handler of `begin` runs on the main thread by default, when that thread waits or runs its
+    mailbox (`ntapi.run`).
     """
 
     def perform(
