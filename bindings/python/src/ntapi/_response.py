@@ -30,6 +30,22 @@ _NOTHING = (0, 0, 0, 0, 0)
 _free = quick("ntapi_response_free")
 
 
+class _OfAnotherLibrary:
+    """An attribute that responses do not have: asking for it says what to write.
+
+    A `__getattr__` of the class would do it, too, but makes each of its attributes slower.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        from ._hints import instead
+
+        problem = f"'Response' object has no attribute {self._name!r}"
+        raise AttributeError(problem + instead("response", self._name))
+
+
 class Response:
     """The answer to a request, or what went wrong. Each part is read when it is first asked for."""
 
@@ -97,14 +113,6 @@ class Response:
     def __del__(self, _is_over: list[bool] = is_over) -> None:
         if self._pointer and not _is_over:
             _free(self._pointer)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            from ._hints import instead
-
-            problem = f"'Response' object has no attribute {name!r}"
-            raise AttributeError(problem + instead("response", name))
 
     @property
     def error(self) -> Optional[ApiError]:
@@ -382,9 +390,37 @@ class Response:
             self._request = Handle(lib.ntapi_response_request(self._pointer))
         return Request(self._request, Outcome(response=self))
 
+    def __dir__(self) -> list[str]:
+        return [
+            name
+            for name in super().__dir__()
+            if not isinstance(type(self).__dict__.get(name), _OfAnotherLibrary)
+        ]
+
     def __repr__(self) -> str:
         problem = f", {self.error!r}" if self.error else ""
         return f"<ntapi.Response {self.status} {self._shown_url}, {len(self.data)} bytes{problem}>"
+
+
+for _name in [
+    "content",
+    "cookies",
+    "encoding",
+    "history",
+    "http_version",
+    "is_error",
+    "is_success",
+    "iter_bytes",
+    "iter_content",
+    "iter_lines",
+    "links",
+    "method",
+    "ok",
+    "raise_for_status",
+    "read",
+    "status_code",
+]:
+    setattr(Response, _name, _OfAnotherLibrary(_name))
 
 
 def discard_resume_data(resume_data: str) -> None:
