@@ -37,7 +37,7 @@ PLAIN = [
 
 def described(pointer: int) -> str:
     try:
-        return take_text(lib.ntapi_args_description(pointer)) or ""
+        return take_text(lib.ntapi_describe(pointer)) or ""
     finally:
         lib.ntapi_args_free(pointer)
 

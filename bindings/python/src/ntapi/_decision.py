@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ._bridge import signatures
 from ._bridge.args import c_text
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
@@ -62,17 +63,18 @@ class Challenge:
         def text(value: Optional[bytes]) -> Optional[str]:
             return None if value is None else value.decode("utf-8", "replace")
 
-        self.kind = ChallengeKind(lib.ntapi_decision_get_challenge(pointer))
-        self.host = text(lib.ntapi_decision_host(pointer)) or ""
-        self.port = lib.ntapi_decision_port(pointer)
-        self.scheme = text(lib.ntapi_decision_scheme(pointer))
-        self.realm = text(lib.ntapi_decision_realm(pointer))
-        self.failures = lib.ntapi_decision_failures(pointer)
-        self.reason = text(lib.ntapi_decision_reason(pointer)) or ""
-        self.protection_space = _protection_space(pointer)
-        self.certificates = []
-        while pem := lib.ntapi_decision_certificate(pointer, len(self.certificates)):
-            self.certificates.append(pem.decode("ascii", "replace"))
+        asked = signatures.Challenge.from_address(lib.ntapi_decision_challenge(pointer))
+        self.kind = ChallengeKind(asked.kind)
+        self.host = text(asked.host) or ""
+        self.port = asked.port
+        self.scheme = text(asked.scheme)
+        self.realm = text(asked.realm)
+        self.failures = asked.failures
+        self.reason = text(asked.reason) or ""
+        self.protection_space = _protection_space(asked.space)
+        self.certificates = [
+            pem.decode("ascii", "replace") for pem in asked.certificates[: asked.certificate_count]
+        ]
 
     def __repr__(self) -> str:
         realm = "" if self.realm is None else f", realm {self.realm!r}"
@@ -80,12 +82,11 @@ class Challenge:
 
 
 def _protection_space(pointer: Optional[int]) -> Optional[ProtectionSpace]:
-    space = lib.ntapi_decision_protection_space(pointer)
-    if not space:
+    if not pointer:
         return None
     from ._storage import ProtectionSpace
 
-    return ProtectionSpace._of_c(Handle(space, lib.ntapi_protection_space_free))
+    return ProtectionSpace._of_c(signatures.ProtectionSpace.from_address(pointer))
 
 
 class Decision:
@@ -115,7 +116,8 @@ class Decision:
     def header(self, name: str) -> Optional[str]:
         """A header of the response that asks, several of a name joined with ", "; or None."""
 
-        text = lib.ntapi_decision_header(self._handle.pointer, name.encode())
+        headers = lib.ntapi_decision_headers(self._handle.pointer)
+        text = lib.ntapi_headers_get(headers, name.encode())
         return None if text is None else header_text(text)
 
     @property

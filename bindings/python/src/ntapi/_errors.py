@@ -157,7 +157,7 @@ def _message_in(value: Any, depth: int) -> str:
 
 def read_error(pointer: int) -> ApiError:
     """The error behind a C pointer, copied."""
-    code = lib.ntapi_error_code(pointer)
+    code = lib.ntapi_error_code_name(pointer)
     message = lib.ntapi_error_message(pointer)
     retry_after = lib.ntapi_error_retry_after(pointer)
     clock = lib.ntapi_error_clock(pointer)

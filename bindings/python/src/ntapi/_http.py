@@ -12,7 +12,7 @@ from ._bridge.signatures import Status
 from ._checks import check_string, type_name
 from ._enums import BodyKind, CachePolicy, Clock
 from ._errors import read_error
-from ._response import Headers, header_text
+from ._response import Headers, lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ class RequestHeaders(MutableMapping[str, str]):
         self._request = request
 
     def __getitem__(self, name: str) -> str:
-        value = lib.ntapi_http_request_header(self._request._pointer, _encoded(name))
+        headers = lib.ntapi_http_request_headers(self._request._pointer)
+        value = lib.ntapi_headers_get(headers, _encoded(name))
         if value is None:
             raise KeyError(name)
         return _decoded(value) or ""
@@ -158,10 +159,10 @@ class RequestHeaders(MutableMapping[str, str]):
         _check_header(status)
 
     def __iter__(self) -> Iterator[str]:
-        pointer = self._request._pointer
+        headers = lib.ntapi_http_request_headers(self._request._pointer)
         names: dict[str, str] = {}
-        for index in range(lib.ntapi_http_request_header_count(pointer)):
-            name = _decoded(lib.ntapi_http_request_header_name(pointer, index)) or ""
+        for index in range(lib.ntapi_headers_count(headers)):
+            name = _decoded(lib.ntapi_headers_name(headers, index)) or ""
             names.setdefault(name.lower(), name)
         return iter(names.values())
 
@@ -321,10 +322,7 @@ class HTTPResponse:
 
     def _lines(self) -> Iterable[tuple[str, str]]:
         pointer = self._handle.pointer if self._handle else None
-        for index in range(lib.ntapi_interception_header_count(pointer)):
-            name = lib.ntapi_interception_header_name(pointer, index)
-            value = lib.ntapi_interception_header_value(pointer, index)
-            yield header_text(name or b""), header_text(value or b"")
+        return lines_of(lib.ntapi_interception_headers(pointer))
 
     @property
     def body(self) -> bytes:

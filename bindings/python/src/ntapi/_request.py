@@ -12,7 +12,7 @@ from ._bridge.args import THREAD_KINDS, append_args, c_text
 from ._bridge.hooks import configuring, may_replace_error
 from ._bridge.library import Handle, lib, take_text
 from ._bridge.native import get_ident
-from ._bridge.signatures import Handler, Status
+from ._bridge.signatures import Bytes, Handler, Status
 from ._checks import check_handler, check_string, check_timeout
 from ._delivery import PROGRESS_HOOKS, Delivery, Outcome, nothing, state_of
 from ._enums import RequestState
@@ -20,7 +20,7 @@ from ._errors import ApiError
 from ._interceptors import add_to_args
 from ._logging import follow_levels
 from ._loops import is_loop_mailbox_here
-from ._response import Headers, header_text
+from ._response import Headers, lines_of
 from ._threads import current_mailbox
 
 TYPE_CHECKING = False
@@ -175,27 +175,27 @@ class Request:
     @property
     def bytes_sent(self) -> int:
         """Body bytes sent so far."""
-        return int(lib.ntapi_request_bytes_sent(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.SENT))
 
     @property
     def bytes_expected_to_send(self) -> Optional[int]:
         """Body bytes to send; None while unknown."""
-        return _known(lib.ntapi_request_bytes_expected_to_send(self._pointer))
+        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_SEND))
 
     @property
     def bytes_received(self) -> int:
         """Body bytes received so far, as they came over the wire."""
-        return int(lib.ntapi_request_bytes_received(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.RECEIVED))
 
     @property
     def bytes_expected_to_receive(self) -> Optional[int]:
         """Body bytes that the server announced; None while unknown."""
-        return _known(lib.ntapi_request_bytes_expected_to_receive(self._pointer))
+        return _known(lib.ntapi_request_bytes(self._pointer, Bytes.EXPECTED_TO_RECEIVE))
 
     @property
     def bytes_decoded(self) -> int:
         """Body bytes received so far, after decompression."""
-        return int(lib.ntapi_request_bytes_decoded(self._pointer))
+        return int(lib.ntapi_request_bytes(self._pointer, Bytes.DECODED))
 
     @property
     def received_status(self) -> Optional[int]:
@@ -209,18 +209,7 @@ class Request:
         """The header lines of the response whose body is being received by the data handler or into
         a file; none before.
         """
-        pointer = self._pointer
-        lines: list[tuple[str, str]] = []
-        for index in range(lib.ntapi_request_received_header_count(pointer)):
-            name = lib.ntapi_request_received_header_name(pointer, index)
-            value = lib.ntapi_request_received_header_value(pointer, index)
-            lines.append(
-                (
-                    header_text(name or b""),
-                    header_text(value or b""),
-                )
-            )
-        return Headers(lines)
+        return Headers(lines_of(lib.ntapi_request_received_headers(self._pointer)))
 
     @property
     def resume_data(self) -> Optional[str]:

@@ -298,18 +298,9 @@ class Response:
         """The header lines."""
         headers = self._headers
         if headers is None:
-            headers = Headers(map(self._header_line, range(self._header_count())))
+            headers = Headers(lines_of(lib.ntapi_response_headers(self._pointer)))
             self._headers = headers
         return headers
-
-    def _header_count(self) -> int:
-        return int(lib.ntapi_response_header_count(self._pointer))
-
-    def _header_line(self, index: int) -> tuple[str, str]:
-
-        name = lib.ntapi_response_header_name(self._pointer, index)
-        value = lib.ntapi_response_header_value(self._pointer, index)
-        return header_text(name), header_text(value)
 
     def link(self, relation: str) -> Optional[str]:
         """The URL of a `Link` header (RFC 8288), absolute, or None: `link("next")` is that of the
@@ -451,6 +442,14 @@ def header_text(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
+
+
+def lines_of(pointer: int | None) -> Iterator[tuple[str, str]]:
+    """The lines of an ntapi_headers."""
+    for index in range(lib.ntapi_headers_count(pointer)):
+        name = lib.ntapi_headers_name(pointer, index)
+        value = lib.ntapi_headers_value(pointer, index)
+        yield header_text(name or b""), header_text(value or b"")
 
 
 class Headers(Mapping[str, str]):

@@ -7,12 +7,13 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple, Optional
 
+from ._bridge import signatures
 from ._bridge.args import c_text, shown_url
 from ._bridge.json import from_c, to_c
 from ._bridge.library import Handle, lib
 from ._bridge.signatures import Status
 from ._checks import check_string
-from ._enums import Authentication
+from ._enums import Authentication, Storage
 from ._errors import take_error
 
 TYPE_CHECKING = False
@@ -69,24 +70,24 @@ class Cache:
     @property
     def memory_capacity(self) -> int:
         """How many bytes of memory responses may take."""
-        return int(lib.ntapi_cache_memory_capacity(self._pointer))
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_capacity(self) -> int:
         """How many bytes of disk responses may take; 0 for a cache in memory."""
-        return int(lib.ntapi_cache_disk_capacity(self._pointer))
+        return int(lib.ntapi_cache_capacity(self._pointer, Storage.DISK.value))
 
     @property
     def memory_usage(self) -> int:
         """About how many bytes of memory responses take now."""
-        return int(lib.ntapi_cache_memory_usage(self._pointer))
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.MEMORY.value))
 
     @property
     def disk_usage(self) -> int:
         """How many bytes of disk responses take now, those of other processes included. Waits for
         the disk.
         """
-        return int(lib.ntapi_cache_disk_usage(self._pointer))
+        return int(lib.ntapi_cache_usage(self._pointer, Storage.DISK.value))
 
     def clear(self) -> None:
         """Forgets every response. Waits for the disk."""
@@ -244,12 +245,19 @@ class ProtectionSpace(NamedTuple):
     is_proxy: bool = False
 
     @classmethod
-    def _of_c(cls, handle: Handle) -> ProtectionSpace:
-        return _space(from_c(lib.ntapi_protection_space_json(handle.pointer)))
+    def _of_c(cls, space: signatures.ProtectionSpace) -> ProtectionSpace:
+        return cls(
+            space.scheme.decode(),
+            space.host.decode(),
+            space.port,
+            None if space.realm is None else space.realm.decode("utf-8", "replace"),
+            Authentication(space.authentication),
+            space.is_proxy,
+        )
 
-    def _make_c(self) -> Handle:
-        """The space in C, new."""
-        pointer = lib.ntapi_protection_space_create(
+    def _make_c(self) -> signatures.ProtectionSpace:
+        """The space in C. Raises ValueError where there can be no such server."""
+        space = signatures.ProtectionSpace(
             c_text(self.scheme),
             c_text(self.host),
             self.port if 0 < self.port < 65536 else 0,
@@ -257,9 +265,13 @@ class ProtectionSpace(NamedTuple):
             self.authentication.value,
             self.is_proxy,
         )
-        if not pointer:
+        # An empty storage tells whether there can be such a server.
+        storage = lib.ntapi_credential_storage_create(None)
+        status = lib.ntapi_credential_storage_remove(storage, ctypes.byref(space), None, None)
+        lib.ntapi_credential_storage_free(storage)
+        if status != Status.OK:
             raise ValueError(f"there is no server {self.scheme}://{self.host}:{self.port}")
-        return Handle(pointer, lib.ntapi_protection_space_free)
+        return space
 
 
 class CredentialStorage:
@@ -330,7 +342,7 @@ class CredentialStorage:
         error = ctypes.c_void_p()
         found = from_c(
             lib.ntapi_credential_storage_get(
-                self._pointer, None if wanted is None else wanted.pointer, ctypes.byref(error)
+                self._pointer, None if wanted is None else ctypes.byref(wanted), ctypes.byref(error)
             )
         )
         if found is None:
@@ -367,7 +379,7 @@ class CredentialStorage:
         wanted = space._make_c()
         error = ctypes.c_void_p()
         values = [c_text(text) for text in texts]
-        status = function(self._pointer, wanted.pointer, *values, ctypes.byref(error))
+        status = function(self._pointer, ctypes.byref(wanted), *values, ctypes.byref(error))
         if status != Status.OK:
             raise take_error(error.value, "the credentials cannot be changed")
 

@@ -185,19 +185,17 @@ def _append_data(pointer: int, _: list[int], content: bytes, content_type: str |
 
 
 def _append_multipart_data(
-    pointer: int, _: list[int], name: str, content: bytes, extension: str | None
+    pointer: int, tokens: list[int], name: str, content: bytes, extension: str | None
 ) -> int:
-    length = len(content)
-    return int(
-        lib.ntapi_args_multipart_data(pointer, c_text(name), content, length, c_text(extension))
-    )
+    filename = f"{name}.{extension or 'bin'}"
+    return _append_multipart_named_data(pointer, tokens, name, content, filename, None)
 
 
 def _append_multipart_named_data(
     pointer: int, _: list[int], name: str, content: bytes, filename: str, content_type: str | None
 ) -> int:
     return int(
-        lib.ntapi_args_multipart_named_data(
+        lib.ntapi_args_multipart_data(
             pointer, c_text(name), content, len(content), c_text(filename), c_text(content_type)
         )
     )
@@ -296,7 +294,7 @@ _SIMPLE: dict[str, dict[int, Callable[..., int]]] = {
     "file": {2: lib.ntapi_args_file},
     "multipart_file": {4: lib.ntapi_args_multipart_file},
     "method": {1: lib.ntapi_args_method},
-    "idempotency_key": {1: lib.ntapi_args_idempotency_key_value},
+    "idempotency_key": {1: lib.ntapi_args_idempotency_key},
     "download": {1: lib.ntapi_args_download},
     "resume": {1: lib.ntapi_args_resume},
 }
@@ -315,8 +313,8 @@ def describe(arg: Arg) -> str:
     pointer = lib.ntapi_args_create()
     try:
         append_args(pointer, [arg], [])
-        lines = (take_text(lib.ntapi_args_description(pointer)) or "").strip().splitlines()
-        return ", ".join(lines)
+        # Without the name of the type before it.
+        return (take_text(lib.ntapi_describe(pointer)) or "").partition(" ")[2]
     except ApiError:
         return f"{arg.kind}, invalid"
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctypes import (
     CFUNCTYPE,
     POINTER,
+    Structure,
     c_bool,
     c_char_p,
     c_int,
@@ -50,6 +51,31 @@ DataFunction = CFUNCTYPE(None, c_void_p, c_void_p, c_size_t)
 JsonFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 ServerEventFunction = CFUNCTYPE(None, c_void_p, c_void_p)
 
+
+class Hooks(Structure):
+    """ntapi_hooks: the hooks of a client; NULL for what is not needed."""
+
+    _fields_ = (
+        ("size", c_size_t),
+        ("build_args", BuildArgsFunction),
+        ("build_request", BuildRequestFunction),
+        ("started", StartedFunction),
+        ("information", InformationFunction),
+        ("metrics_collected", MetricsCollectedFunction),
+        ("upload_progressed", ProgressedFunction),
+        ("download_progressed", ProgressedFunction),
+        ("data_received", DataReceivedFunction),
+        ("session_invalidated", SessionInvalidatedFunction),
+        ("completed", CompletedFunction),
+        ("parse_json", ParseJsonFunction),
+        ("write_log", WriteLogFunction),
+        ("map_service_error", MapServiceErrorFunction),
+        ("map_error", MapErrorFunction),
+        ("decide", DecideFunction),
+        ("decisions", c_int),
+    )
+
+
 _ADD_INTERCEPTOR: tuple[Any, tuple[Any, ...]] = (
     c_int,
     (c_void_p, c_int, InterceptFunction, InterceptorEndFunction, c_void_p, DestroyFunction),
@@ -70,22 +96,7 @@ CALLBACK_FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         c_size_t,
         (c_void_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),
     ),
-    "ntapi_hooks_create": (c_void_p, (c_void_p, DestroyFunction)),
-    "ntapi_hooks_set_build_args": (c_int, (c_void_p, BuildArgsFunction)),
-    "ntapi_hooks_set_build_request": (c_int, (c_void_p, BuildRequestFunction)),
-    "ntapi_hooks_set_started": (c_int, (c_void_p, StartedFunction)),
-    "ntapi_hooks_set_information": (c_int, (c_void_p, InformationFunction)),
-    "ntapi_hooks_set_metrics_collected": (c_int, (c_void_p, MetricsCollectedFunction)),
-    "ntapi_hooks_set_upload_progressed": (c_int, (c_void_p, ProgressedFunction)),
-    "ntapi_hooks_set_download_progressed": (c_int, (c_void_p, ProgressedFunction)),
-    "ntapi_hooks_set_data_received": (c_int, (c_void_p, DataReceivedFunction)),
-    "ntapi_hooks_set_session_invalidated": (c_int, (c_void_p, SessionInvalidatedFunction)),
-    "ntapi_hooks_set_completed": (c_int, (c_void_p, CompletedFunction)),
-    "ntapi_hooks_set_parse_json": (c_int, (c_void_p, ParseJsonFunction)),
-    "ntapi_hooks_set_write_log": (c_int, (c_void_p, WriteLogFunction)),
-    "ntapi_hooks_set_map_service_error": (c_int, (c_void_p, MapServiceErrorFunction)),
-    "ntapi_hooks_set_map_error": (c_int, (c_void_p, MapErrorFunction)),
-    "ntapi_hooks_set_decide": (c_int, (c_void_p, c_int, DecideFunction)),
+    "ntapi_client_set_hooks": (c_int, (c_void_p, c_void_p, c_void_p, DestroyFunction)),
     "ntapi_client_begin": (
         c_void_p,
         (c_void_p, c_char_p, c_void_p, ResponseFunction, c_void_p, DestroyFunction),

@@ -7,8 +7,8 @@ The others are called by Python itself.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
-import json
 import weakref
 
 from .. import _registry, codes
@@ -17,15 +17,15 @@ from .._enums import ErrorDomain, LogFlags
 from .._errors import ApiError
 from .._http import HTTPRequest
 from .._logging import call_reporting, log_line, log_verdict
-from .._response import Headers
-from . import native
+from .._response import Headers, lines_of
+from . import callbacks, native
 from .callbacks import (
     BuildRequestFunction,
     InformationFunction,
     SessionInvalidatedFunction,
     WriteLogFunction,
 )
-from .library import Handle, lib
+from .library import lib
 from .native import get_ident
 from .signatures import DestroyFunction
 
@@ -91,15 +91,10 @@ def _call_information(token: int, pointer: int, status: int, headers: int) -> No
         if not isinstance(owed, Delivery) or owed.client is not client or owed.handle is None:
             continue
         if lib.ntapi_request_identifier(owed.handle.pointer) == identifier:
-            lines = [(str(name), str(value)) for name, value in _pairs(headers)]
             request = Request(owed.handle, owed.outcome)
-            call_reporting(client.information_received, request, status, Headers(lines))
+            lines = Headers(lines_of(headers))
+            call_reporting(client.information_received, request, status, lines)
             return
-
-
-def _pairs(document: int) -> list[list[str]]:
-    pairs: list[list[str]] = json.loads(lib.ntapi_json_text(document))
-    return pairs
 
 
 _information = InformationFunction(_call_information)
@@ -147,18 +142,17 @@ def install(client: BaseClient, pointer: int, overridden: frozenset[str]) -> Non
         return
     token = next(_tokens)
     _clients[token] = client
-    hooks = Handle(lib.ntapi_hooks_create(token, DestroyFunction()), lib.ntapi_hooks_free)
+    hooks = callbacks.Hooks(size=ctypes.sizeof(callbacks.Hooks))
     if "build_request" in overridden:
         client._calls_build_request = True
-        lib.ntapi_hooks_set_build_request(hooks.pointer, _build_request)
+        hooks.build_request = _build_request
     if "information_received" in overridden:
-        lib.ntapi_hooks_set_information(hooks.pointer, _information)
+        hooks.information = _information
     if "write_log" in overridden:
-        lib.ntapi_hooks_set_write_log(hooks.pointer, _write_log)
+        hooks.write_log = _write_log
     if "session_invalidated" in overridden:
-        lib.ntapi_hooks_set_session_invalidated(hooks.pointer, _session_invalidated)
-    lib.ntapi_client_set_hooks(pointer, hooks.pointer)
-    hooks.free()
+        hooks.session_invalidated = _session_invalidated
+    lib.ntapi_client_set_hooks(pointer, ctypes.byref(hooks), token, DestroyFunction())
 
 
 # What hooks do with a response before its handler.

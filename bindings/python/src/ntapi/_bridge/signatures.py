@@ -54,6 +54,49 @@ class ServerEvent(Structure):
     )
 
 
+class ProtectionSpace(Structure):
+    """ntapi_protection_space: where a credential holds."""
+
+    _fields_ = (
+        ("scheme", c_char_p),
+        ("host", c_char_p),
+        ("port", c_int),
+        ("realm", c_char_p),
+        ("authentication", c_int),
+        ("is_proxy", c_bool),
+    )
+
+
+class Challenge(Structure):
+    """ntapi_challenge: who asks for what."""
+
+    _fields_ = (
+        ("kind", c_int),
+        ("host", c_char_p),
+        ("port", c_int),
+        ("scheme", c_char_p),
+        ("realm", c_char_p),
+        ("failures", c_int),
+        ("reason", c_char_p),
+        ("certificates", POINTER(c_char_p)),
+        ("certificate_count", c_size_t),
+        ("space", c_void_p),
+    )
+
+
+class StubRequest(Structure):
+    """ntapi_stub_request: a request that came to a stub."""
+
+    _fields_ = (
+        ("method", c_char_p),
+        ("url", c_char_p),
+        ("headers", c_void_p),
+        ("body", c_void_p),
+        ("length", c_size_t),
+        ("is_matched", c_bool),
+    )
+
+
 class Event(Structure):
     """ntapi_event: what a mailbox hands over in the pull style."""
 
@@ -125,7 +168,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_error_create": (c_void_p, (c_int, c_char_p, c_char_p)),
     "ntapi_error_free": (None, (c_void_p,)),
     "ntapi_error_get_domain": (c_int, (c_void_p,)),
-    "ntapi_error_code": (c_char_p, (c_void_p,)),
     "ntapi_error_message": (c_char_p, (c_void_p,)),
     "ntapi_error_http_status": (c_int, (c_void_p,)),
     "ntapi_error_transport_code": (c_int, (c_void_p,)),
@@ -141,7 +183,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_double": (c_double, (c_void_p, c_char_p, c_double)),
     "ntapi_json_bool": (c_bool, (c_void_p, c_char_p, c_bool)),
     "ntapi_json_count": (c_size_t, (c_void_p, c_char_p)),
-    "ntapi_json_key": (c_char_p, (c_void_p, c_char_p, c_size_t)),
     "ntapi_json_get": (c_void_p, (c_void_p, c_char_p)),
     "ntapi_json_text": (c_char_p, (c_void_p,)),
     "ntapi_mailbox_create": (c_void_p, ()),
@@ -160,10 +201,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_executor_free": (None, (c_void_p,)),
     "ntapi_job_run": (None, (c_void_p,)),
     "ntapi_args_create": (c_void_p, ()),
-    "ntapi_args_copy": (c_void_p, (c_void_p,)),
     "ntapi_args_free": (None, (c_void_p,)),
     "ntapi_args_count": (c_size_t, (c_void_p,)),
-    "ntapi_args_description": (c_void_p, (c_void_p,)),
     "ntapi_args_append_json": (c_int, (c_void_p, c_char_p, c_size_t, POINTER(c_void_p))),
     "ntapi_args_append": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_mark_secret": (c_int, (c_void_p,)),
@@ -175,11 +214,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_args_path": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_form": (c_int, (c_void_p, c_char_p, c_char_p)),
     "ntapi_args_multipart": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_args_multipart_data": (c_int, (c_void_p, c_char_p, c_void_p, c_size_t, c_char_p)),
-    "ntapi_args_multipart_named_data": (
-        c_int,
-        (c_void_p, c_char_p, c_void_p, c_size_t, c_char_p, c_char_p),
-    ),
     "ntapi_args_multipart_file": (c_int, (c_void_p, c_char_p, c_char_p, c_char_p, c_char_p)),
     "ntapi_args_data": (c_int, (c_void_p, c_void_p, c_size_t, c_char_p)),
     "ntapi_args_json": (c_int, (c_void_p, c_void_p)),
@@ -216,8 +250,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_log_use_syslog": (c_int, (c_char_p,)),
     "ntapi_configuration_create": (c_void_p, (c_int, c_char_p)),
     "ntapi_configuration_free": (None, (c_void_p,)),
-    "ntapi_configuration_get_kind": (c_int, (c_void_p,)),
-    "ntapi_configuration_identifier": (c_char_p, (c_void_p,)),
     "ntapi_configuration_defaults": (c_void_p, (c_void_p,)),
     "ntapi_client_cookies": (c_void_p, (c_void_p,)),
     "ntapi_cookie_storage_get": (c_void_p, (c_void_p, c_char_p)),
@@ -241,14 +273,11 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_set_args": (c_int, (c_void_p, c_void_p)),
     "ntapi_client_set_log_flags": (c_int, (c_void_p, c_int)),
     "ntapi_client_log_flags": (c_int, (c_void_p,)),
-    "ntapi_client_set_hooks": (c_int, (c_void_p, c_void_p)),
-    "ntapi_hooks_free": (None, (c_void_p,)),
     "ntapi_response_request_metrics": (c_void_p, (c_void_p,)),
     "ntapi_decision_free": (None, (c_void_p,)),
     "ntapi_decision_get_kind": (c_int, (c_void_p,)),
     "ntapi_decision_request": (c_void_p, (c_void_p,)),
     "ntapi_decision_status": (c_int, (c_void_p,)),
-    "ntapi_decision_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_decision_http_request": (c_void_p, (c_void_p,)),
     "ntapi_decision_proceed": (c_int, (c_void_p,)),
     "ntapi_decision_cancel": (c_int, (c_void_p,)),
@@ -266,10 +295,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_interception_reason": (c_char_p, (c_void_p,)),
     "ntapi_interception_is_own_origin": (c_bool, (c_void_p,)),
     "ntapi_interception_status": (c_int, (c_void_p,)),
-    "ntapi_interception_header_count": (c_size_t, (c_void_p,)),
-    "ntapi_interception_header_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_interception_header_value": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_interception_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_interception_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_interception_error": (c_void_p, (c_void_p,)),
     "ntapi_interception_proceed": (c_int, (c_void_p,)),
@@ -280,11 +305,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_http_request_set_method": (c_int, (c_void_p, c_char_p)),
     "ntapi_http_request_url": (c_char_p, (c_void_p,)),
     "ntapi_http_request_set_url": (c_int, (c_void_p, c_char_p)),
-    "ntapi_http_request_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_http_request_set_header": (c_int, (c_void_p, c_char_p, c_char_p)),
-    "ntapi_http_request_header_count": (c_size_t, (c_void_p,)),
-    "ntapi_http_request_header_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_http_request_header_value": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_http_request_get_body_kind": (c_int, (c_void_p,)),
     "ntapi_http_request_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
     "ntapi_http_request_set_body": (c_int, (c_void_p, c_void_p, c_size_t)),
@@ -312,7 +333,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_response": (c_void_p, (c_void_p,)),
     "ntapi_request_get_state": (c_int, (c_void_p,)),
     "ntapi_request_exit_timeout": (c_double, (c_void_p,)),
-    "ntapi_request_is_running": (c_bool, (c_void_p,)),
     "ntapi_request_identifier": (c_uint64, (c_void_p,)),
     "ntapi_request_log": (c_int, (c_void_p, c_int, c_char_p)),
     "ntapi_request_set_keeps_body": (c_int, (c_void_p, c_bool)),
@@ -321,17 +341,8 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_request_set_description": (c_int, (c_void_p, c_char_p)),
     "ntapi_request_priority": (c_double, (c_void_p,)),
     "ntapi_request_set_priority": (c_int, (c_void_p, c_double)),
-    "ntapi_request_bytes_sent": (c_int64, (c_void_p,)),
-    "ntapi_request_bytes_expected_to_send": (c_int64, (c_void_p,)),
-    "ntapi_request_bytes_received": (c_int64, (c_void_p,)),
-    "ntapi_request_bytes_expected_to_receive": (c_int64, (c_void_p,)),
-    "ntapi_request_bytes_decoded": (c_int64, (c_void_p,)),
     "ntapi_request_received_status": (c_int, (c_void_p,)),
-    "ntapi_request_received_header": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_request_resume_data": (c_void_p, (c_void_p,)),
-    "ntapi_request_received_header_count": (c_size_t, (c_void_p,)),
-    "ntapi_request_received_header_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_request_received_header_value": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_request_curl_command": (c_char_p, (c_void_p,)),
     "ntapi_response_retain": (c_void_p, (c_void_p,)),
     "ntapi_response_free": (None, (c_void_p,)),
@@ -349,31 +360,12 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_response_prefix_text": (c_char_p, (c_void_p,)),
     "ntapi_response_status": (c_int, (c_void_p,)),
     "ntapi_response_url": (c_char_p, (c_void_p,)),
-    "ntapi_response_header": (c_char_p, (c_void_p, c_char_p)),
-    "ntapi_response_header_count": (c_size_t, (c_void_p,)),
-    "ntapi_response_header_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_response_header_value": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_response_start_time": (c_double, (c_void_p,)),
     "ntapi_response_end_time": (c_double, (c_void_p,)),
     "ntapi_response_elapsed": (c_double, (c_void_p,)),
     "ntapi_response_metric": (c_double, (c_void_p, c_int)),
     "ntapi_response_request": (c_void_p, (c_void_p,)),
-    "ntapi_decision_get_challenge": (c_int, (c_void_p,)),
-    "ntapi_decision_host": (c_char_p, (c_void_p,)),
-    "ntapi_decision_port": (c_int, (c_void_p,)),
-    "ntapi_decision_scheme": (c_char_p, (c_void_p,)),
-    "ntapi_decision_realm": (c_char_p, (c_void_p,)),
-    "ntapi_decision_failures": (c_int, (c_void_p,)),
-    "ntapi_decision_reason": (c_char_p, (c_void_p,)),
-    "ntapi_decision_certificate": (c_char_p, (c_void_p, c_size_t)),
     "ntapi_decision_use_credential": (c_int, (c_void_p, c_char_p, c_char_p, c_int)),
-    "ntapi_decision_protection_space": (c_void_p, (c_void_p,)),
-    "ntapi_protection_space_create": (
-        c_void_p,
-        (c_char_p, c_char_p, c_int, c_char_p, c_int, c_bool),
-    ),
-    "ntapi_protection_space_free": (None, (c_void_p,)),
-    "ntapi_protection_space_json": (c_void_p, (c_void_p,)),
     "ntapi_credential_storage_create": (c_void_p, (c_char_p,)),
     "ntapi_credential_storage_shared": (c_void_p, ()),
     "ntapi_credential_storage_free": (None, (c_void_p,)),
@@ -411,8 +403,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_refresh_free": (None, (c_void_p,)),
     "ntapi_args_rate_limiter": (c_int, (c_void_p, c_void_p)),
     "ntapi_args_retry": (c_int, (c_void_p, c_void_p)),
-    "ntapi_args_idempotency_key": (c_int, (c_void_p,)),
-    "ntapi_args_idempotency_key_value": (c_int, (c_void_p, c_char_p)),
     "ntapi_error_retry_after": (c_double, (c_void_p,)),
     "ntapi_error_clock": (c_int, (c_void_p,)),
     "ntapi_error_failure": (c_int, (c_void_p,)),
@@ -420,14 +410,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_decision_wait": (c_double, (c_void_p,)),
     "ntapi_decision_response": (c_void_p, (c_void_p,)),
     "ntapi_decision_retry": (c_int, (c_void_p, c_double)),
-    "ntapi_retry_policy_create": (c_void_p, ()),
-    "ntapi_retry_policy_free": (None, (c_void_p,)),
-    "ntapi_retry_policy_set_attempts": (c_int, (c_void_p, c_int)),
-    "ntapi_retry_policy_set_backoff": (c_int, (c_void_p, c_double, c_double)),
-    "ntapi_retry_policy_set_maximum_retry_after": (c_int, (c_void_p, c_double)),
-    "ntapi_retry_policy_set_statuses": (c_int, (c_void_p, c_void_p, c_size_t)),
-    "ntapi_retry_policy_set_network_errors": (c_int, (c_void_p, c_bool)),
-    "ntapi_retry_policy_json": (c_void_p, (c_void_p,)),
     "ntapi_rate_limiter_create": (c_void_p, (c_double, c_double, c_int)),
     "ntapi_rate_limiter_free": (None, (c_void_p,)),
     "ntapi_rate_limiter_set_maximum_pause": (c_int, (c_void_p, c_double)),
@@ -463,14 +445,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_stub_answer_set_fault": (c_int, (c_void_p, c_int, c_int64)),
     "ntapi_stub_request_count": (c_size_t, (c_void_p,)),
     "ntapi_stub_get_request": (c_void_p, (c_void_p, c_size_t)),
-    "ntapi_stub_request_free": (None, (c_void_p,)),
-    "ntapi_stub_request_method": (c_char_p, (c_void_p,)),
-    "ntapi_stub_request_url": (c_char_p, (c_void_p,)),
-    "ntapi_stub_request_header_count": (c_size_t, (c_void_p,)),
-    "ntapi_stub_request_header_name": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_stub_request_header_value": (c_char_p, (c_void_p, c_size_t)),
-    "ntapi_stub_request_body": (c_void_p, (c_void_p, POINTER(c_size_t))),
-    "ntapi_stub_request_is_matched": (c_bool, (c_void_p,)),
     "ntapi_stub_verify": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_stub_forget_requests": (c_int, (c_void_p,)),
     "ntapi_recorder_create": (c_void_p, (c_char_p,)),
@@ -497,10 +471,6 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_client_cache": (c_void_p, (c_void_p,)),
     "ntapi_cache_clear": (c_int, (c_void_p,)),
     "ntapi_cache_remove": (c_int, (c_void_p, c_char_p)),
-    "ntapi_cache_memory_capacity": (c_int64, (c_void_p,)),
-    "ntapi_cache_disk_capacity": (c_int64, (c_void_p,)),
-    "ntapi_cache_memory_usage": (c_int64, (c_void_p,)),
-    "ntapi_cache_disk_usage": (c_int64, (c_void_p,)),
     "ntapi_cache_save": (c_int, (c_void_p, POINTER(c_void_p))),
     "ntapi_decision_get_storage": (c_int, (c_void_p,)),
     "ntapi_decision_store_in_memory": (c_int, (c_void_p,)),
@@ -508,9 +478,39 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ntapi_json_encode": (c_void_p, (c_void_p, c_void_p, c_size_t, POINTER(c_void_p))),
     "ntapi_response_link": (c_char_p, (c_void_p, c_char_p)),
     "ntapi_text_free": (None, (c_void_p,)),
+    "ntapi_error_code": (c_int, (c_void_p,)),
+    "ntapi_describe": (c_void_p, (c_void_p,)),
+    "ntapi_headers_get": (c_char_p, (c_void_p, c_char_p)),
+    "ntapi_headers_count": (c_size_t, (c_void_p,)),
+    "ntapi_headers_name": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_headers_value": (c_char_p, (c_void_p, c_size_t)),
+    "ntapi_error_code_name": (c_char_p, (c_void_p,)),
+    "ntapi_json_iterate": (c_void_p, (c_void_p, c_char_p)),
+    "ntapi_json_next": (c_void_p, (c_void_p, POINTER(c_void_p))),
+    "ntapi_json_iterator_free": (None, (c_void_p,)),
+    "ntapi_args_path_int": (c_int, (c_void_p, c_char_p, c_int64)),
+    "ntapi_args_path_double": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_args_path_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_args_form_int": (c_int, (c_void_p, c_char_p, c_int64)),
+    "ntapi_args_form_double": (c_int, (c_void_p, c_char_p, c_double)),
+    "ntapi_args_form_bool": (c_int, (c_void_p, c_char_p, c_bool)),
+    "ntapi_args_multipart_data": (
+        c_int,
+        (c_void_p, c_char_p, c_void_p, c_size_t, c_char_p, c_char_p),
+    ),
+    "ntapi_args_idempotency_key": (c_int, (c_void_p, c_char_p)),
+    "ntapi_cache_capacity": (c_int64, (c_void_p, c_int)),
+    "ntapi_cache_usage": (c_int64, (c_void_p, c_int)),
+    "ntapi_decision_challenge": (c_void_p, (c_void_p,)),
+    "ntapi_decision_headers": (c_void_p, (c_void_p,)),
+    "ntapi_http_request_headers": (c_void_p, (c_void_p,)),
+    "ntapi_interception_headers": (c_void_p, (c_void_p,)),
+    "ntapi_request_bytes": (c_int64, (c_void_p, c_int)),
+    "ntapi_request_received_headers": (c_void_p, (c_void_p,)),
+    "ntapi_response_headers": (c_void_p, (c_void_p,)),
 }
 
-LATEST = "ntapi_client_set_interceptors"
+LATEST = "ntapi_json_iterate"
 """The function that was added last."""
 
 
@@ -545,6 +545,16 @@ class DataFormat:
     BYTES = 0
     JSON_LINES = 1
     SERVER_EVENTS = 2
+
+
+class Bytes:
+    """Which bytes of bodies are meant."""
+
+    SENT = 0
+    EXPECTED_TO_SEND = 1
+    RECEIVED = 2
+    EXPECTED_TO_RECEIVE = 3
+    DECODED = 4
 
 
 class Content:

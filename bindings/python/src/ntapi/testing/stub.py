@@ -9,6 +9,7 @@ import os
 import weakref
 from collections.abc import Mapping
 
+from .._bridge import signatures
 from .._bridge.args import c_text, shown_url
 from .._bridge.callbacks import StubAnswerFunction, StubMatchFunction
 from .._bridge.json import to_c
@@ -18,7 +19,7 @@ from .._checks import check_string, type_name
 from .._enums import StubFault
 from .._errors import take_error
 from .._logging import report
-from .._response import Headers
+from .._response import Headers, lines_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,19 +127,12 @@ class StubRequest:
     """Whether a rule has matched it."""
 
     def __init__(self, pointer: int) -> None:
-        self.method = lib.ntapi_stub_request_method(pointer).decode()
-        self.url = lib.ntapi_stub_request_url(pointer).decode()
-        self.headers = Headers(
-            (
-                lib.ntapi_stub_request_header_name(pointer, index).decode(),
-                lib.ntapi_stub_request_header_value(pointer, index).decode(),
-            )
-            for index in range(lib.ntapi_stub_request_header_count(pointer))
-        )
-        length = ctypes.c_size_t()
-        address = lib.ntapi_stub_request_body(pointer, ctypes.byref(length))
-        self.body = ctypes.string_at(address, length.value)
-        self.is_matched = bool(lib.ntapi_stub_request_is_matched(pointer))
+        request = signatures.StubRequest.from_address(pointer)
+        self.method = request.method.decode()
+        self.url = request.url.decode()
+        self.headers = Headers(lines_of(request.headers))
+        self.body = ctypes.string_at(request.body, request.length)
+        self.is_matched = request.is_matched
 
     @property
     def text(self) -> str:
@@ -324,7 +318,6 @@ class Stub:
             pointer = lib.ntapi_stub_get_request(self._handle.pointer, index)
             if pointer:
                 requests.append(StubRequest(pointer))
-                lib.ntapi_stub_request_free(pointer)
         return requests
 
     def verify(self) -> None:
