@@ -1,20 +1,20 @@
-# Every target does all of its own set-up, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
+# Every target sets up what it needs, on a fresh Debian 12 with Swift 6.3 and Python 3.11.
 #
-#   make demo             the same API requests from Swift, C and Python against a bundled server
-#   make demo URL=https:  one GET of that URL from each language instead
+#   make demo             the same API requests from Swift, C and Python, against a bundled server
+#   make demo URL=https:  instead, one GET of that URL from each language
 #   make test             every test
-#   make check            formats, lints, types and layers
-#   make format           rewrites the formats
+#   make check            checks formats, lints, types and layers
+#   make format           formats all code
 #   make test-tsan        the concurrent tests under ThreadSanitizer; test-asan under AddressSanitizer
-#   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, against the library built here
+#   make test-debian13    the C and the Python tests on Debian 13, with its libcurl, with the library built here
 #   make test-options     the library built without its log lines
 #   make stress           100,000 requests against a misbehaving server, from Swift and C, under both sanitizers
-#   make bench            this library beside its peers, in under ten minutes; bench-full takes longer and tells more
-#   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes the budget anew
-#   make soak             a background session that is killed 200 times, KILLS=1000 more often; and requests that are disturbed
-#                         at random moments for ten minutes in C and in Python, DURATION=3600 (seconds) longer
-#   make fuzz             a minute for each parser of outside input
-#   make lib              build/libntapi.so.0
+#   make bench            compares the library with its peers, in under ten minutes; bench-full takes longer and measures more
+#   make check-cost       instructions and allocations of a request against their budget; UPDATE=1 writes a new budget
+#   make soak             kills a process with a background session 200 times (or KILLS=1000), and disturbs requests at random
+#                         moments for ten minutes (or DURATION=3600 seconds) in C and in Python
+#   make fuzz             fuzzes each parser of outside input for a minute
+#   make lib              builds build/libntapi.so.0
 
 SHELL := /bin/bash
 # Package.swift asks for it. Set it in your shell, too: a build with another value compiles everything again.
@@ -22,7 +22,7 @@ export NTAPI_WARNINGS_AS_ERRORS := 1
 .DELETE_ON_ERROR:
 .PHONY: demo test test-debian13 test-options check format test-tsan test-asan stress soak fuzz bench bench-full bench-setup check-cost lib clean setup
 
-# Packages are installed when something is missing, by root or with sudo.
+# Missing packages are installed, as root or with sudo.
 BUILD_PACKAGES := libcurl4-openssl-dev libjansson-dev cmake ninja-build pkg-config gcc g++ libc6-dev binutils python3 python3-venv
 TEST_PACKAGES := $(BUILD_PACKAGES) nginx-light libcmocka-dev libglib2.0-dev clang-format openssl curl
 BENCH_PACKAGES := $(BUILD_PACKAGES) nginx-light openssl strace valgrind
@@ -67,7 +67,7 @@ $(VENV)/ready: Tests/servers/requirements.txt Tests/tools/requirements.txt
 test: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py
 
-# The folder that holds Debian 13, made by the first run; and options, as DEBIAN13='--only c -R fork'.
+# The folder for Debian 13, made by the first run; and options, such as DEBIAN13='--only c -R fork'.
 DEBIAN13_ROOT ?= .debian13
 DEBIAN13 ?=
 
@@ -92,7 +92,7 @@ format: setup
 	$(VENV)/bin/ruff format $(PYTHON_CODE)
 	$(VENV)/bin/ruff check --fix $(PYTHON_CODE)
 
-# How many requests the stress tests make; a sanitizer slows each down some ten times.
+# How many requests the stress tests make. A sanitizer makes each about ten times slower.
 REQUESTS ?= 3000
 
 test-tsan test-asan: setup
@@ -107,10 +107,10 @@ stress: setup
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize thread --only stress --requests 100000
 	$(WITH_SERVERS) $(VENV_PYTHON) Tests/tools/run_suites.py --sanitize address --only stress --requests 100000
 
-# How often the background session is killed; its seed is printed, and set with NTAPI_SEED.
+# How often the background session is killed. The seed is printed; NTAPI_SEED sets it.
 KILLS ?= 200
 
-# For how many seconds requests are disturbed.
+# How many seconds the requests are disturbed.
 DURATION ?= 600
 
 soak: setup
@@ -134,7 +134,7 @@ $(BENCH_VENV)/ready: Benchmarks/requirements.txt
 	$(BENCH_VENV)/bin/python -m pip install -q -r Benchmarks/requirements.txt
 	touch $@
 
-# Where the plot is written; docs/performance.svg is the one that the README shows.
+# Where the plot is written. The README shows docs/performance.svg.
 PLOT ?= Benchmarks/results/last.svg
 
 bench: bench-setup

@@ -18,13 +18,14 @@ final class RequestBox: TextLender, @unchecked Sendable {
 
 /// Makes a request of C's command and args, followed by `more`; nil for a wrong handle or text.
 func makeRequest(
-    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = []
-) -> APIRequest? { try? checkedRequest(client, command, args, more) }
+    _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = [],
+    _ handler: APIRequest.ResponseHandler? = nil
+) -> APIRequest? { try? checkedRequest(client, command, args, more, handler) }
 
 /// The same with an error.
 private func checkedRequest(
     _ client: OpaquePointer?, _ command: UnsafePointer<CChar>?, _ args: OpaquePointer?, _ more: [APIArg] = [],
-    isPerformed: Bool = false
+    _ handler: APIRequest.ResponseHandler? = nil, isPerformed: Bool = false
 ) throws(APIError) -> APIRequest {
     guard let box = Handles.get(client, ClientBox.self) else {
         throw .invalidArgument("client is NULL, freed, or no client")
@@ -33,7 +34,8 @@ private func checkedRequest(
     guard args == nil || list != nil else { throw .invalidArgument("args is freed, or no list of args") }
     guard let text = command == nil ? "" : String(c: command) else { throw .invalidArgument("command is not UTF-8") }
     let all = list.map { more.isEmpty ? $0.args : $0.args + more } ?? more
-    return isPerformed ? box.client.requestToPerform(text, args: all) : box.client.request(text, args: all)
+    return isPerformed
+        ? box.client.requestToPerform(text, args: all) : box.client.request(text, args: all, handler: handler)
 }
 
 /// The client for requests without a valid client handle.
@@ -45,8 +47,7 @@ public func ntapi_client_begin(
     _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
 ) -> OpaquePointer! {
     let userData = UserData(user_data, destroy)
-    guard let request = makeRequest(client, command, args) else { return nil }
-    request.setHandler(responseHandler(handler, userData))
+    guard let request = makeRequest(client, command, args, [], responseHandler(handler, userData)) else { return nil }
     // Make the handle first: a handler on another thread may be called before this returns.
     let handle = Handles.make(RequestBox(request))
     request.resume()

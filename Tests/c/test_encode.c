@@ -192,7 +192,7 @@ static void what_cannot_be_written_is_named(void **state) {
     check_refused(issue_fields, &issue, sizeof issue, "created: the date nan cannot be written as ISO 8601");
     issue = plain_issue();
     issue.ratio = INFINITY;
-    check_refused(issue_fields, &issue, sizeof issue, "numbers.ratio: inf is no JSON number");
+    check_refused(issue_fields, &issue, sizeof issue, "numbers.ratio: inf is not a JSON number");
     issue = plain_issue();
     issue.name_count = 3;
     check_refused(issue_fields, &issue, sizeof issue, "names: there is no array of 3 elements");

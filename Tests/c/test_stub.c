@@ -100,7 +100,7 @@ static void what_is_not_meant_is_a_clear_error(void **state) {
     ntapi_response_free(response);
     ntapi_error *missing = NULL;
     check_too_late(ntapi_stub_verify(test->stub, &missing));
-    assert_string_equal(ntapi_error_message(missing), "POST find was never asked for; no stub has matched GET "
+    assert_string_equal(ntapi_error_message(missing), "POST find was never requested; no stub has matched GET "
                                                       "http://api.test/v1/find");
     ntapi_error_free(missing);
     check_ok(ntapi_stub_forget_requests(test->stub));

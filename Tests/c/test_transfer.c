@@ -631,7 +631,7 @@ static void bad_destinations_are_named(void **state) {
     ntapi_client *client = client_of("nginx");
     const struct {
         const char *name, *reason;
-    } bad[] = {{"no/such", "no such folder"}, {".", "names no file"}, {"", "names no file"}};
+    } bad[] = {{"no/such", "no such folder"}, {".", "does not name a file"}, {"", "does not name a file"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ntapi_response *response = perform(client, "ping", to_file(folder, bad[i].name));
         const char *message = ntapi_error_message(ntapi_response_error(response));

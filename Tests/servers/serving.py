@@ -10,16 +10,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class LocalServer(ThreadingHTTPServer):
-    """Listens on a free port of 127.0.0.1; `stopping` is set first, so that slow answers end at
-    once.
+    """Listens on 127.0.0.1; port 0 is a free one. `stopping` is set first, so that slow answers end
+    at once.
     """
 
     daemon_threads = True
     request_queue_size = 1024
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+    def __init__(self, handler: type[BaseHTTPRequestHandler], port: int = 0) -> None:
         self.stopping = threading.Event()
-        super().__init__(("127.0.0.1", 0), handler)
+        super().__init__(("127.0.0.1", port), handler)
 
     @property
     def url(self) -> str:

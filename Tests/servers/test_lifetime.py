@@ -85,6 +85,16 @@ def test_weather_alone_ends_with_its_input() -> None:
         assert process.wait(timeout=120) == 0
 
 
+def test_weather_listens_on_the_given_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with launch("weather.py", str(port)) as process:
+        assert process.stdout and process.stdin
+        assert process.stdout.readline() == b"http://127.0.0.1:%d\n" % port
+        process.stdin.close()
+        assert process.wait(timeout=120) == 0
+
+
 def test_weather_needs_no_packages() -> None:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     check = "import weather, sys; assert not [m for m in sys.modules if m in ('httpbin', 'flask')]"

@@ -1,11 +1,13 @@
-"""The demo API server: `python3 weather.py` prints its base URL and serves until stdin ends.
+"""The demo API server: `python3 weather.py [PORT]` prints its base URL and serves until stdin ends.
 
-Needs nothing but Python 3.9 or later. It listens on a free port of 127.0.0.1, prints the base URL
-as the first line of standard output, and ends by itself at the end of standard input or on
-SIGTERM, so that it never outlives the program that started it.
+Needs nothing but Python 3.9 or later. It listens on 127.0.0.1, on a free port unless one is given,
+prints the base URL as the first line of standard output, and ends by itself at the end of standard
+input or on SIGTERM, so that it never outlives the program that started it.
 """
 
 from __future__ import annotations
+
+import sys
 
 from serving import serve
 from weather_app import accounts, api, extras, live, orders
@@ -16,4 +18,4 @@ ROUTE_MODULES = (accounts, api, extras, live, orders)
 
 
 if __name__ == "__main__":
-    serve(WeatherServer())
+    serve(WeatherServer(int(sys.argv[1]) if len(sys.argv) > 1 else 0))

@@ -1,6 +1,6 @@
 // Background sessions of a client.
 extension APIClient {
-    /// Why the background session cannot be used; nil when it can, and for other clients.
+    /// Why the background session cannot be used. Nil when it can be used, and for other kinds of client.
     ///
     /// For example another process, which the message names, has it open, or its folder is not writable. Every request
     /// fails with this error.
@@ -10,12 +10,13 @@ extension APIClient {
     ///
     /// Higher priorities come first, then older transfers. Each is suspended: set its handlers, then resume it. It
     /// keeps its identifier, description and command. A download continues where it stopped. An upload is sent again
-    /// from the beginning when its method is idempotent; otherwise it ends with a network error that says that its
-    /// result is ambiguous. A transfer that ended, but whose handler had not returned, is not sent: its handler gets
-    /// the recorded outcome, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen it before.
+    /// from the beginning if its method is idempotent. Otherwise it ends with a network error which says that nobody
+    /// knows whether the server acted on it. A transfer that ended before its handler returned is not sent again: its
+    /// handler gets the recorded outcome, and ``APIResponse/wasDeliveredBefore`` says whether a handler may have seen
+    /// it before.
     ///
     /// - Parameter args: set the threads of the handlers, after the client's own args. Other args have no effect.
-    /// - Returns: none when this is not a background session, or it is unusable or closed.
+    /// - Returns: an empty list when this is not a background session, or when it is unusable or closed.
     public func restoredRequests(args: [APIArg] = []) -> [APIRequest] {
         guard let background else { return [] }
         let settings = settings
@@ -26,8 +27,8 @@ extension APIClient {
             }
             let request = APIRequest(
                 client: self, identifier: UInt64(clamping: record.identifier), command: record.command,
-                threads: threads, built: built,
-                background: BackgroundTransfer(background, record.identifier, found: record))
+                logFlags: logFlags, threads: threads, built: built,
+                background: BackgroundTransfer(background, record.identifier, found: record), APIRequest.Handlers())
             request.taskDescription = record.description
             request.priority = record.priority
             return request
@@ -39,7 +40,7 @@ extension APIClient {
     /// - Parameters:
     ///   - args: set the thread of the handler.
     ///   - handler: receives each response; ``APIResponse/request`` identifies the transfer.
-    /// - Returns: how many there are.
+    /// - Returns: how many transfers were resumed.
     @discardableResult public func resumeRestoredRequests(
         args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil
     ) -> Int {

@@ -1,6 +1,6 @@
 import Synchronization
 
-// The end of a client: requests finish or are cancelled, and then its session is invalid.
+// How a client ends: its requests finish or are cancelled, and then its session is invalid.
 extension APIClient {
     enum Life: UInt8, AtomicRepresentable {
         case open
@@ -32,7 +32,7 @@ extension APIClient {
 
     /// Refuses new requests and lets existing ones finish. Then the session is invalid: ``sessionInvalidated()``.
     ///
-    /// Does not wait: see `drain`. A request that was made before and is suspended may be resumed until then.
+    /// Does not wait: see `drain`. A suspended request that was made before may still be resumed.
     public func finishAndInvalidate() {
         guard advance(to: .finishing) else { return }
         endIfIdle()
@@ -41,7 +41,7 @@ extension APIClient {
     /// Cancels all requests and refuses new ones. Then the session is invalid: ``sessionInvalidated()``. Does not wait:
     /// see `drain`.
     ///
-    /// In a background session it gives up all transfers, including restored ones that are not resumed yet.
+    /// A background session gives up all its transfers, including restored ones that are not resumed yet.
     public func invalidateAndCancel() {
         let restored = restoredRequests()
         advance(to: .closed)
@@ -52,7 +52,7 @@ extension APIClient {
     /// The same as `invalidateAndCancel`, except for background sessions. Does not wait: see `drain`.
     ///
     /// A background session keeps its unfinished transfers for the next process or client that opens it. Their handlers
-    /// get the error `detached`; after these have returned, the session can be opened again. To give up a transfer,
+    /// get the error `detached`. After these have returned, the session can be opened again. To give up a transfer,
     /// cancel it first.
     public func close() {
         advance(to: .closed)
@@ -67,7 +67,7 @@ extension APIClient {
         endIfIdle()
     }
 
-    /// - Returns: false when the client is already this far.
+    /// - Returns: false when the client has already reached this state.
     @discardableResult private func advance(to next: Life) -> Bool {
         while true {
             let now = life.load(ordering: .acquiring)
@@ -84,9 +84,9 @@ extension APIClient {
 
     var isInvalid: Bool { life.load(ordering: .acquiring) == .invalid }
 
-    /// Under the registry's lock.
+    /// Called under the registry's lock.
     ///
-    /// - Returns: false when it already was.
+    /// - Returns: false when it was invalid before.
     func becomesInvalid() -> Bool { advance(to: .invalid) }
 
     /// The client is now invalid, and none of its handlers runs.
@@ -109,10 +109,10 @@ extension APIClient {
     }
 
     /// Waits until every begun request of the client has called its handler and, if the session has ended, its hook has
-    /// returned. Runs the calling thread's mailbox meanwhile.
+    /// returned. Meanwhile it runs the calling thread's mailbox.
     ///
-    /// - Parameter timeout: seconds; nil is for ever.
-    /// - Returns: how many are left.
+    /// - Parameter timeout: seconds; nil waits for ever.
+    /// - Returns: how many requests are left.
     @discardableResult public func drain(timeout: Double? = nil) -> Int {
         defer {
             cookies?.saveQuietly()
@@ -121,10 +121,11 @@ extension APIClient {
         return Self.drain(timeout: timeout, of: self)
     }
 
-    /// Waits until every begun request of the process has called its handler; runs the calling thread's mailbox meanwhile.
+    /// Waits until every begun request of the process has called its handler. Meanwhile it runs the calling thread's
+    /// mailbox.
     ///
-    /// - Parameter timeout: seconds; nil is for ever.
-    /// - Returns: how many are left.
+    /// - Parameter timeout: seconds; nil waits for ever.
+    /// - Returns: how many requests are left.
     @discardableResult public static func drainAll(timeout: Double? = nil) -> Int {
         defer {
             CookieStorage.saveAll()

@@ -1,24 +1,25 @@
 extension APIClient {
-    /// Makes a request that waits for `resume`, so that handlers can be set first.
+    /// Makes a request that starts with `resume`, so that you can set handlers first.
     ///
     /// - Parameters:
     ///   - command: the path below the base URL; may contain `{name}` for path args.
     ///   - args: applied in order, after the client's own.
     public func request(_ command: String = "", args: [APIArg] = []) -> APIRequest {
-        request(command, args: args, for: .whoGoesOn)
+        request(command, args: args, APIRequest.Handlers())
     }
 
     /// - Parameters:
     ///   - caller: what the caller does meanwhile; see `HandlerThreads`.
     ///   - configure: adjusts the built request, before the hook `buildRequest`.
     func request(
-        _ command: String, args: [APIArg], for caller: HandlerThreads.Caller,
-        configure: ((inout HTTPRequest) -> Void)? = nil
+        _ command: String, args: [APIArg], for caller: HandlerThreads.Caller = .whoGoesOn,
+        _ handlers: consuming APIRequest.Handlers, configure: ((inout HTTPRequest) -> Void)? = nil
     ) -> APIRequest {
+        var (identifier, own, known) = countRequest()
         // Usually one of the two is empty, and nothing is copied.
-        var all = self.args.isEmpty ? args : args.isEmpty ? self.args : self.args + args
+        var all = own.isEmpty ? args : args.isEmpty ? own : own + args
         buildArgs(command, &all)
-        var identifier = countRequest()
+        let settings = settings(since: known)
         let built: BuildOutcome
         var transfer: BackgroundTransfer?
         do throws(APIError) {
@@ -26,24 +27,31 @@ extension APIClient {
             if let background {
                 let number = try background.opened().nextIdentifier()
                 identifier = UInt64(clamping: number)
-                built = .success(try BackgroundSession.check(build(command, all, configure)))
+                built = .success(try BackgroundSession.check(build(command, all, settings, configure)))
                 transfer = BackgroundTransfer(background, number)
             } else {
-                built = .success(try build(command, all, configure))
+                built = .success(try build(command, all, settings, configure))
             }
         } catch {
             built = .failure(error)
         }
         return APIRequest(
-            client: self, identifier: identifier, command: command, threads: HandlerThreads(all, for: caller),
-            built: built, background: transfer)
+            client: self, identifier: identifier, command: command, logFlags: settings.effectiveLogFlags,
+            threads: HandlerThreads(all, for: caller), built: built, background: transfer, consume handlers)
     }
 
-    /// A request that fails with this error, because its arguments are invalid.
+    /// Makes a request that has its handler from the beginning.
+    package func request(
+        _ command: String, args: [APIArg], handler: APIRequest.ResponseHandler?
+    ) -> APIRequest {
+        request(command, args: args, APIRequest.Handlers(handler))
+    }
+
+    /// A request that fails with this error, because its args are invalid.
     package func request(failing error: APIError) -> APIRequest {
         APIRequest(
-            client: self, identifier: countRequest(), command: "", threads: HandlerThreads([]),
-            built: .failure(error))
+            client: self, identifier: countRequest().identifier, command: "", logFlags: logFlags,
+            threads: HandlerThreads([]), built: .failure(error), APIRequest.Handlers())
     }
 
     /// Begins a request.
@@ -57,15 +65,14 @@ extension APIClient {
         _ command: String = "", args: [APIArg] = [], handler: APIRequest.ResponseHandler? = nil,
         uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
-        let request = request(command, args: args)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
-        request.setHandler(handler)
+        let handlers = APIRequest.Handlers(handler, uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let request = request(command, args: args, handlers)
         request.resume()
         return request
     }
 
-    /// Performs a request and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async` code.
+    /// Performs a request and waits for its response. Meanwhile it runs the calling thread's mailbox. Not for `async`
+    /// code.
     ///
     /// Progress handlers run on the calling thread unless an arg says otherwise.
     public func perform(
@@ -73,37 +80,31 @@ extension APIClient {
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIResponse {
         let isHeard = uploadProgress != nil || downloadProgress != nil
-        let request = requestToPerform(command, args: args, isHeard: isHeard)
-        if isHeard {
-            request.setUploadProgress(uploadProgress)
-            request.setDownloadProgress(downloadProgress)
-        }
-        return request.perform()
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        return request(command, args: args, for: performer(isHeard), handlers).perform()
     }
 
     /// - Parameter isHeard: whether handlers are set. Without handlers no mailbox is needed.
     package func requestToPerform(_ command: String, args: [APIArg], isHeard: Bool = false) -> APIRequest {
-        request(command, args: args, for: performer(isHeard))
+        request(command, args: args, for: performer(isHeard), APIRequest.Handlers())
     }
 
     func performer(_ isHeard: Bool) -> HandlerThreads.Caller {
         isHeard || !hookKinds.isDisjoint(with: .ofTransfers) ? .whoPerforms : .whoGoesOn
     }
 
-    /// Sends a request and awaits its response, whatever it is. Cancelling the task cancels the request.
+    /// Sends a request and awaits its response, also when it is an error. Cancelling the task cancels the request.
     ///
     /// Progress handlers run on a background worker unless an arg says otherwise.
     public func response(
         _ command: String = "", args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async -> APIResponse {
-        let request = request(command, args: args, for: .whoAwaits)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
-        return await response(of: request)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        return await response(of: request(command, args: args, for: .whoAwaits, handlers))
     }
 
-    /// Starts a request, and awaits its response.
+    /// Starts a request and awaits its response.
     func response(of request: APIRequest) async -> APIResponse {
         let response = await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
@@ -136,11 +137,11 @@ extension APIClient {
     }
 
     private func build(
-        _ command: String, _ args: [APIArg], _ configure: ((inout HTTPRequest) -> Void)?
+        _ command: String, _ args: [APIArg], _ settings: ResolvedSettings,
+        _ configure: ((inout HTTPRequest) -> Void)?
     ) throws(APIError) -> BuiltRequest {
         let asksForDefaults = args.contains(where: \.asksForDefault)
         let applied = try AppliedArgs(asksForDefaults ? args.map { $0.resolved(by: defaults) } : args)
-        let settings = settings
         let builder = RequestBuilder(settings: settings)
         var http = try builder.build(command, applied)
         var secrets = RequestBuilder.secrets(in: http.headers, applied)
@@ -151,7 +152,7 @@ extension APIClient {
             try builder.check(&http, since: before)
             secrets.isForm = secrets.isForm || RequestBuilder.isForm(http.headers)
         }
-        // The header comes from a hook or from the configuration.
+        // A hook or the configuration has set the header.
         if http.digest != nil, http.headers["Authorization"] != nil { http.digest = nil }
         let download = try RequestBuilder.download(applied, http)
         let pacing = try pacing(applied.retry, settings, own: applied.rateLimiter)
@@ -175,7 +176,7 @@ extension HTTPRequest {
         for field in headers { try HeaderSyntax.check(name: field.name, value: field.value) }
     }
 
-    /// Whether method, headers, URL, the names of parts and the timeouts may be used.
+    /// Whether method, headers, URL, names of parts and timeouts are valid.
     package var isValid: Bool {
         do throws(APIError) {
             try HeaderSyntax.check(method: method)
@@ -191,7 +192,7 @@ extension HTTPRequest {
 }
 
 extension APIClient {
-    /// Sends a request and awaits its JSON as a type of the program. Cancelling the task cancels the request.
+    /// Sends a request and decodes its JSON as a type of the program. Cancelling the task cancels the request.
     ///
     /// ```swift
     /// struct City: Decodable { let name: String }
@@ -201,7 +202,7 @@ extension APIClient {
     /// - Parameters:
     ///   - path: where the value is in the JSON; the whole JSON by default.
     ///   - options: how the JSON writes keys, dates and numbers.
-    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON is not as the type expects.
+    /// - Throws: the response's error, if it has one; `unexpected JSON` when the JSON does not fit the type.
     public func send<Value: Decodable & Sendable>(
         _ command: String = "", args: [APIArg] = [], as type: Value.Type, at path: String = "",
         options: DecodingOptions = DecodingOptions()
@@ -211,7 +212,7 @@ extension APIClient {
 }
 
 extension APIClient {
-    /// Sends a request and awaits the head of its response; the body follows piece by piece.
+    /// Sends a request and awaits the head of its response. The body follows piece by piece.
     ///
     /// ```swift
     /// let stream = try await client.stream("export", args: [.timeout(30)])
@@ -219,9 +220,9 @@ extension APIClient {
     /// for try await chunk in stream { total += chunk.count }
     /// ```
     ///
-    /// While the program asks for no piece, the network waits, so that memory stays bounded. The request is cancelled
-    /// when the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not
-    /// streamed, unless the option `ignoreHTTPErrors` is set.
+    /// The library receives no more than the program asks for, so memory stays bounded. The request is cancelled when
+    /// the loop is left, the stream is dropped or the task is cancelled. The body of an HTTP error is not streamed,
+    /// unless the option `ignoreHTTPErrors` is set.
     ///
     /// - Throws: the response's error, if it occurs before the body.
     public func stream(_ command: String = "", args: [APIArg] = []) async throws(APIError) -> ResponseStream {
@@ -243,9 +244,9 @@ extension APIClient {
     /// for try await value in client.lines("changes") { print(value["id"]?.int ?? 0) }
     /// ```
     ///
-    /// Each iteration is a separate request. While the program asks for no value, the network waits. The request is
+    /// Each iteration is a separate request. The library receives no more than the program asks for. The request is
     /// cancelled when the loop is left or the task is cancelled. A line that is not JSON ends the iteration with
-    /// `invalid JSON`, a line longer than `maximumResponseSize` (or 16 MiB) with `response too large`.
+    /// `invalid JSON`. A line longer than `maximumResponseSize` (or 16 MiB) ends it with `response too large`.
     public func lines(_ command: String = "", args: [APIArg] = []) -> JSONLines {
         JSONLines(source: StreamSequenceSource(client: self, command: command, args: args, format: .jsonLines))
     }
@@ -256,13 +257,13 @@ extension APIClient {
     /// for try await event in client.events("updates") { print(event.type, event.data) }
     /// ```
     ///
-    /// When a connection ends, the next one is made with Last-Event-ID, after the time that the server asks for, with
-    /// growing pauses after failures. The iteration ends when the server answers with 204. It fails on an HTTP error
-    /// other than 5xx, on an answer that is not a stream of events, and after `maximumFailures` failures in a row. A
-    /// POST does not reconnect unless the option `reconnect` says so. To continue from an earlier event, send the
-    /// header Last-Event-ID.
+    /// When a connection ends, the library connects again with Last-Event-ID. It waits as long as the server asks, and
+    /// longer after each failure. The iteration ends when the server answers with 204. It fails on an HTTP error other
+    /// than 5xx, on an answer that is not a stream of events, and after `maximumFailures` failures in a row. A POST
+    /// does not reconnect unless the option `reconnect` says so. To continue from an earlier event, send the header
+    /// Last-Event-ID.
     ///
-    /// Each iteration is a separate request. While the program asks for no event, the network waits. The request is
+    /// Each iteration is a separate request. The library receives no more than the program asks for. The request is
     /// cancelled when the loop is left or the task is cancelled.
     public func events(_ command: String = "", args: [APIArg] = []) -> ServerSentEvents {
         ServerSentEvents(

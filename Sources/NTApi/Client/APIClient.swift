@@ -10,19 +10,20 @@ import Synchronization
 ///
 /// Safe to use from many threads. A request that runs keeps its client alive.
 open class APIClient: @unchecked Sendable {
-    // Safe to share: what changes is in `state`, under its lock. A subclass answers for what it adds.
+    // Safe to share: all variables are in `state`, under its lock. A subclass must protect what it adds.
     private struct State {
         var lastIdentifier: UInt64 = 0
         var args: [APIArg]
         var answers: SessionAnswers?
         var interceptors: [Interceptor] = []
-        /// What the defaults said when they had this version; nil when none of them can be relied on again.
-        var settings: (version: Int?, value: ResolvedSettings)?
-        /// How often they were read.
+        /// The settings that were read from the defaults, with the version of the defaults. Without a version they must
+        /// be read again for each request.
+        var settings: KnownSettings?
+        /// How often the settings were read.
         var readings: UInt64 = 0
     }
 
-    /// The hooks that a client has of its own. Where there is none, no thread is woken to call it.
+    /// The hooks that a client overrides. A hook that is not overridden costs no thread switch.
     package struct HookKinds: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -49,11 +50,11 @@ open class APIClient: @unchecked Sendable {
     }
 
     private static let count = Atomic<UInt64>(0)
-    /// Among all clients of the process, from 1.
+    /// The number of this client in the process, from 1.
     let number = count.wrappingAdd(1, ordering: .relaxed).newValue
     private let ownHooks: Atomic<Int>
     private let ownDecisions = Atomic<Int>(0)
-    /// Whether there are interceptors of the client, so that a request need not take a lock to know.
+    /// Whether the client has interceptors, so that a request need not take a lock to know.
     private let hasInterceptors = Atomic<Bool>(false)
     private let configuredInterceptors: [Interceptor]
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
@@ -61,25 +62,25 @@ open class APIClient: @unchecked Sendable {
     private let ownClock = Attachment<ManualClock>(sharing: .clients)
     private let ownStub = Attachment<Stub>(sharing: .clients)
     private let ownRecorder = Attachment<Recorder>(sharing: .clients)
-    /// How far its end has come.
+    /// How far the client's end has come.
     let life = Atomic<Life>(.open)
 
-    /// All but those of transfers, of a subclass: it does not say which methods it overrides.
+    /// The hooks of a subclass, all but those of transfers: Swift cannot tell which methods a subclass overrides.
     package var hookKinds: HookKinds {
         get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
         set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// The defaults of this client, which inherit from its configuration's and then its class's.
+    /// The defaults of this client. They inherit from its configuration's and then its class's defaults.
     public let defaults: Defaults
-    /// What the client was made with; nil when it was made without.
+    /// The kind of the configuration that the client was made with; nil without one.
     public let sessionKind: SessionConfiguration.Kind?
     /// The cookies of the session; nil when the client was made without a configuration.
     public let cookies: CookieStorage?
     /// The cache of the session; nil when the client was made without a configuration, or for a background session.
     public let cache: HTTPCache?
-    /// Where the session finds credentials before its program is asked; nil when the client was made without a configuration,
-    /// or with one that has none.
+    /// Where the session looks for credentials before it asks the program. Nil when the client was made without a
+    /// configuration, or when its configuration has none.
     public let credentialStorage: CredentialStorage?
     /// The transfers of a background session.
     let background: BackgroundSession?
@@ -92,7 +93,7 @@ open class APIClient: @unchecked Sendable {
 
     /// - Parameters:
     ///   - baseURL: what commands are appended to; nil looks up the default `baseUrl` at each request.
-    ///   - configuration: makes the client a session, with settings, cookies and limits of its own; copied.
+    ///   - configuration: makes the client a session, with its own settings, cookies and limits; copied.
     ///   - args: the client's own args, which come before those of each request.
     public init(baseURL: String? = nil, configuration: SessionConfiguration? = nil, args: [APIArg] = []) {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
@@ -107,7 +108,7 @@ open class APIClient: @unchecked Sendable {
         state = Lock(State(args: args), sharing: .clients)
     }
 
-    /// For C, whose classes are named places for defaults, and so are its configurations.
+    /// For C, whose classes and configurations are named levels of defaults.
     package init(
         inheriting place: Defaults?, baseURL: String?,
         configuration: (
@@ -142,12 +143,12 @@ open class APIClient: @unchecked Sendable {
         case .ephemeral: return CookieStorage()
         case .default, .background:
             let name = defaults["applicationName"]?.string
-            // A name that no folder can have fails the request.
+            // A name that cannot be a folder's makes the requests fail.
             return CookieStorage.onDisk(of: name.flatMap { DataFolder.isName($0) ? $0 : nil })
         }
     }
 
-    /// The program's is that of the name which the session has given it.
+    /// The program's storage depends on the application name, which the session's settings may set.
     private static func credentialStorage(_ given: CredentialStorage?, _ defaults: Defaults) -> CredentialStorage? {
         guard let given, given.isOfProgram else { return given }
         return .ofProgram(defaults["applicationName"]?.string)
@@ -167,7 +168,7 @@ open class APIClient: @unchecked Sendable {
     public var args: [APIArg] {
         get { state.withLock { $0.args } }
         set {
-            // What is replaced may run the user's code as it goes (a stream), so it must outlive the lock.
+            // Releasing the old args may run user code (a stream), so they must outlive the lock.
             let replaced = state.withLock { state in
                 defer { state.args = newValue }
                 return state.args
@@ -178,11 +179,12 @@ open class APIClient: @unchecked Sendable {
 
     /// Which levels are logged; ``APILog/flags`` unless the default `logFlags` or a set value says otherwise.
     public var logFlags: LogFlags {
-        get { (settings.logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
+        get { settings.effectiveLogFlags }
         set { defaults["logFlags"] = JSON(newValue.rawValue) }
     }
 
-    /// Gives the client's requests credentials that expire; nil, as at first, does not. For requests begun from now on.
+    /// Adds a token to the client's requests and refreshes it when it expires; nil, the initial value, adds none.
+    /// Applies to requests begun from now on.
     public var authenticator: Authenticator? {
         get { ownAuthenticator.value }
         set {
@@ -191,9 +193,10 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// A test's clock by which requests wait in place of the system's; nil, as at first, is that. For requests begun from now on.
+    /// A test's clock for the client's waits; nil, the initial value, is the system's. Applies to requests begun from
+    /// now on.
     ///
-    /// The client's authenticator goes by it, too.
+    /// The client's authenticator uses the clock, too.
     public var clock: ManualClock? {
         get { ownClock.value }
         set {
@@ -202,27 +205,27 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// What answers the client's requests in place of the network, in a test; nil, as at first, is the network. For requests
-    /// begun from now on.
+    /// Answers the client's requests in a test; nil, the initial value, uses the network. Applies to requests begun
+    /// from now on.
     public var stub: Stub? {
         get { ownStub.value }
         set { ownStub.set(newValue) }
     }
 
-    /// What records the client's exchanges; nil, as at first, is nobody. For requests begun from now on.
+    /// Records the client's exchanges; nil, the initial value, records nothing. Applies to requests begun from now on.
     public var recorder: Recorder? {
         get { ownRecorder.value }
         set { ownRecorder.set(newValue) }
     }
 
-    /// How many requests go in how much time; nil, as at first, looks up the default `rateLimit`. Applies to requests
-    /// made from now on.
+    /// Limits how many requests start in a period of time; nil, the initial value, uses the default `rateLimit`.
+    /// Applies to requests begun from now on.
     public var rateLimiter: RateLimiter? {
         get { ownRateLimiter.value }
         set { ownRateLimiter.set(newValue) }
     }
 
-    /// What challenges were answered with for the whole session.
+    /// The answers to challenges that hold for the whole session.
     var answers: SessionAnswers {
         state.withLock { state in
             if let known = state.answers { return known }
@@ -234,11 +237,11 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: Interceptors
 
-    /// What looks at the requests of this class, the outermost first. A subclass overrides it.
+    /// The interceptors of this class, the outermost first. Override it in a subclass.
     open class var interceptors: [Interceptor] { [] }
 
-    /// What looks at the client's requests and answers, inside those of its class and its configuration; the outermost
-    /// first. For requests begun from now on.
+    /// The client's own interceptors, the outermost first. They run inside those of its class and its configuration.
+    /// Applies to requests begun from now on.
     public var interceptors: [Interceptor] {
         get { state.withLock { $0.interceptors } }
         set {
@@ -248,7 +251,7 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// Adds an interceptor inside the client's others. Two threads may do so at the same time.
+    /// Adds an interceptor inside the client's others. Several threads may call it at the same time.
     package func add(_ interceptor: Interceptor) {
         state.withLock { $0.interceptors.append(interceptor) }
         hasInterceptors.store(true, ordering: .relaxed)
@@ -261,94 +264,100 @@ open class APIClient: @unchecked Sendable {
 
     // MARK: Hooks
 
-    /// Adjusts the args of a request before they are applied. On the thread that begins the request.
+    /// Adjusts the args of a request before they are applied. Runs on the thread that begins the request.
     open func buildArgs(_ command: String, _ args: inout [APIArg]) {}
 
-    /// Adjusts the built request. On the thread that begins the request.
+    /// Adjusts the built request. Runs on the thread that begins the request.
     open func buildRequest(_ request: inout HTTPRequest, options: APIOptions) {}
 
-    /// A request starts. On the thread that begins or resumes it.
+    /// Called when a request starts, on the thread that begins or resumes it.
     open func requestStarted(_ request: APIRequest) {}
 
-    /// An interim answer has come, such as 103 (early hints, RFC 8297), before the answer itself. On a background worker.
+    /// Called for an interim answer before the response, such as 103 (early hints, RFC 8297). Runs on a background
+    /// worker.
     ///
-    /// Not for 100 and 101. The response waits until it has returned.
+    /// Not called for 100 and 101. The response waits until this has returned.
     open func informationReceived(_ request: APIRequest, status: Int, headers: HTTPHeaders) {}
 
-    /// Some of a request's body was sent, as its own upload progress handler hears of it: just before that, where that runs.
+    /// Called when a part of a request's body was sent, just before the request's upload progress handler and on the
+    /// same thread.
     ///
-    /// Called when ``transferHooks`` says so.
+    /// Called only if ``transferHooks`` contains it.
     open func uploadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
 
-    /// Some of a response's body was received, as the request's own download progress handler hears of it: just before that,
-    /// where that runs.
+    /// Called when a part of a response's body was received, just before the request's download progress handler and on
+    /// the same thread.
     ///
-    /// Called when ``transferHooks`` says so.
+    /// Called only if ``transferHooks`` contains it.
     open func downloadProgressed(_ request: APIRequest, _ progress: TransferProgress) {}
 
-    /// A piece of the body of a successful response has come, decompressed: just before the request's own data handler gets it,
-    /// where that runs. The network waits while this is behind.
+    /// Called with each decompressed piece of the body of a successful response, just before the request's data handler
+    /// and on the same thread. While it runs, no more is received.
     ///
-    /// It looks on: unlike with a data handler of the request's own, the response holds the body all the same. A request that is
-    /// sent again after its connection broke shows its body from the beginning. What is written into a file is not shown.
-    /// Called when ``transferHooks`` says so; requests then go over HTTP/1.1, as with a data handler of their own.
+    /// The response still has the whole body; only a data handler of the request takes the body away. When a request is
+    /// sent again after its connection broke, the pieces start again from the beginning. Pieces that go into a file are
+    /// not shown. Called only if ``transferHooks`` contains it; the client's requests then use HTTP/1.1, as they do
+    /// with a data handler.
     open func dataReceived(_ request: APIRequest, _ data: ResponseData) {}
 
-    /// What a request took is known, exchange by exchange; ``requestCompleted(_:_:)`` follows. On a background worker; in
-    /// `perform` on its thread.
+    /// Called with the metrics of all exchanges of a request, before ``requestCompleted(_:_:)``. Runs on a background
+    /// worker; for `perform` on the calling thread.
     open func metricsCollected(_ request: APIRequest, _ metrics: RequestMetrics) {}
 
-    /// A request has its response; its handler follows. On a background worker; in `perform` on its thread.
+    /// Called when a request has its response, before its handler. Runs on a background worker; for `perform` on the
+    /// calling thread.
     open func requestCompleted(_ request: APIRequest, _ response: APIResponse) {}
 
-    /// Parses a body as JSON. On a background worker; in `perform` on its thread.
+    /// Parses a body as JSON. Runs on a background worker; for `perform` on the calling thread.
     ///
-    /// - Returns: nil when there is none, as in an empty body.
-    /// - Throws: any error, which becomes `invalid JSON`, or an `APIError`, which becomes the response's.
+    /// - Returns: nil when there is no JSON, as in an empty body.
+    /// - Throws: any error, which becomes `invalid JSON`; an `APIError` becomes the response's error as it is.
     open func parseJSON(_ data: ResponseData) throws -> ParsedJSON? { try ParsedJSON(body: data) }
 
-    /// Turns the service's own error fields into an error. On a background worker, in `perform` on its thread, for every
-    /// response that has JSON.
+    /// Turns the service's own error fields into an error. Called for every response that has JSON. Runs on a
+    /// background worker; for `perform` on the calling thread.
     ///
     /// - Returns: nil when the service reports no error.
     open func mapServiceError(_ response: APIResponse) -> APIError? { nil }
 
-    /// Sees every error that a request ends with, of any domain, a cancelled request's too, and may replace it.
+    /// Sees every error that ends a request, including a cancel, and may replace it.
     ///
-    /// Called once for each request that ends with an error: after retries and redirects, after the service's `makeResponse`, and
-    /// before the log, ``requestCompleted(_:_:)`` and the handlers, which see what this returns. Where ``mapServiceError(_:)``
-    /// is called. An HTTP status and a Retry-After that the new error lacks are taken from the old one.
+    /// Called once for each request that ends with an error, after retries, redirects and the service's `makeResponse`.
+    /// The log, ``requestCompleted(_:_:)`` and the handlers see what this returns. Runs on the thread of
+    /// ``mapServiceError(_:)``. If the new error has no HTTP status or Retry-After, it gets those of the old one.
     ///
     /// - Parameters:
-    ///   - error: what the request ends with; the response's own.
-    ///   - response: what there is of it; `decode` reads the JSON of an error, too.
-    /// - Returns: the error itself, as it does unless overridden, or another one.
+    ///   - error: the response's error.
+    ///   - response: the response as far as it arrived. Its `decode` also reads the JSON of an error.
+    /// - Returns: the same error, as by default, or another one.
     open func mapError(_ error: APIError, _ response: APIResponse) -> APIError { error }
 
-    /// Receives the client's log lines, secrets already redacted. On any thread but the network thread.
+    /// Receives the client's log lines, with secrets redacted. Runs on any thread except the network thread.
     open func writeLog(_ level: LogLevel, _ message: String) { APILog.write(level, message) }
 
-    /// The client was closed or invalidated, and the last of its handlers has returned. Called once, on a background worker.
+    /// Called once when the client was closed or invalidated and the last of its handlers has returned. Runs on a
+    /// background worker.
     open func sessionInvalidated() {}
 
-    /// The hooks that are called again and again while bodies are sent and received.
+    /// The hooks that are called many times while bodies are sent and received.
     public struct TransferHooks: OptionSet, Sendable {
         public let rawValue: Int
 
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// ``APIClient/uploadProgressed(_:_:)`` is called.
+        /// Calls ``APIClient/uploadProgressed(_:_:)``.
         public static let uploadProgressed = TransferHooks(rawValue: HookKinds.uploadProgressed.rawValue)
-        /// ``APIClient/downloadProgressed(_:_:)`` is called.
+        /// Calls ``APIClient/downloadProgressed(_:_:)``.
         public static let downloadProgressed = TransferHooks(rawValue: HookKinds.downloadProgressed.rawValue)
-        /// ``APIClient/dataReceived(_:_:)`` is called.
+        /// Calls ``APIClient/dataReceived(_:_:)``.
         public static let dataReceived = TransferHooks(rawValue: HookKinds.dataReceived.rawValue)
     }
 
-    /// Which of ``uploadProgressed(_:_:)``, ``downloadProgressed(_:_:)`` and ``dataReceived(_:_:)`` are called; none unless set.
+    /// Which of ``uploadProgressed(_:_:)``, ``downloadProgressed(_:_:)`` and ``dataReceived(_:_:)`` are called;
+    /// initially none.
     ///
-    /// Set it in the initializer of a subclass that overrides one of them: Swift cannot tell which methods a subclass overrides,
-    /// and each hook costs time. It holds for requests sent from now on.
+    /// Set it in the initializer of a subclass that overrides one of them. Swift cannot tell which methods a subclass
+    /// overrides, and each hook costs time. Applies to requests begun from now on.
     public var transferHooks: TransferHooks {
         get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
         set {
@@ -357,34 +366,42 @@ open class APIClient: @unchecked Sendable {
         }
     }
 
-    /// Which decisions the client wants to be asked for; none unless set. A request waits for each answer.
+    /// Which decisions the client makes in ``decide(_:)``; initially none. A request waits for each answer.
     public var decisionKinds: RequestDecision.Kinds {
         get { RequestDecision.Kinds(rawValue: ownDecisions.load(ordering: .relaxed)) }
         set { ownDecisions.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// Decides what a request does next, now or later: keep the decision until you answer it. On a background worker.
+    /// Decides what a request does next, now or later: keep the decision until you answer it. Runs on a background
+    /// worker.
     ///
-    /// The handler of a request's own comes first, see ``APIRequest/setDecisionHandler(for:_:)``.
+    /// A handler set on the request is asked first, see ``APIRequest/setDecisionHandler(for:_:)``.
     open func decide(_ decision: RequestDecision) {}
 
     // MARK: For the other files of the client
 
-    /// One more request: its identifier.
-    func countRequest() -> UInt64 {
+    /// Counts a new request. Returns its identifier, the client's args, and the settings that were read last.
+    func countRequest() -> (identifier: UInt64, args: [APIArg], known: KnownSettings?) {
         state.withLock { state in
             state.lastIdentifier &+= 1
-            return state.lastIdentifier
+            return (state.lastIdentifier, state.args, state.settings)
         }
     }
 
-    /// The connections that nobody else uses, if there are any yet.
+    /// Settings, and the version of all defaults that they were read from; nil when they may not be used again.
+    typealias KnownSettings = (version: Int?, value: ResolvedSettings)
+
+    /// The connections of this client alone, if it has any yet.
     var ownConnections: OwnConnections? {
         state.withLock { $0.settings?.value.transfer.context?.connections }.flatMap { $0.isOfOne ? $0 : nil }
     }
 
-    /// The defaults that have a meaning, read again only when any default has changed.
-    var settings: ResolvedSettings {
+    /// The built-in defaults. They are read again only when a default has changed.
+    var settings: ResolvedSettings { settings(since: state.withLock { $0.settings }) }
+
+    /// - Parameter known: the settings that were read last.
+    func settings(since known: KnownSettings?) -> ResolvedSettings {
+        if let known, let version = Defaults.version, known.version == version { return known.value }
         while true {
             let version = Defaults.version
             let (known, readings) = state.withLock { ($0.settings, $0.readings) }
@@ -392,14 +409,14 @@ open class APIClient: @unchecked Sendable {
             let value = ResolvedSettings(
                 defaults, environment: environment, isSession: sessionKind != nil, cookies: cookies, cache: cache,
                 previous: known?.value)
-            // Of two threads that read at once, one makes the connections and the limit that are the client's.
+            // Two threads may read at the same time. Only one of them stores the client's connections and rate limit.
             let (isFirst, replaced) = state.withLock { state -> (Bool, ResolvedSettings?) in
                 guard state.readings == readings else { return (false, nil) }
                 state.readings += 1
                 defer { state.settings = (version, value) }
                 return (true, state.settings?.value)
             }
-            // What is replaced may close connections as it goes, so it must outlive the lock.
+            // Releasing the old settings may close connections, so they must outlive the lock.
             withExtendedLifetime((known, replaced)) {}
             if isFirst { return value }
         }

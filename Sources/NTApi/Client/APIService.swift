@@ -14,19 +14,20 @@
 ///
 /// Put what the services of one API share into a protocol that refines this one.
 public protocol APIService<Response>: Sendable {
-    /// What a call returns. A `Decodable` type is decoded from the JSON, ``NoContent`` accepts any answer without an
-    /// error, any other type needs ``makeResponse(_:)``.
+    /// What a call returns. A `Decodable` type is decoded from the JSON. ``NoContent`` accepts any answer without an
+    /// error. Any other type needs ``makeResponse(_:)``.
     associatedtype Response: Sendable
 
     /// The path below the client's base URL; may contain `{name}` for path args.
     var command: String { get }
 
-    /// The method; nil, the default, leaves it to the args.
+    /// The method; nil, the default, lets the args decide.
     var method: String? { get }
 
     /// The args that all services of one API share, before those of the call; none by default.
     ///
-    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] { [.url("key", key)] } }`.
+    /// For the protocol that those services refine: `extension ShopService { var baseParameters: [APIArg] {
+    /// [.url("key", key)] } }`.
     var baseParameters: [APIArg] { get }
 
     /// The args of the call; none by default. A nil value suppresses its arg.
@@ -38,22 +39,22 @@ public protocol APIService<Response>: Sendable {
     /// How the service writes keys, dates and numbers.
     var decoding: DecodingOptions { get }
 
-    /// Adjusts the built request, before the client's `buildRequest` does. On the thread that begins the call.
+    /// Adjusts the built request, before the client's `buildRequest`. Runs on the thread that begins the call.
     func configure(_ request: inout HTTPRequest)
 
-    /// Turns the service's own error fields into an error. On a background worker, in `performCall` on its thread, for every
-    /// response that has JSON, after the client's hook of this name.
+    /// Turns the service's own error fields into an error. Called for every response that has JSON, after the client's
+    /// hook of this name. Runs on a background worker; for `performCall` on the calling thread.
     ///
-    /// - Returns: nil when the service reports no error. The response keeps its error, including one of the client's
-    ///   hook.
+    /// - Returns: nil when the service reports no error. An error of the response, also one of the client's hook, then
+    ///   stays.
     func mapServiceError(_ response: APIResponse) -> APIError?
 
     /// Sees and may replace every error of the call. Runs after the client's hook of this name, on the same thread.
     ///
     /// - Parameters:
-    ///   - error: the error: of the network, a cancel, the service's own, or thrown by `makeResponse`.
-    ///   - response: what there is of it.
-    /// - Returns: the error itself, as by default, or another one.
+    ///   - error: the error of the network, of a cancel, of the service, or thrown by `makeResponse`.
+    ///   - response: the response as far as it arrived.
+    /// - Returns: the same error, as by default, or another one.
     func mapError(_ error: APIError, _ response: APIResponse) -> APIError
 
     /// Makes the response object. Runs on the thread of `mapServiceError`, only for responses without an error.
@@ -89,7 +90,7 @@ public struct NoContent: Decodable, Sendable {
 }
 
 extension APIClient {
-    /// Receives the result of a call of a service.
+    /// Receives the result of a service call.
     public typealias CallHandler<Value: Sendable> = @Sendable (Result<Value, APIError>) -> Void
 
     /// Calls a service and awaits its response. Cancelling the task cancels the request.
@@ -103,9 +104,8 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], uploadProgress: APIRequest.ProgressHandler? = nil,
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) async throws(APIError) -> Service.Response {
-        let (request, call) = request(for: service, args: args, by: .whoAwaits)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: .whoAwaits, handlers)
         return try call.result(of: await response(of: request)).get()
     }
 
@@ -121,16 +121,15 @@ extension APIClient {
         _ service: Service, args: [APIArg] = [], handler: CallHandler<Service.Response>? = nil,
         uploadProgress: APIRequest.ProgressHandler? = nil, downloadProgress: APIRequest.ProgressHandler? = nil
     ) -> APIRequest {
-        let (request, call) = request(for: service, args: args, by: .whoGoesOn)
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: .whoGoesOn, handlers)
         if let handler { request.setHandler { handler(call.result(of: $0)) } }
         request.resume()
         return request
     }
 
-    /// Performs a call of a service and waits for its response; runs the calling thread's mailbox meanwhile. Not for `async`
-    /// code.
+    /// Performs a call of a service and waits for its response. Meanwhile it runs the calling thread's mailbox. Not for
+    /// `async` code.
     ///
     /// Progress handlers run on the calling thread unless an arg says otherwise.
     ///
@@ -140,24 +139,24 @@ extension APIClient {
         downloadProgress: APIRequest.ProgressHandler? = nil
     ) throws(APIError) -> Service.Response {
         let isHeard = uploadProgress != nil || downloadProgress != nil
-        let (request, call) = request(for: service, args: args, by: performer(isHeard))
-        request.setUploadProgress(uploadProgress)
-        request.setDownloadProgress(downloadProgress)
+        let handlers = APIRequest.Handlers(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        let (request, call) = request(for: service, args: args, by: performer(isHeard), handlers)
         return try call.result(of: request.perform()).get()
     }
 
     private func request<Service: APIService>(
-        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller
+        for service: Service, args: [APIArg], by caller: HandlerThreads.Caller, _ handlers: APIRequest.Handlers
     ) -> (APIRequest, ServiceCall<Service>) {
         let call = ServiceCall(service)
+        var handlers = handlers
+        handlers.interpreter = call
         let own = [.method(service.method)] + service.baseParameters + service.parameters
-        let request = request(service.command, args: own + args, for: caller, configure: service.configure)
-        request.setInterpreter(call)
+        let request = request(service.command, args: own + args, for: caller, handlers, configure: service.configure)
         return (request, call)
     }
 }
 
-/// A service's result for a response. Made when the response is classified, taken when it is delivered.
+/// The result of a service call. It is made when the response is classified, and taken when the response is delivered.
 private final class ServiceCall<Service: APIService>: ResponseInterpreter {
     private let service: Service
     private let value = Lock<Service.Response?>(nil)

@@ -29,7 +29,7 @@ public final class Authenticator: Sendable {
     typealias Gate = RefreshGate<LineWait>
     typealias Grant = Gate.Grant
 
-    /// What it is made with.
+    /// The settings as the program gives them.
     package struct Options: Sendable {
         package var header = "Authorization"
         package var scheme = "Bearer"
@@ -41,7 +41,7 @@ public final class Authenticator: Sendable {
         package init() {}
     }
 
-    /// The same, looked at once.
+    /// The checked settings.
     final class Settings: Sendable {
         let options: Options
         let origins: [Origin]
@@ -52,7 +52,7 @@ public final class Authenticator: Sendable {
             origins = options.origins.compactMap { url in
                 let origin = Origin(url: url)
                 if origin == nil {
-                    APILog.warn("\(quoted(Secrets.redactURL(url))) is no URL of an origin: it gets no token")
+                    APILog.warn("\(quoted(Secrets.redactURL(url))) is not the URL of an origin: it gets no token")
                 }
                 return origin
             }
@@ -63,7 +63,7 @@ public final class Authenticator: Sendable {
         var use: TokenUse { TokenUse(header: options.header, scheme: options.scheme, statuses: options.statuses) }
     }
 
-    /// How new tokens are made.
+    /// What makes new tokens.
     package enum Refresher: Sendable {
         case answering(@Sendable (TokenRefresh) -> Void)
         case async(@Sendable (TokenRefresh) async throws -> Token?)
@@ -73,20 +73,20 @@ public final class Authenticator: Sendable {
         var gate = Gate()
         var settings: Settings
         var origins = OriginCache()
-        /// The last seen base URL of a client, and its origin.
+        /// The base URL of the last client, and its origin.
         var home: (url: String, origin: Origin?) = ("", nil)
         var generation = Fork.generation
         var clock: ManualClock?
         var running = Running()
     }
 
-    /// What the refresh that runs is ended with.
+    /// The refresh that runs, and what ends it.
     private struct Running {
         var task: Task<Void, Never>?
         var timer: ScheduledJob?
     }
 
-    /// The authenticator whose refresh runs in this task or thread. Requests begun there go without it.
+    /// The authenticator whose refresh runs in this task or thread. Requests begun there do not use it.
     @TaskLocal static var refreshing: Authenticator?
 
     private let state: Lock<State>
@@ -94,13 +94,13 @@ public final class Authenticator: Sendable {
 
     /// - Parameters:
     ///   - token: the initial token; without one the first request starts a refresh.
-    ///   - header: the header that carries the token.
-    ///   - scheme: the word before the token; "" is none.
-    ///   - statuses: statuses that mean that the token has expired, unless the challenge gives another reason (RFC
+    ///   - header: the header for the token.
+    ///   - scheme: the word before the token; "" for none.
+    ///   - statuses: the statuses that mean that the token has expired, unless the challenge gives another reason (RFC
     ///     6750, 3.1: `insufficient_scope`, `invalid_request`).
     ///   - origins: URLs of other servers that may get the token. Their paths do not matter.
     ///   - timeout: how many seconds a refresh may take.
-    ///   - refresh: makes another token; nil when the response does not mean that the token has expired.
+    ///   - refresh: makes a new token; nil when the response does not mean that the token has expired.
     public convenience init(
         token: Token? = nil, header: String = "Authorization", scheme: String = "Bearer", statuses: Set<Int> = [401],
         origins: [String] = [], timeout: Double = 30,
@@ -147,7 +147,7 @@ public final class Authenticator: Sendable {
     /// The current token, valid or not; nil when there is none.
     public var token: String? { state.withLock { $0.gate.current } }
 
-    /// Uses another token from now on, also for waiting requests; nil makes the next request start a refresh.
+    /// Replaces the token, also for waiting requests; nil makes the next request start a refresh.
     public func setToken(_ token: Token?) {
         act { $0.set(token?.text, lifetime: token?.lifetime, $1) }
     }
@@ -177,7 +177,7 @@ public final class Authenticator: Sendable {
 
     // MARK: Requests
 
-    /// Whether a request leads to an origin that may see the token.
+    /// Whether a request goes to an origin that may see the token.
     func isMeant(for http: HTTPRequest, _ baseURL: String?) -> Bool {
         state.withLock { state in
             guard let origin = try? state.origins.origin(of: http.url).key else { return false }
@@ -211,7 +211,7 @@ public final class Authenticator: Sendable {
 
     func leave(_ wait: LineWait) { state.withLock { $0.gate.leave(wait) } }
 
-    /// A client is closed. When nobody else waits, the refresh is no longer needed.
+    /// Called when a client is closed. If nobody else waits, the refresh is no longer needed.
     func clientIsClosed() {
         let running = ofThisProcess { state in
             state.gate.abandon() ? exchange(&state.running, with: Running()) : Running()
@@ -269,7 +269,7 @@ public final class Authenticator: Sendable {
         case .failed(let error): act { $0.failed(identifier, Self.failure(error), $1) }
         case .none:
             let error = APIError(
-                domain: .request, code: .authentication, message: "the refresh of the credentials gave no token")
+                domain: .request, code: .authentication, message: "the refresh of the credentials returned no token")
             act { $0.declined(identifier, error, $1) }
         }
     }
@@ -319,17 +319,10 @@ public final class Authenticator: Sendable {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // It belongs to the parent, so it is not even released here.
-                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
-                _ = Unmanaged.passRetained(Inherited(exchange(&state.running, with: Running())))
+                // The waits belong to the parent, so they are not even released here.
+                Fork.leak((state.gate.forget(), exchange(&state.running, with: Running())))
             }
             return body(&state)
         }
-    }
-
-    private final class Inherited {
-        let running: Running
-
-        init(_ running: Running) { self.running = running }
     }
 }

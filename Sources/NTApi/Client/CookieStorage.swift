@@ -1,7 +1,7 @@
 /// The cookies of a session: those that servers have set, and those that the program sets.
 ///
 /// Default and background sessions share the program's storage, which is kept on disk. Each ephemeral session has its
-/// own in memory. Requests send and store cookies by themselves; this is for reading and changing them.
+/// own in memory. Requests send and store cookies automatically; use this to read and change them.
 ///
 /// Safe to use from many threads.
 public final class CookieStorage: Sendable {
@@ -23,7 +23,7 @@ public final class CookieStorage: Sendable {
         keeper = CookieKeeper(engine, CookieFile(folder: folder))
     }
 
-    // They live as long as the process, so that clients can come and go.
+    // Storages are never released, so that clients can come and go.
     private static let known = Lock<[String: CookieStorage]>([:], survivesFork: true)
 
     /// The program's storage on disk. It is read again when another process has changed it.
@@ -57,7 +57,7 @@ public final class CookieStorage: Sendable {
     /// Every cookie that has not expired.
     public var cookies: [Cookie] { engine.cookies(wallClockSeconds()) }
 
-    /// The cookies that would be sent with a request for a URL.
+    /// The cookies that would be sent to a URL.
     ///
     /// - Throws: `invalid request` when it is not an http or https URL.
     public func cookies(for url: String) throws(APIError) -> [Cookie] {
@@ -76,8 +76,8 @@ public final class CookieStorage: Sendable {
         }
         guard engine.set(cookie) else {
             throw .invalidRequest(
-                "the cookie \(quoted(cookie.name)) cannot be set: a name that begins with __Secure- needs a secure one, "
-                    + "__Host- one for the path / and no subdomains, too")
+                "the cookie \(quoted(cookie.name)) cannot be set: a name that begins with __Secure- needs a secure cookie; "
+                    + "__Host- also needs the path / and no subdomains")
         }
         changed()
     }
@@ -87,11 +87,11 @@ public final class CookieStorage: Sendable {
         delete(name: cookie.name, domain: cookie.domain, path: cookie.path)
     }
 
-    /// Deletes a cookie, if there is one.
+    /// Deletes all cookies with a name.
     ///
     /// - Parameters:
-    ///   - domain: nil is all.
-    ///   - path: nil is all.
+    ///   - domain: only those of this domain; nil for all.
+    ///   - path: only those of this path; nil for all.
     public func delete(name: String, domain: String? = nil, path: String? = nil) {
         let domain = domain.map { Cookie(name: "", value: "", domain: $0).domain }
         let matches = engine.delete {
@@ -106,17 +106,16 @@ public final class CookieStorage: Sendable {
         changed()
     }
 
-    /// Writes changes to disk now. This happens anyway after half a second, when a client is drained or closed, and
-    /// when the process exits. Blocks while the file is written.
+    /// Writes changes to disk now. Otherwise they are written after half a second, when a client is drained or closed,
+    /// and when the process exits. Blocks while the file is written.
     ///
-    /// - Throws: `generic` when the file cannot be written; the message says why. The changes are written the next
-    ///   time.
+    /// - Throws: `generic` when the file cannot be written; the message says why. The next write includes the changes.
     public func save() throws(APIError) {
         guard let problem = keeper?.save() else { return }
         throw APIError(domain: .request, code: .generic, message: "the cookies were not written: \(problem)")
     }
 
-    /// The same without an error. The first failure is logged.
+    /// The same, but logs the first failure and throws nothing.
     func saveQuietly() { _ = keeper?.save() }
 
     /// Reads what other processes have written.

@@ -33,7 +33,7 @@ public final class CredentialStorage: Sendable {
     /// - Throws: `invalid request` when it is not the absolute path of a file.
     public init(file path: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(path)) is no absolute path of a file for credentials")
+            throw .invalidRequest("\(quoted(path)) is not the absolute path of a file for credentials")
         }
         file = CredentialFile(path: path)
         isOfProgram = false
@@ -44,9 +44,9 @@ public final class CredentialStorage: Sendable {
         isOfProgram = true
     }
 
-    // MARK: The program's
+    // MARK: The program's storage
 
-    // They live as long as the process, so that clients can come and go.
+    // Storages are never released, so that clients can come and go.
     private static let known = Lock<[String: CredentialStorage]>([:], survivesFork: true)
 
     /// The program's storage, which default and background sessions use: `credentials.txt` in the folder of the
@@ -68,7 +68,7 @@ public final class CredentialStorage: Sendable {
         }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     /// The credential that requests use for a protection space.
     ///
@@ -91,7 +91,7 @@ public final class CredentialStorage: Sendable {
         try read().entries.map { ($0.space, $0.credential) }
     }
 
-    // MARK: Changing. All of it waits for the disk, where there is a file.
+    // MARK: Changing (waits for the disk, if there is a file)
 
     /// Sets a credential, and replaces one with the same user. The first credential of a space is its default.
     ///
@@ -109,9 +109,9 @@ public final class CredentialStorage: Sendable {
         try change { $0.set(credential, for: space, isDefault: true) }
     }
 
-    /// Removes credentials. It is no error if there are none.
+    /// Removes credentials of a protection space. It is no error if there are none.
     ///
-    /// - Parameter user: nil is all.
+    /// - Parameter user: only those of this user; nil for all.
     /// - Throws: `generic` when the file cannot be read or written.
     public func remove(user: String? = nil, for space: ProtectionSpace) throws(APIError) {
         try change { $0.remove(user: user, for: space) }
@@ -213,7 +213,7 @@ struct CredentialList: Sendable, Equatable {
         entries.insert(entry, at: first ?? entries.endIndex)
     }
 
-    /// - Parameter user: nil is all.
+    /// - Parameter user: only those of this user; nil for all.
     mutating func remove(user: String?, for space: ProtectionSpace) {
         entries.removeAll { $0.space == space && (user == nil || $0.credential.user == user) }
     }
@@ -243,7 +243,7 @@ extension CredentialList {
             throw Damage(reason: "its first line is not \(quoted(Self.title)), or its last one is cut off")
         }
         for (index, line) in lines.enumerated() where line.utf8.first != UInt8(ascii: "#") {
-            guard let entry = Self.entry(line) else { throw Damage(reason: "line \(index + 1) is no credential") }
+            guard let entry = Self.entry(line) else { throw Damage(reason: "line \(index + 1) is not a credential") }
             entries.append(entry)
         }
     }

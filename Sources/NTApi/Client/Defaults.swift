@@ -2,8 +2,8 @@ import Synchronization
 
 /// Named values for one level: the process, a client class, or a client.
 ///
-/// The order of look-up is client, class, superclasses, global. Safe to use from many threads. Built-in names may be
-/// spelled as in C and Python: `request_timeout` is `requestTimeout`.
+/// They are looked up in the client, its class, the superclasses, and the global level, in this order. Safe to use from
+/// many threads. Built-in names may be spelled as in C and Python: `request_timeout` is `requestTimeout`.
 public final class Defaults: Sendable {
     /// A dynamic default. Called at each look-up, on the thread that looks up. Nil continues with the next level.
     public typealias Provider = @Sendable (_ key: String) -> JSON?
@@ -25,8 +25,8 @@ public final class Defaults: Sendable {
         var providers = 0
     }
 
-    // One lock for all levels, so that a forked child finds them all consistent, and a look-up through the chain sees
-    // one state.
+    // One lock for all levels. So a forked child finds them all consistent, and a look-up through the levels sees one
+    // state.
     private static let store = Lock(Store(), survivesFork: true)
 
     /// The last level of every look-up.
@@ -90,8 +90,8 @@ public final class Defaults: Sendable {
         set(provider.map(Entry.provider), for: DefaultName.canonical(key))
     }
 
-    /// An error for a misspelled name that was set at this or a later level: it is nearly a built-in name, and would
-    /// never be looked up.
+    /// An error for a misspelled name at this or a later level. The name is nearly a built-in one, and would never be
+    /// looked up.
     var misspelling: APIError? {
         let found = Self.store.withLock { store -> (key: String, value: String)? in
             var place: Defaults? = self
@@ -105,14 +105,14 @@ public final class Defaults: Sendable {
     }
 
     /// Grows with each change at any level. While it stays the same, values need not be read again. Nil while there is
-    /// a provider, whose answers may change at any time.
+    /// a provider, because its answers may change at any time.
     static var version: Int? {
         let version = lastVersion.load(ordering: .acquiring)
         return version == unknownVersion ? nil : version
     }
 
-    // Each request reads the version, so it is stored outside of the lock. It is written under the store's lock after
-    // the change that it counts: a thread that reads it and then takes the lock sees that change.
+    // Each request reads the version, so it is stored outside of the lock. It is written under the store's lock, after
+    // the change that it counts. So a thread that reads it and then takes the lock sees that change.
     private static let lastVersion = Atomic<Int>(0)
     private static let unknownVersion = -1
 
@@ -160,7 +160,7 @@ public final class Defaults: Sendable {
     }
 }
 
-/// The names of the defaults that have a meaning.
+/// The names of the built-in defaults.
 enum DefaultName {
     static let builtIn = [
         "additionalHeaders", "allowsCellularAccess", "applicationName", "attemptTimeout", "baseUrl", "caFile",

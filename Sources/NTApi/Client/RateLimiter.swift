@@ -10,7 +10,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     private struct State {
         var gate: RateGate<LineWait>
         var timer: ScheduledJob?
-        /// The moment of the timer.
+        /// When the timer fires.
         var moment: MonotonicTime?
         var limit: RateLimit
         /// The clock of the last client. Clients that share a limit use the same clock.
@@ -30,8 +30,8 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     }
 
     /// - Parameters:
-    ///   - requests: how many, above 0.
-    ///   - seconds: the seconds, above 0. The requests are spread evenly.
+    ///   - requests: how many may start in the period, above 0.
+    ///   - seconds: the length of the period, above 0. The requests are spread evenly over it.
     ///   - burst: how many may start at once after a pause.
     public convenience init(requests: Double, seconds: Double = 1, burst: Int = 1) {
         self.init(RateLimit(requests: requests, seconds: seconds, burst: burst))
@@ -48,7 +48,7 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
     /// How many requests wait now.
     public var waitingCount: Int { ofThisProcess { $0.gate.waiterCount } }
 
-    /// Starts no request for so many seconds. Does not shorten a longer pause.
+    /// Starts no request for this many seconds. Does not shorten a longer pause.
     public func pause(seconds: Double) { act { gate, now in gate.pause(until: now.advanced(bySeconds: seconds)) } }
 
     // MARK: Requests
@@ -74,13 +74,13 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
 
     func release(_ wait: LineWait) { act { gate, _ in gate.release(wait) } }
 
-    /// A server has sent Retry-After.
+    /// Called when a server has sent Retry-After.
     func heard(retryAfter seconds: Double) {
         let maximumPause = limit.maximumPause
         if maximumPause > 0 { pause(seconds: min(seconds, maximumPause)) }
     }
 
-    // MARK: The line
+    // MARK: The queue
 
     /// Changes the gate, and starts the requests that may go now.
     @discardableResult private func act<Result>(
@@ -127,22 +127,11 @@ public final class RateLimiter: Sendable, CustomStringConvertible {
         state.withLock { state in
             if state.generation != Fork.generation {
                 state.generation = Fork.generation
-                // It belongs to the parent, so it is not even released here.
-                for wait in state.gate.forget() { _ = Unmanaged.passRetained(wait) }
-                _ = Unmanaged.passRetained(Inherited(timer: state.timer.take(), clock: state.clock.take()))
+                // The waits belong to the parent, so they are not even released here.
+                Fork.leak((state.gate.forget(), state.timer.take(), state.clock.take()))
                 state.moment = nil
             }
             return body(&state)
-        }
-    }
-
-    private final class Inherited {
-        let timer: ScheduledJob?
-        let clock: (any WaitingClock)?
-
-        init(timer: ScheduledJob?, clock: (any WaitingClock)?) {
-            self.timer = timer
-            self.clock = clock
         }
     }
 }

@@ -1,9 +1,9 @@
 /// The built-in defaults, read and checked once for all requests until one of them changes.
 final class ResolvedSettings: Sendable {
     let baseURL: BaseURL?
-    /// The value of the default; nil without one.
+    /// The value of the default; nil when it is not set.
     let logFlags: LogFlags?
-    /// Seconds that a request may go on when the process exits.
+    /// How many seconds a request may continue when the process exits.
     let exitTimeout: Double
     let transfer: TransferSettings
     /// The headers of every request whose args do not set them.
@@ -12,7 +12,7 @@ final class ResolvedSettings: Sendable {
     let headersForJSON: HTTPHeaders
     /// The retry policy for requests without their own.
     let retry: RetryPolicy?
-    /// The limit of this client alone.
+    /// The rate limit of this client, which it shares with no other.
     let rateLimiter: RateLimiter?
     /// An invalid default, which fails each request that needs it.
     let problem: APIError?
@@ -72,6 +72,9 @@ final class ResolvedSettings: Sendable {
         headersForJSON = headers
     }
 
+    /// Which levels are logged.
+    var effectiveLogFlags: LogFlags { (logFlags ?? APILog.flags).intersection(APILog.builtFlags) }
+
     static func httpVersion(_ text: String) throws(APIError) -> HTTPVersion {
         guard let version = HTTPVersion(rawValue: text) else {
             throw .invalidRequest("\(quoted(text)) is not an HTTP version: \"1.0\", \"1.1\" or \"2\"")
@@ -96,7 +99,7 @@ extension SettingsReader {
         for (name, value) in members {
             let values = value.string.map { [$0] } ?? value.array.map { $0.compactMap(\.string) }
             guard let values, values.count == value.array?.count ?? 1 else {
-                throw .invalidRequest("the default additionalHeaders: the value of \(quoted(name)) is no string")
+                throw .invalidRequest("the default additionalHeaders: the value of \(quoted(name)) is not a string")
             }
             for value in values {
                 try HeaderSyntax.check(name: name, value: value)
@@ -136,14 +139,14 @@ extension HTTPCache {
         let generation: Int
     }
 
-    // They live as long as the process, so that clients can come and go, and share the memory cache.
+    // Caches are never released, so that clients can come and go and share the memory cache.
     private static let known = Lock<[Known: HTTPCache]>([:], survivesFork: true)
 
     static func memoryCapacity(_ defaults: Defaults) -> Int {
         defaults["cacheMemoryCapacity"]?.int ?? standardMemoryCapacity
     }
 
-    /// The cache of a default session: that of the program.
+    /// The cache of a default session, which is the program's.
     static func onDisk(_ defaults: Defaults) -> HTTPCache {
         let memoryCapacity = max(0, memoryCapacity(defaults))
         let diskCapacity = max(0, defaults["cacheDiskCapacity"]?.int ?? standardDiskCapacity)

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// What the process has once: the network threads, the workers and the running requests.
+/// What a process has once: the network threads, the workers and the running requests.
 ///
-/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in it.
+/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in the child.
 final class Runtime: Sendable {
     let workers: WorkerPool
     private let delivery: DeliveryRuntime
@@ -33,7 +33,7 @@ final class Runtime: Sendable {
             .init(clock: { Runtime.current.clock }, hasRequests: { !Runtime.current.requests.isEmpty }))
         return slot.withLock { slot in
             if let runtime = slot, runtime.generation == generation { return runtime }
-            // The child leaks the parent's runtime on purpose: to free it would be to touch it.
+            // The child leaks the parent's runtime on purpose: freeing it would touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
             let runtime = Runtime(delivery, networkThreads: networkThreads)
             slot = runtime
@@ -42,8 +42,8 @@ final class Runtime: Sendable {
         }
     }
 
-    /// The process exits. Running requests may finish within their `exitTimeout`, and are then cancelled. Their
-    /// handlers are called within a limited time: first on the requested threads, then on a worker, because other
+    /// Called when the process exits. Running requests may finish within their `exitTimeout`, and are then cancelled.
+    /// Their handlers are called within a limited time: first on the requested threads, then on a worker, because other
     /// threads may never run their mailboxes again.
     func exit() {
         requests.detachBackground()
@@ -90,7 +90,7 @@ extension Runtime {
     }
 }
 
-/// The system's time. The network thread runs the timers.
+/// The system's clock. The network thread runs the timers.
 struct SystemClock: WaitingClock {
     let engine: CurlEngine
 

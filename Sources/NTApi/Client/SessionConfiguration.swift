@@ -1,4 +1,4 @@
-/// How a session is made: a client with settings, cookies and limits of its own.
+/// How to make a session: a client with its own settings, cookies and limits.
 ///
 ///     var configuration = SessionConfiguration.ephemeral
 ///     configuration.requestTimeout = 10
@@ -8,13 +8,13 @@
 /// It is a value: the client has a copy, and later changes to this one do not matter. A nil setting is looked up in the
 /// defaults of the client's class, then globally.
 public struct SessionConfiguration: Sendable, CustomStringConvertible {
-    /// What a session keeps, and how long.
+    /// What a session stores, and for how long.
     public enum Kind: Sendable, Hashable {
         /// Cookies are kept on disk, below the XDG data directory.
         case `default`
-        /// Nothing is ever written.
+        /// Nothing is written to disk.
         case ephemeral
-        /// Transfers survive the process. The identifier is unique in the program.
+        /// Transfers survive the process. The identifier must be unique in the program.
         case background(identifier: String)
     }
 
@@ -22,16 +22,17 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     public let kind: Kind
     /// The settings by the names of the defaults.
     var values: [String: JSON] = [:]
-    /// The session's cache, which several sessions may share; nil, the default, makes one for the session's kind.
+    /// The session's cache, which several sessions may share. With nil, the default, the session makes the cache of its
+    /// kind.
     ///
-    /// Not used by background sessions.
+    /// Background sessions do not use it.
     public var cache: HTTPCache?
-    /// Where the session looks for credentials before it asks the program; nil is nowhere.
+    /// Where the session looks for credentials before it asks the program; nil for nowhere.
     ///
-    /// By default ``CredentialStorage/shared``; for an ephemeral configuration a storage in memory, shared by its
-    /// clients.
+    /// By default ``CredentialStorage/shared``. An ephemeral configuration has a storage in memory, which its clients
+    /// share.
     public var credentialStorage: CredentialStorage?
-    /// What looks at the session's requests and answers, the outermost first.
+    /// The interceptors of the session, the outermost first.
     public var interceptors: [Interceptor] = []
 
     private init(_ kind: Kind) {
@@ -50,7 +51,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
     /// A session that writes nothing to disk.
     public static var ephemeral: SessionConfiguration { SessionConfiguration(.ephemeral) }
 
-    /// - Parameter identifier: unique in the program. It identifies the transfers later.
+    /// - Parameter identifier: must be unique in the program. It identifies the transfers later.
     public static func background(_ identifier: String) -> SessionConfiguration {
         SessionConfiguration(.background(identifier: identifier))
     }
@@ -60,7 +61,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
         if case .background(let identifier) = kind { identifier } else { nil }
     }
 
-    /// A setting or your own default, by name.
+    /// A setting or a default of the program, by name.
     public subscript(name: String) -> JSON? {
         get { values[DefaultName.canonical(name)] }
         set { values[DefaultName.canonical(name)] = newValue }
@@ -92,7 +93,7 @@ public struct SessionConfiguration: Sendable, CustomStringConvertible {
 extension SessionConfiguration {
     // MARK: Requests
 
-    /// Headers of every request that does not set them itself. Those named like a secret never go to another origin.
+    /// Headers for every request that does not set them. Headers with secret names are never sent to another origin.
     public var additionalHeaders: [String: String]? {
         get {
             self["additionalHeaders"]?.object.map { members in
@@ -112,7 +113,7 @@ extension SessionConfiguration {
         set { self["userAgent"] = newValue.map { JSON($0) } }
     }
 
-    /// Whether compressed bodies are asked for, and decompressed.
+    /// Whether the session asks for compressed bodies and decompresses them.
     public var decompression: Bool? {
         get { self["decompression"]?.bool }
         set { self["decompression"] = newValue.map { JSON($0) } }
@@ -130,7 +131,7 @@ extension SessionConfiguration {
         set { self["maximumRedirects"] = newValue.map { JSON($0) } }
     }
 
-    /// How a cache may be used, unless a request says so itself.
+    /// How the cache may be used, unless a request says otherwise.
     public var cachePolicy: CachePolicy? {
         get { text("cachePolicy").flatMap(CachePolicy.init) }
         set { self["cachePolicy"] = newValue.map { JSON($0.rawValue) } }
@@ -138,7 +139,7 @@ extension SessionConfiguration {
 
     // MARK: Attempts
 
-    /// The retry policy for requests without their own; nil, the default, sends each once.
+    /// The retry policy for requests without their own; nil, the default, sends each request once.
     public var retry: RetryPolicy? {
         get { self["retry"].flatMap { try? RetryPolicy($0) } }
         set { self["retry"] = newValue?.json }
@@ -152,7 +153,7 @@ extension SessionConfiguration {
 
     // MARK: Cache
 
-    /// Whether there is a cache at all; true unless set.
+    /// Whether there is a cache; true by default.
     public var usesCache: Bool? {
         get { self["usesCache"]?.bool }
         set { self["usesCache"] = newValue.map { JSON($0) } }
@@ -170,8 +171,8 @@ extension SessionConfiguration {
         set { self["cacheDiskCapacity"] = newValue.map { JSON($0) } }
     }
 
-    /// The absolute path of the folder for the cache of a default session; that of the program below the XDG cache directory
-    /// unless set.
+    /// The absolute path of the folder for the cache of a default session; by default the program's folder below the
+    /// XDG cache directory.
     public var cacheFolder: String? {
         get { text("cacheFolder") }
         set { self["cacheFolder"] = newValue.map { JSON($0) } }
@@ -185,27 +186,27 @@ extension SessionConfiguration {
         set { self["cookieAcceptPolicy"] = newValue.map { JSON($0.rawValue) } }
     }
 
-    /// Whether stored cookies are sent; true unless set.
+    /// Whether stored cookies are sent; true by default.
     public var sendsCookies: Bool? {
         get { self["sendsCookies"]?.bool }
         set { self["sendsCookies"] = newValue.map { JSON($0) } }
     }
 
-    /// The folder below the XDG data directory in which cookies are kept; the name of the program's file unless set.
+    /// The folder below the XDG data directory in which cookies are stored; by default the name of the program's file.
     public var applicationName: String? {
         get { text("applicationName") }
         set { self["applicationName"] = newValue.map { JSON($0) } }
     }
 
-    // MARK: Times, in seconds
+    // MARK: Timeouts, in seconds
 
-    /// Without a byte: the idle clock.
+    /// How long no byte may move: the idle clock.
     public var requestTimeout: Double? {
         get { self["requestTimeout"]?.double }
         set { self["requestTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// For the whole request: the total clock.
+    /// How long the whole request may take: the total clock.
     public var resourceTimeout: Double? {
         get { self["resourceTimeout"]?.double }
         set { self["resourceTimeout"] = newValue.map { JSON($0) } }
@@ -217,19 +218,19 @@ extension SessionConfiguration {
         set { self["exitTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// For name look-up, connection and TLS.
+    /// How long name look-up, connection and TLS handshake may take.
     public var connectTimeout: Double? {
         get { self["connectTimeout"]?.double }
         set { self["connectTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// Waiting for a connection to the host.
+    /// How long a request may wait for a connection to the host.
     public var queueTimeout: Double? {
         get { self["queueTimeout"]?.double }
         set { self["queueTimeout"] = newValue.map { JSON($0) } }
     }
 
-    /// For one exchange; a redirect starts another.
+    /// How long one exchange may take; a redirect starts another.
     public var attemptTimeout: Double? {
         get { self["attemptTimeout"]?.double }
         set { self["attemptTimeout"] = newValue.map { JSON($0) } }
@@ -237,13 +238,13 @@ extension SessionConfiguration {
 
     // MARK: Connections
 
-    /// Connections at once to one host.
+    /// The most connections to one host.
     public var maximumConnectionsPerHost: Int? {
         get { self["maximumConnectionsPerHost"]?.int }
         set { self["maximumConnectionsPerHost"] = newValue.map { JSON($0) } }
     }
 
-    /// Connections at once to all hosts, including idle ones.
+    /// The most connections to all hosts, including idle ones.
     public var maximumConnections: Int? {
         get { self["maximumConnections"]?.int }
         set { self["maximumConnections"] = newValue.map { JSON($0) } }
@@ -272,7 +273,8 @@ extension SessionConfiguration {
 
     // MARK: Proxy
 
-    /// A URL, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. Nil is the environment's.
+    /// The URL of the proxy, with http, https, socks4, socks4a, socks5 or socks5h; "" for none. With nil the
+    /// environment decides.
     public var proxy: String? {
         get { text("proxy") }
         set { self["proxy"] = newValue.map { JSON($0) } }
@@ -319,7 +321,7 @@ extension SessionConfiguration {
         set { self["tlsMinimumVersion"] = newValue.map { JSON($0.rawValue) } }
     }
 
-    /// A PEM file of trusted certificates, in place of the system's store.
+    /// A PEM file of trusted certificates, used instead of the system's store.
     public var caFile: String? {
         get { text("caFile") }
         set { self["caFile"] = newValue.map { JSON($0) } }
@@ -331,7 +333,7 @@ extension SessionConfiguration {
         set { self["clientCertificate"] = newValue.map { JSON($0) } }
     }
 
-    /// A PEM file with the private key; nil when it is in the certificate's file.
+    /// A PEM file with the private key; nil when the certificate's file contains it.
     public var clientKey: String? {
         get { text("clientKey") }
         set { self["clientKey"] = newValue.map { JSON($0) } }

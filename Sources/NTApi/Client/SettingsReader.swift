@@ -92,12 +92,12 @@ extension SettingsReader {
         return SessionSettings(identity: identity, credential: credential)
     }
 
-    /// The connections of a client that needs its own; nil when it shares those of all.
+    /// The connections of a client that needs its own; nil when it shares those of all clients.
     ///
     /// - Parameters:
     ///   - isSession: whether the client was made with a configuration. It then shares no connections.
     ///   - identity: the identity of the connections.
-    ///   - previous: the previous ones, which are kept while they fit.
+    ///   - previous: the previous ones, which are reused if they still fit.
     func connections(
         isSession: Bool, _ identity: ConnectionIdentity, previous: OwnConnections?
     ) throws(APIError) -> OwnConnections? {
@@ -139,7 +139,7 @@ extension SettingsReader {
         if hasScheme, !ProxySettings.schemes.contains(String(Substring(scheme)).lowercasedASCII()) {
             throw problem("proxy", JSON(url), "a URL with \(ProxySettings.schemes.joined(separator: ", "))")
         }
-        // libcurl reads `http:/x` as host x, other programs as a host named http.
+        // libcurl reads `http:/x` as host x, while other programs read it as a host named http.
         let place = hasScheme ? url.utf8.dropFirst(scheme.count + 3) : url.utf8[...]
         let authority = place.prefix { $0 != UInt8(ascii: "/") }
         guard url.isEmpty || isHostAndPort(authority) && (hasScheme || place.count - authority.count < 2) else {
@@ -191,7 +191,7 @@ extension SettingsReader {
         return identity
     }
 
-    /// The path of a readable file; "" is none.
+    /// The path of a readable file; "" for none.
     private func path(_ key: String) throws(APIError) -> String? {
         guard let path = try text(key, "the path of a PEM file"), !path.isEmpty else { return nil }
         guard let reason = SystemFile.reasonUnreadable(path) else { return path }

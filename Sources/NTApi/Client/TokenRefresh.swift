@@ -1,14 +1,15 @@
-/// Asks for a new token. Answer it once, at once or later, on any thread.
+/// A request for a new token. Answer it once, at once or later, on any thread.
 ///
-/// Dropping it without an answer counts as a failure.
+/// A refresh that is released without an answer has failed.
 public final class TokenRefresh: Sendable {
-    /// The token that has expired, or will soon; nil when there was none.
+    /// The token that has expired or will soon expire; nil when there was none.
     public let expiredToken: String?
-    /// The server's answer that says so; nil when there was none: there is no token, or its lifetime is over.
+    /// The server's answer that rejected the token. Nil when there was no answer: there is no token, or its lifetime is
+    /// over.
     public let response: APIResponse?
     /// The client whose request needs the token.
     ///
-    /// Requests that the refresh makes while it runs go without the authenticator. Requests made later, on other
+    /// Requests that the refresh makes while it runs do not use the authenticator. Requests made later, on other
     /// threads or tasks, need the option `bypass_authentication`.
     public let client: APIClient
     private let answer: Lock<(@Sendable (Answer) -> Void)?>
@@ -32,27 +33,27 @@ public final class TokenRefresh: Sendable {
 
     deinit {
         give(
-            .failed(APIError(domain: .request, code: .generic, message: "the refresh was dropped without an answer")))
+            .failed(APIError(domain: .request, code: .generic, message: "the refresh was released without an answer")))
     }
 
     /// Whether it was answered.
     public var isAnswered: Bool { answer.withLock { $0 == nil } }
 
-    // MARK: Answers. Each returns false, and does nothing, when there was one before.
+    // MARK: Answers. Each returns false, and does nothing, after the first.
 
-    /// Every waiting request is sent, or sent again, with this token.
+    /// Sends every waiting request, or sends it again, with this token.
     ///
-    /// A token that is invalid in a header fails the refresh.
+    /// A token that cannot be sent in a header fails the refresh.
     @discardableResult public func succeed(_ token: Authenticator.Token) -> Bool { give(.token(token)) }
 
-    /// Every waiting request ends with an error that mentions this one.
+    /// Ends every waiting request with an error that mentions this one.
     @discardableResult public func fail(_ error: any Error) -> Bool {
         give(
             .failed((error as? APIError) ?? APIError(domain: .request, code: .generic, message: "\(error)")))
     }
 
-    /// The response does not mean that the token has expired, and is delivered. Without a response: no token is
-    /// available, and the waiting requests fail.
+    /// Says that the response does not mean that the token has expired. The response is then delivered. Without a
+    /// response there is no token, and the waiting requests fail.
     @discardableResult public func decline() -> Bool { give(.none) }
 
     @discardableResult private func give(_ given: Answer) -> Bool {

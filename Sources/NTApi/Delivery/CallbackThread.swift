@@ -1,6 +1,6 @@
-/// A queue or loop of your own that runs handlers.
+/// A queue or event loop of the program that runs handlers.
 public protocol APIExecutor: Sendable {
-    /// Runs the job once, on any thread you like. Called on threads of the library; must not block.
+    /// Runs the job once, on any thread. The library calls this on its own threads, so it must not block.
     func execute(_ job: @escaping @Sendable () -> Void)
 }
 
@@ -17,23 +17,23 @@ public struct CallbackThread: Sendable {
 
     let kind: Kind
 
-    /// The process's main thread, when it runs its mailbox. The default.
+    /// The main thread, when it runs its mailbox. The default.
     public static let main = CallbackThread(kind: .main)
     /// A worker thread of the library.
     public static let background = CallbackThread(kind: .background)
     /// The thread that begins the request, when it runs its mailbox.
     public static let current = CallbackThread(kind: .current)
-    /// Swift's main actor, for programs that await and do not run the main thread's mailbox.
+    /// Swift's main actor, for programs that use `await` and do not run the main thread's mailbox.
     public static let mainActor = CallbackThread(kind: .executor(MainActorExecutor()))
-    /// The thread that drains this mailbox. The mailbox is not kept alive: keep it as long as you drain it. After that,
-    /// a worker runs the handlers.
+    /// The thread that drains this mailbox. The request does not keep the mailbox alive: keep it as long as you drain
+    /// it. Without it, handlers run on a worker.
     public static func mailbox(_ mailbox: Mailbox) -> CallbackThread {
         CallbackThread(kind: .mailbox(mailbox.reference))
     }
-    /// The thread that has the response first, perhaps the network thread. For the library's own handlers that run no
+    /// Whichever thread has the response first, perhaps the network thread. For the library's own handlers that run no
     /// user code.
     static let anywhere = CallbackThread(kind: .anywhere)
-    /// Your own queue or loop.
+    /// The program's own queue or event loop.
     public static func executor(_ executor: any APIExecutor) -> CallbackThread {
         CallbackThread(kind: .executor(executor))
     }
@@ -44,14 +44,14 @@ private struct MainActorExecutor: APIExecutor {
     func execute(_ job: @escaping @Sendable () -> Void) { Task { @MainActor in job() } }
 }
 
-/// A callback's thread once the request has begun: `main` and `current` have become mailboxes.
+/// Where callbacks run once the request has begun: `main` and `current` have been resolved to mailboxes.
 enum Destination: Sendable {
     case mailbox(MailboxReference)
     case background
     case anywhere
     indirect case executor(any APIExecutor)
 
-    /// To be called on the thread that begins the request.
+    /// Resolves the thread. Called on the thread that begins the request.
     init(_ thread: CallbackThread) {
         switch thread.kind {
         case .main: self = .mailbox(Mailbox.main.reference)
@@ -67,13 +67,13 @@ enum Destination: Sendable {
         if case .mailbox = self { true } else { false }
     }
 
-    /// Whether jobs sent to both always run in the order sent.
+    /// Whether jobs sent to both destinations always run in the order sent.
     func isInOrder(with other: Destination) -> Bool {
         if case .mailbox(let mine) = self, case .mailbox(let others) = other { return mine.mailbox === others.mailbox }
         return false
     }
 
-    /// Sends a job there with the rest of a batch.
+    /// Adds a job for this destination to a batch.
     func send(_ job: Job, _ deliveries: DeliveryBatch) {
         switch self {
         case .mailbox(let reference):
@@ -81,12 +81,12 @@ enum Destination: Sendable {
             deliveries.add(Job(job.runOrphaned))
         case .background: deliveries.add(job)
         case .anywhere: job.run()
-        // The executor is user code, and this may be the network thread.
+        // The executor is user code, and this may be the network thread. So a worker calls it.
         case .executor(let executor): deliveries.add(Job { Delivery.call { executor.execute(job.run) } })
         }
     }
 
-    /// Sends an event to its mailbox with the rest of a batch.
+    /// Adds an event for this mailbox to a batch.
     ///
     /// - Returns: false when there is no mailbox.
     func send(_ event: DeliveryBatch.Event, _ deliveries: DeliveryBatch) -> Bool {
@@ -96,9 +96,10 @@ enum Destination: Sendable {
     }
 }
 
-/// A mailbox that lives as long as somebody can drain it: its thread, or the user who made it.
+/// Keeps a weak reference to a mailbox, which lives as long as somebody can drain it: its thread, or the program that
+/// made it.
 final class MailboxReference: @unchecked Sendable {
-    // Safe to share: set once, by the mailbox that is being made.
+    // Safe to share: set once, while the mailbox is initialized.
     private(set) weak var mailbox: Mailbox?
 
     init() {}
@@ -106,10 +107,10 @@ final class MailboxReference: @unchecked Sendable {
     func set(_ mailbox: Mailbox) { self.mailbox = mailbox }
 }
 
-/// A piece of work for another thread.
+/// Work to run on another thread.
 struct Job: Sendable {
     let run: @Sendable () -> Void
-    /// Runs on a worker instead, when the job's thread has ended.
+    /// Runs on a worker instead when the job's thread has ended.
     let runOrphaned: @Sendable () -> Void
 
     init(_ run: @escaping @Sendable () -> Void, orphaned: (@Sendable () -> Void)? = nil) {
@@ -118,8 +119,7 @@ struct Job: Sendable {
     }
 }
 
-/// Collects a thread's jobs for other threads, and hands them over together, with one lock and one wake-up for each
-/// destination.
+/// Collects jobs for other threads and delivers them together, with one lock and one wake-up per destination.
 ///
 /// Belongs to one thread.
 final class DeliveryBatch {
@@ -131,26 +131,26 @@ final class DeliveryBatch {
         var jobs: [Job] = []
     }
 
-    /// An event that a program takes out of a mailbox (pull style).
+    /// An event that the program takes from a mailbox (pull style).
     struct Event: Sendable {
-        /// Nil when the event is obsolete.
+        /// Returns the event; nil when it is obsolete.
         let take: @Sendable () -> AnyObject?
         let runOrphaned: @Sendable () -> Void
     }
 
     var isEmpty: Bool { state.mailboxes.isEmpty && state.jobs.isEmpty }
 
-    /// For a worker.
+    /// Adds a job for a worker.
     func add(_ job: Job) { state.jobs.append(job) }
 
-    /// For the thread that drains a mailbox.
+    /// Adds a job for the thread that drains a mailbox.
     func add(_ job: Job, to mailbox: Mailbox) { state.mailboxes[index(of: mailbox)].jobs.append(job) }
 
     func add(_ event: Event, to mailbox: Mailbox) { state.mailboxes[index(of: mailbox)].events.append(event) }
 
-    /// Hands everything over.
+    /// Delivers the whole batch.
     func flush(to workers: WorkerPool) {
-        // Most turns end with one request for one mailbox, or with nothing.
+        // Most batches have one job for one mailbox, or nothing.
         for entry in state.mailboxes where !entry.mailbox.post(entry.jobs, entry.events) {
             state.jobs += entry.jobs.map { Job($0.runOrphaned) } + entry.events.map { Job($0.runOrphaned) }
         }
@@ -160,7 +160,7 @@ final class DeliveryBatch {
         state.jobs.removeAll(keepingCapacity: state.jobs.count <= 1024)
     }
 
-    /// Runs the state.jobs for workers on the calling thread, and hands over the rest.
+    /// Runs the jobs for workers on the calling thread, and delivers the rest.
     func flushRunningJobs(_ workers: WorkerPool) {
         while !state.jobs.isEmpty {
             let mine = state.jobs
@@ -168,7 +168,7 @@ final class DeliveryBatch {
             let generation = Fork.generation
             for job in mine {
                 job.run()
-                // The rest is the parent's.
+                // A job has forked. This is the child, and the rest of the batch belongs to the parent.
                 guard generation == Fork.generation else { return }
             }
         }

@@ -6,7 +6,7 @@
 
 /// The requests whose callbacks run on the calling thread, innermost last.
 ///
-/// A handler that waits for its own request, or for all requests, would otherwise wait for itself.
+/// With this list, a handler that waits for its own request, or for all requests, does not wait for itself.
 enum Delivery {
     private final class Stack {
         @exclusivity(unchecked) var calls = Calls()
@@ -14,7 +14,7 @@ enum Delivery {
 
     private struct Calls {
         var requests: [ObjectIdentifier] = []
-        /// How many calls of the program's code the thread is inside of.
+        /// How many nested calls of user code the thread is in.
         var depth = 0
     }
 
@@ -41,8 +41,8 @@ enum Delivery {
     ///
     /// The code may fork. The child then returns here with a copy of this thread only. A library thread has nothing to
     /// do in the child: it exits, and the child ends with it. On a thread of the program, the caller checks whether the
-    /// process is still the same. If it is not, the caller returns without touching anything: locks may be held for
-    /// ever, and the sockets' data belongs to the parent.
+    /// process is still the same. If it is not, the caller returns without touching anything: another thread may have
+    /// held a lock during the fork, and the sockets' data belongs to the parent.
     static func call<Result, Failure: Error>(_ code: () throws(Failure) -> Result) throws(Failure) -> Result {
         try call(on: ofThisThread, code)
     }
@@ -56,7 +56,7 @@ enum Delivery {
             stack.calls.depth -= 1
             if generation != Fork.generation, stack.calls.depth == 0, WorkerPool.isWorkerThread { exit(0) }
         }
-        // A call inside of another is counted once.
+        // A nested call counts once.
         let worker = stack.calls.depth == 1 ? WorkerPool.beginCall() : nil
         defer { if let worker { WorkerPool.endCall(of: worker) } }
         return try code()
@@ -74,9 +74,9 @@ enum Delivery {
     }
 }
 
-/// What the process has once to run callbacks: the workers, the main thread's mailbox, and a list of all mailboxes.
+/// What a process has once to run callbacks: the workers, the main thread's mailbox, and a list of all mailboxes.
 ///
-/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in it.
+/// A forked child gets its own and does not touch the parent's, because the parent's threads do not exist in the child.
 final class DeliveryRuntime: Sendable {
     let workers = WorkerPool()
     let mainMailbox = Mailbox(owner: .mainThread)
@@ -89,7 +89,7 @@ final class DeliveryRuntime: Sendable {
         let generation = Fork.generation
         return slot.withLock { slot in
             if let runtime = slot, runtime.generation == generation { return runtime }
-            // The child leaks the parent's runtime on purpose: to free it would be to touch it.
+            // The child leaks the parent's runtime on purpose: freeing it would touch it.
             if let inherited = slot { _ = Unmanaged.passRetained(inherited) }
             let runtime = DeliveryRuntime()
             slot = runtime
@@ -97,7 +97,7 @@ final class DeliveryRuntime: Sendable {
         }
     }
 
-    /// Remembers a mailbox, so that what waits in it can run when the process exits.
+    /// Remembers a mailbox, so that its waiting callbacks can run when the process exits.
     func register(_ mailbox: Mailbox) {
         mailboxes.withLock { mailboxes in
             if mailboxes.count >= 64, mailboxes.count.nonzeroBitCount == 1 { mailboxes.removeAll { $0.mailbox == nil } }
@@ -108,12 +108,12 @@ final class DeliveryRuntime: Sendable {
     /// All mailboxes that somebody can still drain.
     var allMailboxes: [Mailbox] { mailboxes.withLock { Array($0) }.compactMap(\.mailbox) + [mainMailbox] }
 
-    /// Runs jobs on a worker whose thread has ended, or whose mailbox nobody can drain any more.
+    /// Runs the jobs of a mailbox that nobody can drain any more on a worker.
     static func adopt(_ callbacks: [Job], _ events: [DeliveryBatch.Event]) {
         let count = callbacks.count + events.count
         guard count > 0 else { return }
         current.workers.run {
-            APILog.warn("\(count) callback(s) asked for a thread that has ended: run on a background worker")
+            APILog.warn("\(count) callback(s) run on a background worker, because their thread has ended")
             for callback in callbacks { callback.run() }
             for event in events { _ = event.take() }
         }

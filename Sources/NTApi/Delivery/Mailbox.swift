@@ -6,9 +6,9 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// Callbacks that wait for a thread to run them. It takes the place of a run loop.
+/// A queue of callbacks that wait for a thread to run them. It takes the place of a run loop.
 ///
-/// Drain it whenever `fileDescriptor` is readable in an event loop of your own, or `run` it.
+/// Call `drain` whenever `fileDescriptor` is readable in your event loop, or let `run` do both.
 public final class Mailbox: Sendable {
     /// Why `run` returned.
     public enum RunResult: Sendable {
@@ -16,8 +16,8 @@ public final class Mailbox: Sendable {
         case stopped
         /// The time is over.
         case timedOut
-        /// The mailbox belongs to another thread, and nothing ran; or a callback has forked, and the mailbox belongs to
-        /// the parent process.
+        /// Nothing ran, because the mailbox belongs to another thread. Or a callback has forked, and the mailbox
+        /// belongs to the parent process.
         case wrongThread
     }
 
@@ -29,10 +29,10 @@ public final class Mailbox: Sendable {
         var isClosed = false
         var descriptor: Int32 = -1
         var isSignalled = false
-        /// How many have been taken out.
+        /// How many callbacks have been taken out.
         var runs = 0
         var isWatched = false
-        /// Wakes the thread while it waits for sockets, too.
+        /// Also wakes the thread while it waits for sockets.
         var waker: Waker?
     }
 
@@ -50,10 +50,10 @@ public final class Mailbox: Sendable {
     private let state = Lock(State())
     /// Where the thread waits.
     private let parker = Parker()
-    /// The weak reference that others use.
+    /// The weak reference that requests use.
     let reference = MailboxReference()
 
-    /// A mailbox that belongs to no thread: the thread that drains it runs its callbacks.
+    /// Makes a mailbox that belongs to no thread: the thread that drains it runs its callbacks.
     public convenience init() {
         self.init(owner: .anyone)
         DeliveryRuntime.current.register(self)
@@ -80,7 +80,7 @@ public final class Mailbox: Sendable {
 
     /// Readable while callbacks or events wait here. Watch it level-triggered; never read or close it.
     ///
-    /// -1 when the system has no descriptor to give.
+    /// -1 when the system has no file descriptor left.
     public var fileDescriptor: Int32 {
         guard isOfThisProcess else { return -1 }
         return state.withLock { state in
@@ -107,12 +107,12 @@ public final class Mailbox: Sendable {
         if case .anyone = owner { true } else { false }
     }
 
-    /// Runs every callback that waits, without blocking.
+    /// Runs all waiting callbacks, without blocking.
     ///
-    /// - Returns: how many ran; 0 on a thread that is not the mailbox's.
+    /// - Returns: how many ran; 0 on a thread that does not own the mailbox.
     @discardableResult public func drain() -> Int {
         guard isMine else { return 0 }
-        // Only the callbacks that wait now: callbacks that begin new requests must not keep an event loop in here for
+        // Runs only the callbacks that wait now. Callbacks that begin new requests must not keep an event loop here for
         // ever.
         let waiting = state.withLock { $0.callbacks.count }
         var ran = 0
@@ -126,7 +126,7 @@ public final class Mailbox: Sendable {
 
     /// Runs callbacks as they arrive.
     ///
-    /// - Parameter timeout: seconds; nil runs until `stop`, 0 only runs the waiting callbacks.
+    /// - Parameter timeout: seconds; nil runs until `stop`, 0 runs only the waiting callbacks.
     @discardableResult public func run(timeout: Double? = nil) -> RunResult {
         guard isMine else { return .wrongThread }
         let deadline = timeout.map { MonotonicTime.now().advanced(bySeconds: $0) } ?? .distantFuture
@@ -139,7 +139,7 @@ public final class Mailbox: Sendable {
         return !isOfThisProcess ? .wrongThread : isStopped ? .stopped : .timedOut
     }
 
-    /// Ends the innermost `run` after its current callback; the next one when none is running.
+    /// Ends the innermost `run` after its current callback. Without a running one, ends the next.
     public func stop() {
         guard isOfThisProcess else { return }
         wakeThread(
@@ -165,7 +165,7 @@ public final class Mailbox: Sendable {
             if let callback = next.callback {
                 callback.run()
                 guard isOfThisProcess else { return false }
-                // New callbacks must not keep the caller beyond its deadline.
+                // New callbacks must not keep the caller past its deadline.
                 guard deadline < .distantFuture, MonotonicTime.now() >= deadline else { continue }
                 return isDone()
             }

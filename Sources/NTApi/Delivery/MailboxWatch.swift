@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Warns once when a handler waits in a mailbox that nobody runs: an easy mistake, and nothing else shows it.
+/// Warns once when a handler waits in a mailbox that nobody runs. The mistake is easy to make and otherwise invisible.
 final class MailboxWatch: Sendable {
-    /// What the watch asks of the layers above.
+    /// What the watch needs from the layers above.
     struct Source: Sendable {
         let clock: @Sendable () -> any WaitingClock
         /// Whether there is a request whose handler has not returned.
         let hasRequests: @Sendable () -> Bool
     }
 
-    /// The watch of all mailboxes but those of tests. It is off until `connect`.
+    /// The watch of all mailboxes except those of tests. It is off until `connect`.
     static let shared = MailboxWatch(
         log: { APILog.warn($0) }, source: { connection.withLock { $0 } }, isListening: false)
 
@@ -28,7 +28,7 @@ final class MailboxWatch: Sendable {
         self.isListening = Atomic(isListening)
     }
 
-    /// A watch of its own, for tests.
+    /// Makes a separate watch, for tests.
     convenience init(
         clock: any WaitingClock, log: @escaping @Sendable (String) -> Void,
         hasRequests: @escaping @Sendable () -> Bool
@@ -48,22 +48,24 @@ final class MailboxWatch: Sendable {
         if isFirst { shared.isListening.store(true, ordering: .relaxed) }
     }
 
-    /// Whether it may still have to warn.
+    /// Whether it may still warn.
     var isOn: Bool { isListening.load(ordering: .relaxed) }
 
-    /// Looks at a mailbox after some seconds.
+    /// Checks a mailbox after some seconds.
     func begin(_ mailbox: MailboxReference, runs: Int) {
         guard let source = source() else { return }
         let clock = source.clock()
         let moment = clock.now.advanced(bySeconds: Self.patience)
         clock.schedule(.limit, at: moment) { [self] in
-            // When the process exits the job runs early. A job that no request waits for is no mistake either.
+            // The job runs early when the process exits. A waiting callback that belongs to no request is no mistake
+            // either.
             guard clock.now >= moment, mailbox.mailbox?.isUnattended(since: runs) == true, source.hasRequests(),
                 isListening.exchange(false, ordering: .relaxed)
             else { return }
             log(
                 "a handler has waited \(Int(Self.patience)) seconds for a thread that does not run its mailbox: run it "
-                    + "(Mailbox.run, ntapi_mailbox_run, ntapi.run), wait in the library, or ask for the background")
+                    + "(Mailbox.run, ntapi_mailbox_run, ntapi.run), wait in the library, or choose the thread background"
+            )
         }
     }
 }

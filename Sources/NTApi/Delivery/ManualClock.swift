@@ -18,7 +18,7 @@ public final class ManualClock: WaitingClock {
         let job: @Sendable () -> Void
     }
 
-    /// A thread in `waitForSleepers`.
+    /// A thread or task in `waitForSleepers`.
     private final class Watcher: Sendable {
         let count: Int
         let isThere = Monitor(false)
@@ -52,7 +52,7 @@ public final class ManualClock: WaitingClock {
     /// The calendar's time, in seconds since 1970-01-01 00:00 UTC.
     public var calendarSeconds: Double { calendarStart + elapsed }
 
-    /// How many waits will continue when time passes. Timeouts are not counted.
+    /// How many waits continue when time passes. Timeouts are not counted.
     public var sleepers: Int { ofThisProcess { $0.sleepers } }
 
     /// Seconds until the first sleeper continues; nil when there is none.
@@ -79,7 +79,7 @@ public final class ManualClock: WaitingClock {
         if !jobs.isEmpty { DeliveryRuntime.current.workers.run(jobs) }
     }
 
-    /// Waits until there are so many sleepers, so that the next advance reaches them.
+    /// Waits until there are this many sleepers, so that the next advance reaches them.
     ///
     /// - Parameter timeout: seconds of the system's time; nil waits for ever.
     /// - Returns: false when the timeout has passed before.
@@ -98,7 +98,7 @@ public final class ManualClock: WaitingClock {
         }
     }
 
-    /// The same for code that may not block its thread.
+    /// The same for code that must not block its thread.
     @discardableResult public func waitForSleepers(_ count: Int = 1, timeout: Double? = 30) async -> Bool {
         // Checked, because ThreadSanitizer does not see how the runtime orders what comes before a resumption.
         await withCheckedContinuation { continuation in
@@ -150,16 +150,10 @@ public final class ManualClock: WaitingClock {
     private func ofThisProcess<Result>(_ body: (inout State) -> Result) -> Result {
         state.withLock { state in
             if state.generation != Fork.generation {
-                // It belongs to the parent, so it is not even released here.
-                _ = Unmanaged.passRetained(Inherited(exchange(&state, with: State())))
+                // The old state belongs to the parent, so it is not even released here.
+                Fork.leak(exchange(&state, with: State()))
             }
             return body(&state)
         }
-    }
-
-    private final class Inherited {
-        let state: State
-
-        init(_ state: State) { self.state = state }
     }
 }

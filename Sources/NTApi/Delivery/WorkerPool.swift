@@ -4,11 +4,12 @@
     import Darwin
 #endif
 
-/// The background threads of the library: they parse, decide, and run the handlers that asked for `background`.
+/// The library's background threads: they parse, decide, and run the handlers with the thread `background`.
 ///
-/// Plain threads, not libdispatch, so that a forked child can have its own. As many of them run as there are processors. A thread
-/// that runs code of the program, or that waits in the library, does not count: another one runs in its place, so that a
-/// handler that waits for something cannot hold up what it waits for. A thread that has been idle for a while ends.
+/// They are plain threads, not libdispatch, so that a forked child can have its own. As many run as there are
+/// processors. A thread that runs user code, or that waits in the library, does not count: another one runs in its
+/// place. So a handler that waits for something cannot block what it waits for. A thread that has been idle for a while
+/// ends.
 final class WorkerPool: Sendable {
     private struct State {
         var jobs = Queue<Job>()
@@ -19,7 +20,7 @@ final class WorkerPool: Sendable {
         var woken = 0
         /// Threads that are about to look for their first job.
         var starting = 0
-        /// Threads that run code of the program, or wait in the library.
+        /// Threads that run user code or wait in the library.
         var away = 0
         /// Those of them that wait in the library.
         var waiting = 0
@@ -27,7 +28,7 @@ final class WorkerPool: Sendable {
 
         var running: Int { threads - idle - away }
 
-        /// Lets one more thread look for a job, if there is a job for it and not enough run.
+        /// Lets one more thread look for a job, if there is one and not enough threads run.
         mutating func admit() -> Admission? {
             guard jobs.count > woken + starting, running < WorkerPool.maximumRunning else { return nil }
             if idle > 0 {
@@ -47,10 +48,10 @@ final class WorkerPool: Sendable {
         case start
     }
 
-    /// What a thread of a pool knows of itself.
+    /// The state of one worker thread.
     final class Worker {
         fileprivate let pool: WorkerPool
-        /// How often it has left the library's work and not come back.
+        /// How many nested calls of user code or waits it is in.
         fileprivate var depth = 0
 
         fileprivate init(_ pool: WorkerPool) { self.pool = pool }
@@ -58,7 +59,7 @@ final class WorkerPool: Sendable {
 
     fileprivate static let maximumRunning = max(2, min(8, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
 
-    /// Threads at once, without those that wait in the library.
+    /// The limit of threads, without those that wait in the library.
     fileprivate static let maximumThreads = 64
     /// Seconds after which an idle thread ends.
     private let idleTime: Double
@@ -68,11 +69,11 @@ final class WorkerPool: Sendable {
 
     init(idleTime: Double = 10) { self.idleTime = idleTime }
 
-    /// Runs a job on a worker, soon. Jobs start in order; several may run at once.
+    /// Runs a job on a worker. Jobs start in order; several may run at once.
     func run(_ job: @escaping @Sendable () -> Void) { run([Job(job)]) }
 
     func run(_ jobs: [Job]) {
-        // A child does not do its parent's work.
+        // A forked child does not do its parent's work.
         guard generation == Fork.generation else { return }
         let (wakes, starts) = state.withLock { state in
             for job in jobs { state.jobs.append(job) }
@@ -86,15 +87,14 @@ final class WorkerPool: Sendable {
         for _ in 0..<starts { startThread() }
     }
 
-    /// Runs `body`, which may block for long; on a worker another thread takes its part meanwhile.
+    /// Runs `body`, which may block for long. On a worker, another thread takes over meanwhile.
     func whileBlocked<Result>(_ body: () -> Result) -> Result {
         guard let worker = Self.worker, worker.pool === self, leave(worker, waits: true) else { return body() }
         defer { comeBack(worker, waits: true) }
         return body()
     }
 
-    /// The calling thread is about to run code of the program, which may block for long; if it is a worker, another thread takes its
-    /// part until `endCall`.
+    /// Call before user code runs, which may block for long. On a worker, another thread takes over until `endCall`.
     ///
     /// - Returns: nil on other threads.
     static func beginCall() -> Worker? { worker.flatMap { $0.pool.leave($0, waits: false) ? $0 : nil } }
@@ -120,7 +120,7 @@ final class WorkerPool: Sendable {
 
     private func comeBack(_ worker: Worker, waits: Bool) {
         worker.depth -= 1
-        // A child that was forked meanwhile leaves the parent's lock alone.
+        // In a child that was forked meanwhile, the lock belongs to the parent.
         guard generation == Fork.generation else { return }
         state.withLock { state in
             if worker.depth == 0 { state.away -= 1 }
@@ -141,7 +141,8 @@ final class WorkerPool: Sendable {
             while let job = nextJob() { job.run() }
         }
         guard !started else { return }
-        // The system has no thread left. If other workers run, the job only waits. Without any it would wait for ever.
+        // The system has no thread left. If other workers run, one of them will take the job. If none runs, the caller
+        // runs it, because nobody else would.
         let job = state.withLock { state in
             state.threads -= 1
             state.starting -= 1
@@ -161,7 +162,8 @@ final class WorkerPool: Sendable {
                         state.woken -= 1
                         isIdle = false
                     } else if state.isStopped || limit <= .now() {
-                        // Counted out in the same moment: no job may be left to a thread that is about to end.
+                        // The idle count must change under the same lock: no job may be assigned to a thread that is
+                        // about to end.
                         state.idle -= 1
                         state.threads -= 1
                         return .some(nil)
@@ -169,7 +171,7 @@ final class WorkerPool: Sendable {
                         return nil
                     }
                 }
-                // When others have come back from code of the program, more run than should.
+                // When threads return from user code, more run than should. Then this one takes no job.
                 if state.running <= Self.maximumRunning, let job = state.jobs.popFirst() { return .some(job) }
                 if state.isStopped {
                     state.threads -= 1
@@ -215,7 +217,7 @@ final class SerialJobs: Sendable {
 
     init(on workers: WorkerPool) { self.workers = workers }
 
-    /// Runs a job after those before it. Does not wait.
+    /// Runs a job after the earlier ones. Does not wait.
     func run(_ job: @escaping @Sendable () -> Void) {
         let starts = state.withLock { state in
             state.jobs.append(job)

@@ -31,7 +31,7 @@ struct Attempts: Stage, ~Copyable {
         attempt = RetryDecision.Attempt(answer, number, given, calendar: trip.moment.calendar)
         fraction = trip.moment.fraction
         decision = RetryDecision.decide(policy, attempt, fraction: fraction, secondsLeft: trip.moment.secondsLeft)
-        if trip.moment.asks.contains(.retry), RetryDecision.isOpen(policy, attempt) { return .wait(.content) }
+        if trip.moment.asks.contains(.retry), RetryDecision.isOpen(policy, attempt) { return .wait(.content(answer)) }
         if case .stand = decision { return .on }
         return carryOut(&answer, &trip)
     }

@@ -37,7 +37,7 @@ struct Credentials: Stage, ~Copyable {
             return .stands
         }
         // The refresh may want to see it.
-        return .wait(.content)
+        return .wait(.content(answer))
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
@@ -74,8 +74,8 @@ struct Credentials: Stage, ~Copyable {
         switch reply {
         case .content(let content):
             answer?.content = content
-            guard let generation else { return .on }
-            return .wait(.otherToken(than: generation, history))
+            guard let generation, let given else { return .on }
+            return .wait(.otherToken(than: generation, history, content, given))
         case .token(.granted(let grant, let isNew)):
             if isNew { history.wasRefreshed = true } else { history.wasReplayed = true }
             granted = grant

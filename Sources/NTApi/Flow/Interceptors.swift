@@ -12,6 +12,11 @@ struct Interceptors: Stage, ~Copyable {
     private var entrance: Int?
     /// Whether what goes out is an interceptor's own answer, which those before it see.
     private var isOwnAnswer = false
+    /// Who is asked about the head of an answer whose body goes elsewhere; nil while nobody is.
+    private var shown: Int?
+    /// What came of that: another head in place of the server's, or something else than this exchange.
+    private var head: ResponseHead?
+    @Boxed private var instead: InterceptionReply?
 
     init(_ make: [@Sendable () -> any InterceptorRun]) {
         self.make = make
@@ -63,9 +68,67 @@ struct Interceptors: Stage, ~Copyable {
         return .answer(answer)
     }
 
+    // MARK: The head of an answer whose body goes elsewhere
+
+    /// The next one to see the head, from the innermost out; nil when nobody is left.
+    mutating func show(_ head: ResponseHead, _ current: HTTPRequest?) -> Need? {
+        var next = shown ?? make.count
+        while next > 0 {
+            next -= 1
+            guard let run = runs[next], let request = sent[next] ?? current else { continue }
+            shown = next
+            let response = HTTPResponse(status: head.status, headers: head.headers)
+            return .intercept(run, Passing(request: request, response: response, number: number, reason: reason))
+        }
+        shown = nil
+        return nil
+    }
+
+    /// Nobody is to see the head of this answer: its body comes with it.
+    mutating func skipHead() { shown = 0 }
+
+    /// Who was shown the head says how it goes on.
+    ///
+    /// - Returns: the head for those further out, or `.some(nil)` where this exchange is of no use; nil when nobody was asked.
+    mutating func hear(_ reply: Reply, of head: ResponseHead, _ trip: inout Trip) -> ResponseHead?? {
+        guard let index = shown else { return nil }
+        switch reply {
+        case .intercepted(.proceed): break
+        case .intercepted(.respond(let response)) where response.isHead:
+            self.head = ResponseHead(
+                status: response.status, headers: response.headers, httpVersion: head.httpVersion)
+            release(index, &trip)
+            return self.head
+        case .intercepted(let other):
+            instead = other
+            return .some(nil)
+        case .failed(let error):
+            instead = .fail(error)
+            return .some(nil)
+        default: return nil
+        }
+        release(index, &trip)
+        return head
+    }
+
+    /// The exchange has ended while somebody was shown its head.
+    mutating func leaveHead(_ trip: inout Trip) {
+        if let index = shown.take() { end(index, &trip) }
+    }
+
     // MARK: Out
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
+        if let reply = instead.take(), let shown = shown.take() {
+            index = shown
+            var known: Answer? = answer
+            defer { answer = known ?? answer }
+            return resume(.intercepted(reply), &known, &trip)
+        }
+        if let head = head.take(), answer.result.head != nil {
+            answer.result.head = head
+            answer.isMade = true
+        }
         // Nobody waits for the answer to an inspection, but for what stands after it.
         if !isOwnAnswer { index = make.count }
         isOwnAnswer = false
@@ -146,6 +209,11 @@ struct Interceptors: Stage, ~Copyable {
     private static let isSpent = APIError(
         domain: .request, code: .invalidRequest,
         message: "an interceptor sends the request again, and the body is a stream that cannot be sent twice")
+}
+
+extension HTTPResponse {
+    /// Whether it stands for the head alone, so that the body that arrives stays.
+    fileprivate var isHead: Bool { (200..<300).contains(status) && body.count == 0 && error == nil }
 }
 
 extension Answer {

@@ -10,12 +10,12 @@ struct Reconnection: Stage {
 
     mutating func send(_ trip: inout Trip) -> Step {
         given = trip.request
-        return .wait(.stream(.request(trip.request)))
+        return .wait(.stream(stream, .request(trip.request)))
     }
 
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
-        if let failure = answer.failure, answer.lacksToken { return .wait(.stream(.lacksToken(failure))) }
-        return .wait(.stream(.ended(answer.result, calendar: trip.moment.calendar)))
+        if let failure = answer.failure, answer.lacksToken { return .wait(.stream(stream, .lacksToken(failure))) }
+        return .wait(.stream(stream, .ended(answer.result, calendar: trip.moment.calendar)))
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {

@@ -22,6 +22,9 @@ struct RequestFlow: Sendable {
         case decision
         /// An interceptor. A cancel ends it, and the request's deadline.
         case interceptor
+        /// The program or an interceptor, which says where the body of the answer that arrives goes. The exchange still runs:
+        /// a cancel ends that, and its end ends this.
+        case routing
     }
 
     /// What the shell is to do.
@@ -32,6 +35,12 @@ struct RequestFlow: Sendable {
         case begin(HTTPRequest)
         /// See that the need is met, and tell it with the ticket.
         case start(Need, ticket: UInt32)
+        /// The body of the answer that arrives goes where the request wants it.
+        case route(ResponseHead)
+        /// The body goes nowhere: the exchange ends with this error.
+        case refuse(APIError)
+        /// The exchange is of no use any more: end it.
+        case dropExchange
         /// The answer stands.
         indirect case conclude(Answer)
         /// It was cancelled: it ends.
@@ -52,6 +61,8 @@ struct RequestFlow: Sendable {
     private(set) var chain: Chain?
     private var kind = Kind.nothing
     private var ticket: UInt32 = 0
+    /// Of the answer whose body waits for its way, and whether the program is still to be asked about it.
+    @Boxed private var arriving: (head: ResponseHead, asks: Bool)?
 
     /// Whether the wait with this ticket still lasts.
     func waits(_ ticket: UInt32) -> Bool { kind != .nothing && ticket == self.ticket }
@@ -63,6 +74,12 @@ struct RequestFlow: Sendable {
         self.chain = chain
         guard !gate.isCancelled else { return Transition(next: .cancelled) }
         return goIn(chain, from: .calls)
+    }
+
+    /// Whether an answer of this kind simply stands: no stage has to do with it.
+    func isPlain(_ result: ExchangeResult) -> Bool {
+        guard chain == nil, let current = history.current else { return false }
+        return !Chain.isNeeded(for: result, current)
     }
 
     /// The exchange has ended, and its body was read.
@@ -79,7 +96,9 @@ struct RequestFlow: Sendable {
     ///
     /// - Returns: nil when nobody waits for it any more.
     mutating func told(_ ticket: UInt32, _ reply: Reply, _ moment: Moment) -> Transition? {
-        guard waits(ticket), let chain else { return nil }
+        guard waits(ticket) else { return nil }
+        if kind == .routing { return routed(reply) }
+        guard let chain else { return nil }
         kind = .nothing
         chain.trip.moment = moment
         let isGoingOut = chain.answer != nil
@@ -101,6 +120,9 @@ struct RequestFlow: Sendable {
     mutating func leave() -> Bool {
         switch kind {
         case .nothing, .work: return false
+        case .routing:
+            kind = .nothing
+            return false
         case .pause, .turn, .token, .decision, .interceptor:
             kind = .nothing
             return true
@@ -120,6 +142,65 @@ struct RequestFlow: Sendable {
         let chain = Chain(request, moment)
         chain.addForAnswers()
         self.chain = chain
+    }
+
+    // MARK: Between the head of an answer and its body
+
+    /// The head of an answer is there whose body does not become the response's. The exchange waits.
+    ///
+    /// - Parameters:
+    ///   - isElsewhere: whether interceptors would not see the body either: they see the head now.
+    ///   - asks: whether the program is asked where the body goes.
+    mutating func headArrived(_ head: ResponseHead, isElsewhere: Bool, asks: Bool) -> Transition {
+        arriving = (head, asks)
+        if !isElsewhere { chain?.interceptors?.skipHead() }
+        return route()
+    }
+
+    private mutating func route() -> Transition {
+        guard let (head, asks) = arriving else { return Transition(next: .nothing) }
+        if let need = chain?.interceptors?.show(head, history.current) { return wait(routingFor: need) }
+        if asks {
+            arriving = (head, false)
+            return wait(routingFor: .ask(Question(.response, head)))
+        }
+        arriving = nil
+        return transition(.route(head))
+    }
+
+    private mutating func routed(_ reply: Reply) -> Transition {
+        kind = .nothing
+        guard let (head, asks) = arriving, !gate.isCancelled else { return Transition(next: .nothing) }
+        guard let chain, let changed = chain.interceptors?.hear(reply, of: head, &chain.trip) else {
+            if case .failed(let error) = reply { return transition(.refuse(error)) }
+            return route()
+        }
+        guard let head = changed else {
+            arriving = nil
+            return transition(.dropExchange)
+        }
+        arriving = (head, asks)
+        return route()
+    }
+
+    private mutating func wait(routingFor need: Need) -> Transition {
+        kind = .routing
+        ticket &+= 1
+        return transition(.start(need, ticket: ticket))
+    }
+
+    /// The exchange is over, and with it what was asked about its head.
+    mutating func exchangeEnded() {
+        gate.exchangeEnded()
+        guard kind == .routing else { return }
+        kind = .nothing
+        arriving = nil
+        if let chain { chain.interceptors?.leaveHead(&chain.trip) }
+    }
+
+    private func transition(_ next: Next) -> Transition {
+        guard let chain else { return Transition(next: next) }
+        return transition(chain, next)
     }
 
     // MARK: The way

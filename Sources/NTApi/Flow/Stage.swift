@@ -112,7 +112,7 @@ struct Moment: Sendable {
     var deadline: MonotonicTime
     /// What somebody wants to be asked.
     var asks: DecisionKinds
-    /// By chance, from 0 to 1.
+    /// By chance, from 0 to 1, for who waits between attempts.
     var fraction: Double
     /// Whether the body goes elsewhere than into the response.
     var isElsewhere: Bool
@@ -168,8 +168,8 @@ indirect enum Need: Sendable {
     case turn(queueTimeout: Double?)
     /// A token for a request that has none yet.
     case token(HTTPRequest)
-    /// Another token than this one, which the server has rejected.
-    case otherToken(than: UInt64, TokenHistory)
+    /// Another token than this one, which the server has rejected with this answer.
+    case otherToken(than: UInt64, TokenHistory, ResponseContent, HTTPRequest)
     /// What is stored for a request, if that is of interest at all.
     case lookUp(CacheRequest, CacheUse, CacheKey)
     /// The program decides.
@@ -178,14 +178,14 @@ indirect enum Need: Sendable {
     case rewind(BodyStream)
     /// Work on the file of a download.
     case file(DownloadWork)
-    /// What the answer comes to, with all that the program says about it.
-    case content
+    /// What an answer comes to, with all that the program says about it.
+    case content(Answer)
     /// What is known from before for a challenge.
     case recall(Recall)
     /// The request goes to its proxy as this user, over connections that nobody else uses.
     case proxy(HTTPRequest, url: String, Credential)
     /// The stream of events or lines says how it goes on.
-    case stream(StreamWork)
+    case stream(RequestStream, StreamWork)
     /// An interceptor says how it goes on.
     case intercept(any InterceptorRun, Passing)
 }

@@ -12,7 +12,7 @@ package enum BodyFormat: Sendable {
     /// The event stream of WHATWG HTML, 9.2.
     case serverEvents
 
-    /// What a request accepts whose answer is read as one JSON value.
+    /// The Accept header of a request whose answer is read as one JSON value.
     static let acceptsJSON = "application/json, */*;q=0.5"
 }
 
@@ -52,14 +52,14 @@ struct BodyParser: Sendable {
 
     /// Reads to the end of the next element.
     ///
-    /// - Parameter piece: bytes that have arrived and are not read yet.
+    /// - Parameter piece: received bytes that are not read yet. The call removes what it reads.
     /// - Returns: nil when the piece is used up.
     mutating func next(_ piece: inout UnsafeRawBufferPointer) throws(APIError) -> BodyElement? {
         switch kind {
         // Plain bytes need no parsing.
         case .bytes: return nil
         case .lines(var parser):
-            // Moved out during the call: with two owners, the parser's buffers would be copied.
+            // Move the parser out during the call: with two owners, its buffers would be copied.
             kind = .bytes
             defer { kind = .lines(parser) }
             return try parser.next(&piece).map { .json($0) }
@@ -94,7 +94,7 @@ struct JSONLinesParser {
 
     /// Reads to the end of the next value.
     ///
-    /// - Parameter chunk: bytes that have arrived and are not read yet.
+    /// - Parameter chunk: received bytes that are not read yet. The call removes what it reads.
     /// - Returns: nil when the chunk is used up.
     /// - Throws: `invalid JSON`, naming the line; `response too large` when a line is longer than allowed. Later calls
     ///   throw the same error.
@@ -196,8 +196,8 @@ struct LineSplitter {
 
     /// Takes the next complete line from a chunk.
     ///
-    /// - Parameter chunk: bytes that have arrived and are not read yet. A line returned in place is valid as long as
-    ///   this memory.
+    /// - Parameter chunk: received bytes that are not read yet. A line returned in place is valid as long as this
+    ///   memory.
     /// - Returns: nil when the chunk is used up.
     /// - Throws: `response too large` when a line is longer than allowed. The splitter cannot continue after that.
     mutating func next(_ chunk: inout UnsafeRawBufferPointer) throws(APIError) -> Line? {
@@ -236,7 +236,7 @@ struct LineSplitter {
 
     private mutating func keep(_ piece: UnsafeRawBufferPointer) throws(APIError) {
         guard let last = piece.last else { return }
-        // It may turn out to be part of the line ending.
+        // The last byte may be a part of the line ending.
         let isOpen = ending == .lineFeed && last == UInt8(ascii: "\r")
         try check(begun.count + piece.count - (isOpen ? 1 : 0))
         begun.append(contentsOf: piece)

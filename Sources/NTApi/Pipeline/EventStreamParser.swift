@@ -1,6 +1,6 @@
 /// One event of a stream of server-sent events (WHATWG HTML, 9.2), as a browser's `EventSource` would dispatch it.
 public struct ServerSentEvent: Sendable, Hashable, CustomStringConvertible {
-    /// The kind of event; "message" if the server did not say.
+    /// The type of the event; "message" if the server named none.
     public var type: String
     /// The lines of data, joined by line feeds.
     public var data: String
@@ -30,7 +30,7 @@ public struct ServerSentEvent: Sendable, Hashable, CustomStringConvertible {
 struct EventStreamParser {
     /// The identifier of the last event that had one, for the header Last-Event-ID of a new connection.
     private(set) var lastEventID: String
-    /// The milliseconds that the server wants clients to wait before they reconnect; nil if it did not say.
+    /// How many milliseconds clients should wait before they reconnect; nil if the server did not say.
     private(set) var retry: Int?
 
     private let maximumSize: Int
@@ -38,7 +38,7 @@ struct EventStreamParser {
     private var isFirstLine = true
     private var failure: APIError?
 
-    // The received part of the next event: the standard's buffers, with the same names.
+    // The buffers of the standard for the next event, with the same names.
     private var data: [UInt8] = []
     private var eventType = ""
     private var lastEventIDBuffer: String

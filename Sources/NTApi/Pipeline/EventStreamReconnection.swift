@@ -1,7 +1,7 @@
 /// Decides how a stream of server-sent events continues over several connections (WHATWG HTML, 9.2.3). Pure.
 ///
-/// The server may close the connection at any time; the next one says with Last-Event-ID where to continue. If a server
-/// is down, the waits between attempts grow, with random jitter so that clients do not return all at once.
+/// The server may close the connection at any time. The next request says with Last-Event-ID where to continue. If the
+/// server is down, the waits between attempts grow, with random jitter so that clients do not all return at once.
 struct EventStreamReconnection: Sendable {
     /// What to do after the end of a connection, or after an answer that is not a stream.
     enum Decision: Equatable {
@@ -13,13 +13,13 @@ struct EventStreamReconnection: Sendable {
 
     /// The default wait between connections, in seconds.
     static let standardDelay = 3.0
-    /// The longest wait, in seconds. Only a server's own wish can be longer, up to a day.
+    /// The longest wait, in seconds. Only a server can ask for a longer one, up to a day.
     static let maximumBackoff = 30.0
     static let maximumDelay = 86_400.0
 
-    /// Whether to reconnect. It depends on the method and the caller's wish: a POST is not repeated automatically.
+    /// Whether to reconnect. It depends on the method and the caller's option: a POST is not repeated automatically.
     let reconnects: Bool
-    /// The stream fails after so many connections in a row without an event; nil is never.
+    /// The stream fails after this many connections in a row without an event; nil is never.
     let maximumFailures: Int?
     private(set) var lastEventID = ""
     private var delay = standardDelay
@@ -46,7 +46,7 @@ struct EventStreamReconnection: Sendable {
         return headers
     }
 
-    /// An answer has come.
+    /// Handles the head of an answer.
     ///
     /// - Parameters:
     ///   - retryAfter: the seconds of its Retry-After.
@@ -59,16 +59,16 @@ struct EventStreamReconnection: Sendable {
             let type = head.headers["Content-Type"] ?? ""
             guard !Self.isEventStream(type) else { return nil }
             let found = type.isEmpty ? "no content type" : quoted(type)
-            return .fail(error(head, "the answer is no stream of events: \(found) in the place of \(Self.contentType)"))
+            return .fail(error(head, "the answer is not a stream of events: \(found) instead of \(Self.contentType)"))
         case 500..<600:
-            let failure = error(head, "HTTP \(HTTPStatus.text(head.status)) in the place of a stream of events")
+            let failure = error(head, "HTTP \(HTTPStatus.text(head.status)) instead of a stream of events")
             return failed(failure, atLeast: retryAfter ?? 0, jitter: jitter)
         default:
-            return .fail(error(head, "HTTP \(HTTPStatus.text(head.status)) in the place of a stream of events"))
+            return .fail(error(head, "HTTP \(HTTPStatus.text(head.status)) instead of a stream of events"))
         }
     }
 
-    /// An event, or any other sign of life, has arrived.
+    /// Handles an event, or any other sign that the server is alive.
     mutating func received(lastEventID: String, retry: Int?) {
         self.lastEventID = lastEventID
         hasBroughtSomething = true
@@ -76,7 +76,7 @@ struct EventStreamReconnection: Sendable {
         if let retry { delay = min(Double(retry) / 1000, Self.maximumDelay) }
     }
 
-    /// A connection has ended after its answer, or without one.
+    /// Handles the end of a connection, after its answer or without one.
     ///
     /// - Parameter error: nil when the server closed the stream properly.
     mutating func ended(_ error: APIError?, jitter: Double) -> Decision {
@@ -106,7 +106,7 @@ struct EventStreamReconnection: Sendable {
         return .connectAgain(afterSeconds: min(max(wait, atLeast), Self.maximumDelay))
     }
 
-    /// Doubles each time, but is never zero and never shorter than the server asked for.
+    /// Doubles each time. It is never zero and never shorter than the server asked for.
     private var backoff: Double {
         let factor = Double(1 << min(failures - 1, 16))
         return max(delay, min(max(delay, 1) * factor, Self.maximumBackoff))
@@ -127,7 +127,7 @@ struct EventStreamReconnection: Sendable {
 
     private static let contentType = "text/event-stream"
 
-    /// Ignores parameters: the text is always UTF-8.
+    /// Ignores parameters, because the text is always UTF-8.
     private static func isEventStream(_ type: String) -> Bool {
         let essence = type.prefix { $0 != ";" }
         return String(essence.filter { $0 != " " && $0 != "\t" }).equalsIgnoringASCIICase(contentType)

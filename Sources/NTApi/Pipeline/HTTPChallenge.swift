@@ -8,17 +8,17 @@ public struct HTTPChallenge: Sendable, Equatable {
         public var value: String
     }
 
-    /// "Basic", "Bearer", "Digest", as the server wrote it. Case does not matter.
+    /// "Basic", "Bearer" or "Digest", as the server wrote it. Case does not matter.
     public var scheme: String
     /// The parameters, in order.
     public var parameters: [Parameter] = []
-    /// The data that some schemes send instead of parameters; nil when there is none.
+    /// The value that some schemes send instead of parameters; nil when there is none.
     public var token68: String?
 
-    /// The part of the server that the credentials are for.
+    /// The realm: which part of the server the credentials are for.
     public var realm: String? { self["realm"] }
 
-    /// The first parameter of a name, letter case aside.
+    /// The first parameter with this name. Case does not matter.
     public subscript(name: String) -> String? {
         parameters.first { $0.name.equalsIgnoringASCIICase(name) }?.value
     }
@@ -41,7 +41,7 @@ private struct ChallengeReader {
     private let bytes: [UInt8]
     private var index = 0
 
-    /// No server sends more. A malicious line must not become a list of thousands.
+    /// Real servers send far fewer. A malicious line must not become a list of thousands.
     private static let maximumChallenges = 64
 
     init(_ line: String) { bytes = Array(line.utf8) }

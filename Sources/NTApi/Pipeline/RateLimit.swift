@@ -1,11 +1,11 @@
-/// How many requests may start in how much time; see ``RateLimiter``.
+/// How many requests may start in a period of time; see ``RateLimiter``.
 public struct RateLimit: Sendable, Hashable, CustomStringConvertible {
     /// The number of requests, above 0.
     public var requests: Double
-    /// The seconds, above 0. The requests are spread evenly.
+    /// The length of the period in seconds, above 0. The requests are spread evenly over it.
     public var seconds: Double
     /// How many may start at once after a pause. With more than 1, a server that counts exactly may see nearly
-    /// `requests + burst` in the period.
+    /// `requests + burst` in one period.
     public var burst: Int
     /// The longest pause for all requests after a 429 or 503 with Retry-After, in seconds; 0 is none.
     public var maximumPause: Double
@@ -65,23 +65,23 @@ extension RateLimit {
     }
 }
 
-/// Decides who may go when under a rate limit. A pure value: the caller passes the time.
+/// Decides which requests may start under a rate limit. A pure value: the caller passes the time.
 ///
 /// A token bucket, stored as one moment (the generic cell rate algorithm of ATM networks): `arrival` is when the next
 /// request would come if all came evenly. A request may be ahead of it by as much as the burst allows. Whole
 /// nanoseconds avoid rounding errors.
 ///
-/// The shell (`RateLimiter`) calls it under its lock and acts after releasing it. Waiters go by priority, then in order
-/// of arrival. A held waiter keeps its place and lets others pass.
+/// `RateLimiter` calls it under its lock and acts after releasing it. Waiters are ordered by priority, then by arrival.
+/// A held waiter keeps its place and lets others pass.
 struct RateGate<Waiter: Hashable & Sendable>: Sendable {
     enum Admission: Equatable, Sendable {
         case go
         case wait
-        /// It would have to wait for so many seconds, which is too long. It was not queued.
+        /// The wait of this many seconds would be too long. The request was not queued.
         case tooLate(seconds: Double)
     }
 
-    /// The least goes first.
+    /// The smallest is first.
     private struct Place: Comparable {
         var priority: Double
         var number: UInt64
@@ -106,25 +106,25 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
     private var lastNumber: UInt64 = 0
 
     /// - Parameters:
-    ///   - interval: between two, in nanoseconds.
-    ///   - burst: how many may go at once; at least 1.
+    ///   - interval: nanoseconds between two requests.
+    ///   - burst: how many may start at once; at least 1.
     init(interval: UInt64, burst: Int) {
         self.interval = interval
         tolerance = interval.multiplied(burst - 1)
     }
 
-    /// How many wait, including held ones.
+    /// How many requests wait, including held ones.
     var waiterCount: Int { waiting.count }
 
-    /// When the first waiter may go; nil when nobody waits.
+    /// When the first waiter may start; nil when nobody waits.
     var nextMoment: MonotonicTime? { line.isEmpty ? nil : moment(ahead: 0) }
 
-    /// The fast path: nobody waits, and the request may go at once.
+    /// The fast path: nobody waits, and the request may start at once.
     mutating func takes(_ now: MonotonicTime) -> Bool { line.isEmpty && take(now) }
 
-    /// One wants to go.
+    /// A request wants to start.
     ///
-    /// - Parameter deadline: when waiting becomes pointless.
+    /// - Parameter deadline: the request is not queued when it would start later.
     mutating func admit(_ waiter: Waiter, priority: Double, deadline: MonotonicTime, _ now: MonotonicTime) -> Admission
     {
         if takes(now) { return .go }
@@ -137,7 +137,7 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
         return .wait
     }
 
-    /// The waiters that may go now, in order.
+    /// Removes the waiters that may start now, and returns them in order.
     mutating func advance(_ now: MonotonicTime) -> [Waiter] {
         var ready: [Waiter] = []
         while !line.isEmpty, take(now), let waiter = line.popFirst() {
@@ -176,7 +176,7 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
         return Array(waiting.keys)
     }
 
-    /// Nobody goes before this moment. Then one goes, and the others follow evenly.
+    /// No request starts before this moment. Then one starts, and the others follow evenly.
     mutating func pause(until moment: MonotonicTime) { arrival = max(arrival, moment.advanced(tolerance)) }
 
     private mutating func take(_ now: MonotonicTime) -> Bool {
@@ -185,7 +185,7 @@ struct RateGate<Waiter: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// When the waiter with so many others before it goes.
+    /// When a waiter with this many before it may start.
     private func moment(ahead: Int) -> MonotonicTime {
         let last = arrival.advanced(interval.multiplied(ahead))
         return MonotonicTime(nanoseconds: last.nanoseconds - min(tolerance, last.nanoseconds))

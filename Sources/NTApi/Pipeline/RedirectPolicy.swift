@@ -11,7 +11,7 @@ enum RedirectPolicy {
 
     static func decide(_ request: HTTPRequest, _ head: ResponseHead, followed: Int) -> Decision {
         guard request.settings.maximumRedirects > 0, let location = head.redirectLocation else { return .none }
-        // By RFC 3986 an empty reference is the same URL again.
+        // An empty reference is the same URL again (RFC 3986, 4.4).
         guard !location.isEmpty else {
             return .refuse(error(head, .httpError, "redirect not followed: the header Location is empty"))
         }
@@ -57,7 +57,7 @@ enum RedirectPolicy {
                 return .refuse(
                     error(
                         head, .httpError,
-                        "redirect not followed: the body holds a secret, and \(to.host) is another origin"))
+                        "redirect not followed: the body contains a secret, and \(to.host) is another origin"))
             }
             next.headers.removeSecrets()
             next.digest = nil

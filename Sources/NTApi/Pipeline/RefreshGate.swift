@@ -1,9 +1,8 @@
-/// A token with its generation: a rejection of an older token says nothing about this one.
+/// A token with its generation. A rejection of an older token does not concern a newer one.
 struct TokenGrant: Sendable, Equatable {
     var token: String
     var generation: UInt64
-    /// The owner, identified by the first token before all refreshes. The program sets a token when the user
-    /// changes.
+    /// Identifies the user by the first token before all refreshes. The program sets a new token when the user changes.
     var owner = ""
 
     static func == (left: TokenGrant, right: TokenGrant) -> Bool {
@@ -11,27 +10,27 @@ struct TokenGrant: Sendable, Equatable {
     }
 }
 
-/// What has already been tried for a request.
+/// What was already tried for a request.
 struct TokenHistory: Sendable, Equatable {
-    /// Whether it was sent again with a token that arrived meanwhile.
+    /// Whether it was sent again with a newer token, without a refresh.
     var wasReplayed = false
     /// Whether its rejection was followed by a refresh.
     var wasRefreshed = false
 }
 
-/// How requests carry a token.
+/// How requests send a token.
 struct TokenUse: Sendable {
-    /// The header that carries it.
+    /// The name of the header.
     var header: String
-    /// What stands before it; "" is nothing.
+    /// The word before the token; "" for none.
     var scheme: String
-    /// The statuses by which a server says that it has expired.
+    /// The statuses that mean that the token has expired.
     var statuses: Set<Int>
 
     /// The header's value.
     func value(_ token: String) -> String { scheme.isEmpty ? token : "\(scheme) \(token)" }
 
-    /// Whether a response says that the token has expired. A challenge that gives another reason is believed.
+    /// Whether a response says that the token has expired. If a challenge gives another reason, it has not.
     func hasExpired(_ head: ResponseHead) -> Bool {
         guard statuses.contains(head.status) else { return false }
         let challenges = HTTPChallenge.parse(head.headers.all("WWW-Authenticate"))
@@ -44,20 +43,20 @@ struct TokenUse: Sendable {
 /// Decides, for credentials that expire, which token a request sends, which requests wait, and when to refresh. A pure
 /// value.
 ///
-/// The shell (`Authenticator`) calls it under its lock and acts after releasing it. Its guarantees: at most one refresh
-/// runs at a time; each waiter gets one result; after a failure there is a short pause before the next refresh.
+/// `Authenticator` calls it under its lock and acts after releasing it. It guarantees that at most one refresh runs at
+/// a time and that each waiter gets one result. After a failure there is a short pause before the next refresh.
 struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     typealias Grant = TokenGrant
     typealias History = TokenHistory
 
-    /// A refresh to start. Its answer carries the identifier.
+    /// A refresh to start. Its result carries the identifier.
     struct Start: Sendable, Equatable {
         var identifier: UInt64
         /// The token that has expired or soon expires; nil when there is none.
         var token: String?
         /// The request that caused the refresh.
         var asker: Waiter
-        /// Whether a server's rejection is the reason; otherwise there is no token, or it soon expires.
+        /// Whether a server's rejection is the reason. Otherwise there is no token, or it soon expires.
         var isAboutAnswer: Bool
     }
 
@@ -71,7 +70,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         /// There is a newer token.
         case replay(Grant)
         case wait(start: Start?)
-        /// It was already repeated, so the answer is delivered.
+        /// The request was already repeated, so the answer is delivered.
         case deliver
         case fail(APIError)
     }
@@ -93,14 +92,14 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         var identifier: UInt64
         /// The request whose answer caused it.
         var asker: Waiter?
-        /// The generation of the token at the start. A late answer must not replace a newer token.
+        /// The generation of the token at the start. A late result must not replace a newer token.
         var generation: UInt64
     }
 
     /// For how many seconds a failed refresh also fails new requests.
     static var failureMemory: Double { 1 }
-    /// A token is refreshed in the background before it expires: by this part of its lifetime, and at most so many
-    /// seconds.
+    /// When a token is refreshed in the background before it expires: this part of its lifetime before, but at most
+    /// this many seconds before.
     private static var margin: (part: Double, seconds: Double) { (0.1, 60) }
 
     private var token: String?
@@ -111,11 +110,11 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
     /// Whether a server has refused the token.
     private var isRejected = false
     private var refresh: Refresh?
-    /// Refreshes that timed out. Their answers may still arrive and be useful.
+    /// Refreshes that timed out. Their results may still arrive and be useful.
     private var late: [Refresh] = []
     private var lastIdentifier: UInt64 = 0
     private var failure: (error: APIError, until: MonotonicTime)?
-    /// The waiting requests in order; true for those that a server has rejected.
+    /// The waiting requests in order. `wasRejected`: the server has rejected the request's token.
     private var waiters: [(waiter: Waiter, wasRejected: Bool)] = []
 
     /// The token, valid or not.
@@ -129,7 +128,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
 
     // MARK: Requests
 
-    /// The fast path: a token that is valid for a while.
+    /// The fast path: a token that does not expire soon.
     func grant(_ now: MonotonicTime) -> Grant? { now < refreshesAt ? usable(now) : nil }
 
     /// A request wants to be sent.
@@ -162,7 +161,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         if sent == generation { isRejected = true }
     }
 
-    /// The request was cancelled, or its time is over. The refresh continues for the others.
+    /// The request was cancelled or has timed out. The refresh continues for the others.
     mutating func leave(_ waiter: Waiter) { waiters.removeAll { $0.waiter == waiter } }
 
     // MARK: The refresh
@@ -191,22 +190,23 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return failed(identifier, error, now)
     }
 
-    /// The answer that caused the refresh does not mean that the token has expired. Other requests' answers may.
+    /// The answer that caused the refresh does not mean that the token has expired. Other requests' answers may mean
+    /// it.
     ///
     /// - Parameter error: the error for requests without a token.
     mutating func declined(_ identifier: UInt64, _ error: APIError, _ now: MonotonicTime) -> Release {
         guard let ended = refresh, ended.identifier == identifier else { return Release() }
         guard let asker = ended.asker else {
-            // The refresh had no server's answer as its reason. Ask about a request that has one next.
+            // No server's answer caused the refresh. Next, ask about a request that has one.
             if usable(now) != nil || (token != nil && isRejected) {
-                // It was refreshed before it expired. Do not ask again with each request.
+                // The refresh came before the token expired. Do not ask again with each request.
                 refreshesAt = max(refreshesAt, now.advanced(bySeconds: Self.failureMemory))
                 return askForNext(Release(), now)
             }
             return failed(identifier, error, now)
         }
         var release = Release()
-        // It may have left meanwhile.
+        // The request may have left meanwhile.
         if let index = waiters.firstIndex(where: { $0.waiter == asker }) {
             waiters.remove(at: index)
             release.outcomes.append((asker, .deliver))
@@ -224,7 +224,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// The program has set a token, or removed it.
+    /// The program has set or removed the token.
     mutating func set(_ token: String?, lifetime: Double?, _ now: MonotonicTime) -> Release {
         owner = nil
         if let token { return replace(token, lifetime: lifetime, now) }
@@ -237,7 +237,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return Release()
     }
 
-    /// In a forked child: the refresh and the requests belong to the parent.
+    /// Called in a forked child: the refresh and the requests belong to the parent.
     mutating func forget() -> [Waiter] {
         refresh = nil
         late = []
@@ -245,7 +245,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return waiters.map(\.waiter)
     }
 
-    // MARK: Within
+    // MARK: Private
 
     private func usable(_ now: MonotonicTime) -> Grant? {
         guard let token, !isRejected, now < expiresAt else { return nil }
@@ -293,7 +293,7 @@ struct RefreshGate<Waiter: Hashable & Sendable>: Sendable {
         return Release(outcomes: waiters.map { ($0.waiter, outcome($0.waiter)) })
     }
 
-    /// Asks about the next server's answer. When none is left, the token is not the cause.
+    /// Asks about the next server's answer. When no answer is left, the token is not the cause.
     private mutating func askForNext(_ release: Release, _ now: MonotonicTime) -> Release {
         var release = release
         refresh = nil

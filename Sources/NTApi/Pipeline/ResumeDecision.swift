@@ -1,4 +1,4 @@
-// Decides which downloads can be resumed. In doubt none: a file made of two versions is worse than a file fetched
+// Decides which downloads can be resumed. In doubt, none: a file made of two versions is worse than a file fetched
 // twice.
 extension ResumeData {
     /// Why there is no resume data, for the log.
@@ -54,14 +54,14 @@ extension ResumeData {
         guard request.method == "GET" else { return .failure(.init("the method is \(request.method), not GET")) }
         guard head.status == 200 else { return .failure(.init("the status is \(head.status), not 200")) }
         guard isContinuation || request.headers["Range"] == nil else {
-            return .failure(.init("the request asked for a part itself"))
+            return .failure(.init("the request has its own range"))
         }
         guard head.hasIdentityEncoding else {
             return .failure(.init("the body is encoded: \(head.headers["Content-Encoding"] ?? "")"))
         }
         let units = head.headers["Accept-Ranges"]
         if let units, !units.split(separator: ",").contains(where: { trimmed($0).equalsIgnoringASCIICase("bytes") }) {
-            return .failure(.init("the server has no ranges of bytes: Accept-Ranges is \(units)"))
+            return .failure(.init("the server does not serve byte ranges: Accept-Ranges is \(units)"))
         }
         return validator(of: head)
     }
@@ -73,10 +73,10 @@ extension ResumeData {
             return .success(.etag(etag))
         }
         guard let modified = head.headers["Last-Modified"] else {
-            return .failure(.init("the server gives neither ETag nor Last-Modified"))
+            return .failure(.init("the answer has neither ETag nor Last-Modified"))
         }
         guard head.hasStrongDate else {
-            return .failure(.init("Last-Modified is no strong validator: not a second before Date"))
+            return .failure(.init("Last-Modified is not a strong validator: it is not a second before Date"))
         }
         return .success(.lastModified(modified))
     }
@@ -87,8 +87,8 @@ extension ResumeData {
 }
 
 extension ResponseHead {
-    /// Whether Last-Modified identifies one version. The file may change twice within the second that the date names,
-    /// so the response must be at least a second later (RFC 9110, 8.8.2.2).
+    /// Whether Last-Modified identifies one version. The file may change twice within the second that the date names.
+    /// So the response must be at least a second later (RFC 9110, 8.8.2.2).
     var hasStrongDate: Bool {
         guard let modified = headers["Last-Modified"].flatMap({ HTTPDate.seconds($0) }),
             let date = headers["Date"].flatMap({ HTTPDate.seconds($0) })
@@ -138,7 +138,7 @@ enum ResumeDecision: Equatable {
     /// - Parameter fileSize: the size of the temporary file; 0 when it is gone. Bytes beyond the result are cut off.
     static func offset(of data: ResumeData, fileSize: Int64) -> Int64 {
         let sure = min(max(fileSize, 0), data.offset ?? .max)
-        // More bytes than the server's file has, so they are not its bytes.
+        // The file has more bytes than the server's, so they are not the server's bytes.
         if let total = data.totalLength, sure > total { return 0 }
         return sure
     }
@@ -157,7 +157,7 @@ enum ResumeDecision: Equatable {
 
     private static func part(_ data: ResumeData, offset: Int64, _ head: ResponseHead) -> ResumeDecision {
         guard case .part(let first, let last, let total) = ContentRange(head.headers) else {
-            return .startOver(reason: "the answer does not say which one part it has")
+            return .startOver(reason: "the answer does not say which part it has")
         }
         guard head.hasIdentityEncoding else { return .startOver(reason: "the part is encoded") }
         guard first == offset else { return .startOver(reason: "the part begins at \(first), not at \(offset)") }
@@ -188,8 +188,7 @@ enum ResumeDecision: Equatable {
         return .complete
     }
 
-    /// Because of If-Range, a partial answer means that the file is unchanged. Anything else that the server says must
-    /// agree.
+    /// With If-Range, a partial answer means that the file is unchanged. The other headers must agree.
     private static func otherVersion(_ data: ResumeData, _ head: ResponseHead) -> String? {
         switch data.validator {
         case .etag(let etag):
@@ -209,7 +208,7 @@ enum ContentRange: Equatable {
     /// For a 416: the requested part is not within the total.
     case unsatisfied(total: Int64)
 
-    /// - Returns: nil when there is none, more than one, or a contradictory one.
+    /// - Returns: nil when there is no such header, more than one, or a contradictory one.
     init?(_ headers: HTTPHeaders) {
         let values = headers.all("Content-Range")
         guard let value = values.first, values.count == 1 else { return nil }

@@ -8,26 +8,26 @@
 public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
     /// The largest number of attempts, including the first; 1 means no repeat.
     public var attempts: Int
-    /// Seconds. The wait before the second attempt is random, from 0 to this; the upper bound doubles with each
-    /// attempt.
+    /// Seconds. The wait before the second attempt is random, between 0 and this value. The upper bound doubles with
+    /// each attempt.
     public var base: Double
     /// The longest random wait, in seconds.
     public var cap: Double
-    /// Seconds. If a server's Retry-After asks for more, the answer is delivered at once.
+    /// Seconds. If a server's Retry-After asks for a longer wait, the answer is delivered at once.
     public var maximumRetryAfter: Double
     /// The statuses, from 400, that lead to another attempt.
     public var statuses: Set<Int>
     /// Whether a failed or broken connection, or a timeout other than the total one, leads to another attempt.
     public var networkErrors: Bool
 
-    /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable and
-    /// 504 Gateway Timeout.
+    /// 408 Request Timeout, 429 Too Many Requests, 500 Internal Server Error, 502 Bad Gateway, 503 Service Unavailable
+    /// and 504 Gateway Timeout.
     public static let standardStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Four attempts.
     public static let standard = RetryPolicy()
 
-    /// One attempt: for a request whose client has another policy.
+    /// One attempt: for a request of a client that has a retry policy.
     public static let never = RetryPolicy(attempts: 1)
 
     /// Four attempts with growing waits, where nothing else is said.
@@ -50,9 +50,10 @@ public struct RetryPolicy: Sendable, Hashable, CustomStringConvertible {
             + "statuses: [\(statuses)], networkErrors: \(networkErrors)"
     }
 
-    /// The upper bound of the random wait after so many attempts, in seconds. Full jitter: the wait is from 0 to this.
+    /// The upper bound of the random wait after this many attempts, in seconds. Full jitter: the wait is between 0 and
+    /// this.
     func ceiling(after attempts: Int) -> Double {
-        // With more doublings the cap has been reached, or the base is 0.
+        // With more doublings the cap is reached, or the base is 0.
         let doublings = min(max(attempts - 1, 0), 62)
         return min(cap, base * Double(UInt64(1) << UInt64(doublings)))
     }
@@ -75,9 +76,9 @@ extension RetryPolicy {
         static let all = ["attempts", "base", "cap", "maximum_retry_after", "statuses", "network_errors"]
     }
 
-    /// `true` is the standard policy, `false` never tries again.
+    /// Reads a policy. `true` is the standard policy, `false` never tries again.
     ///
-    /// - Throws: what is wrong with it, as text to follow the name of the setting or arg.
+    /// - Throws: what is wrong, as text to follow the name of the setting or arg.
     package init(_ json: JSON) throws(APIError) {
         self = .standard
         if let isOn = json.bool {
@@ -87,7 +88,7 @@ extension RetryPolicy {
         let wanted = "true, false, or an object with \(Name.all.map(quoted).joined(separator: ", ")) is needed"
         guard json.kind == .object else { throw .invalidRequest(wanted) }
         if let unknown = json.keys.first(where: { !Name.all.contains($0) }) {
-            throw .invalidRequest("\(quoted(unknown)) is no part of a retry policy: \(wanted)")
+            throw .invalidRequest("\(quoted(unknown)) is not part of a retry policy: \(wanted)")
         }
         let fields = JSONFields(json: json) { .invalidRequest("\($0): \($1)") }
         if let count = try fields.optionalInteger("attempts") { attempts = Int(clamping: count) }
@@ -118,9 +119,9 @@ extension RetryPolicy {
 ///
 /// Time and random numbers are passed in, so that every case can be tested exactly.
 enum RetryDecision: Equatable, Sendable {
-    /// Deliver the outcome: it is a success, another attempt would end the same way, or no policy asks for one.
+    /// Deliver the outcome: it is a success, another attempt would end the same way, or the policy does not cover it.
     case stand
-    /// Another attempt might help, but is not made. The text is the reason, which ends the error's message.
+    /// Another attempt might help, but is not made. The text is the reason, which is appended to the error's message.
     case giveUp(String)
     case retry(afterSeconds: Double)
 
@@ -146,7 +147,7 @@ enum RetryDecision: Equatable, Sendable {
     /// - Parameters:
     ///   - fraction: a random number from 0 to 1.
     ///   - secondsLeft: the time until the deadline of the whole request.
-    ///   - wish: the seconds that the program wants to wait. Its wish overrides the policy.
+    ///   - wish: how many seconds the program wants to wait. This overrides the policy.
     static func decide(
         _ policy: RetryPolicy, _ attempt: Attempt, fraction: Double, secondsLeft: Double, wish: Double? = nil
     ) -> RetryDecision {
@@ -157,7 +158,7 @@ enum RetryDecision: Equatable, Sendable {
         guard attempt.number < policy.attempts else { return .giveUp("sent \(attempt.number) times") }
         if wish == nil, let asked = attempt.retryAfter, asked > policy.maximumRetryAfter {
             return .giveUp(
-                "not sent again: the server asks to wait \(seconds(asked)), and the policy allows "
+                "not sent again: the server asks to wait \(seconds(asked)), but the policy allows "
                     + seconds(policy.maximumRetryAfter))
         }
         let drawn = policy.ceiling(after: attempt.number) * min(max(fraction, 0), 1)
@@ -176,8 +177,8 @@ enum RetryDecision: Equatable, Sendable {
         return attempt.error.map { $0.domain == .network && ($0.isRetryable || attempt.mayBeRepeated) } ?? true
     }
 
-    /// An error knows whether it may be temporary, and whether a repeat is safe: a request that the server may have
-    /// processed is not repeated by chance (an ambiguous send). For a status the policy decides.
+    /// An error says whether it may be temporary and whether a repeat is safe. If the server may have processed the
+    /// request, it is not repeated. For a status the policy decides.
     private static func mayHelp(_ policy: RetryPolicy, _ attempt: Attempt) -> Bool {
         if let error = attempt.error { return policy.networkErrors && error.domain == .network && error.isRetryable }
         return attempt.status.map { policy.statuses.contains($0) } ?? false

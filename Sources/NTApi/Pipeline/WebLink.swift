@@ -1,6 +1,6 @@
 /// A link of a `Link` header (RFC 8288, 3): `<https://api.example.com/issues?page=2>; rel="next"`.
 struct WebLink: Equatable {
-    /// As the server wrote it. It may be relative to the URL of the response.
+    /// The target as the server wrote it. It may be relative to the URL of the response.
     var target: String
     /// The relations, in lower case: `next`, `last`.
     var relations: [String]
@@ -15,19 +15,20 @@ struct WebLink: Equatable {
         }
     }
 
-    /// The target of the first link with this relation that starts from the response; nil when there is none.
+    /// The target of the first link with this relation that starts from the response itself; nil when there is none.
     static func target(of relation: String, in lines: [String]) -> String? {
         let relation = relation.lowercasedASCII()
         return parse(lines).first { !$0.hasAnchor && $0.relations.contains(relation) }?.target
     }
 }
 
-/// Reads one line. Commas separate links, and semicolons precede parameters. Targets and quoted text may contain both.
+/// Reads one line. Commas separate links, and semicolons come before parameters. Targets and quoted text may contain
+/// both.
 private struct LinkReader {
     private let bytes: [UInt8]
     private var index = 0
 
-    /// No server sends more. A malicious line must not become a list of thousands.
+    /// Real servers send far fewer. A malicious line must not become a list of thousands.
     private static let maximumLinks = 64
 
     init(_ line: String) { bytes = Array(line.utf8) }

@@ -6,87 +6,83 @@ extension APIRequest: BodySink {
             || shared.handlers.decisionKinds.union(clientKinds).contains(.response)
     }
 
-    /// Whether somebody looks at the body as it comes.
-    private func isObserved(_ shared: Shared) -> Bool {
-        shared.handlers.wantsData || hookKinds.contains(.dataReceived)
-    }
-
     // MARK: On the network thread
 
     func exchangeDidReceiveHead(_ head: ResponseHead, _ deliveries: DeliveryBatch) -> BodyRoute {
-        // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
-        if shared.withLock({ $0.quietStatuses.contains(head.status) }) { return .memory }
-        let isWanted =
-            head.status < 300 || shared.withLock { $0.flow.chain?.download?.download.concerns(head.status) ?? false }
-        guard isWanted || ((try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)) else { return .memory }
-        shared.withLock { $0.head = head }
-        guard asks(for: .response), !shared.withLock({ $0.isDecided }) else {
-            guard let background, shared.withLock({ $0.flow.chain?.download != nil }) else { return route(head) }
-            // The disk is waited for, so not here.
-            onWorker { _ in self.change(.route(self.routeDurably(background, head))) }
-            return .undecided
+        let clientAsks = clientDecisionKinds.contains(.response)
+        let takesErrors = (try? options.isOn(.ignoreHTTPErrors)) == true && !isFollowed(head)
+        let transition = shared.withLock { shared -> RequestFlow.Transition? in
+            // What an error has to say belongs into the response, and of a redirect nobody wants to see the body.
+            guard !shared.quietStatuses.contains(head.status),
+                head.status < 300 || takesErrors || shared.flow.chain?.download?.download.concerns(head.status) == true
+            else { return nil }
+            shared.head = head
+            let asks = clientAsks || shared.handlers.decisionKinds.contains(.response)
+            let isElsewhere = shared.handlers.takesBody || shared.flow.chain?.download != nil
+            return shared.flow.headArrived(head, isElsewhere: isElsewhere, asks: asks && !shared.isDecided)
         }
-        let number = shared.withLock { shared in
-            shared.routing &+= 1
-            return shared.routing
+        guard let transition else { return .memory }
+        if case .route = transition.next, background == nil { return route(head) }
+        // The disk is waited for, so not here.
+        if case .route = transition.next {
+            onWorker { self.carryOut(transition, $0) }
+        } else {
+            carryOut(transition, deliveries)
         }
-        ask(Question(.response, head), .routing(number), deliveries)
         return .undecided
     }
 
-    /// The program has said where the body goes. On a worker.
-    func routed(_ number: UInt32, _ answer: RequestDecision.Answer) {
-        // The exchange may have ended meanwhile, by a clock of its own, and another one be under way.
-        guard let head = shared.withLock({ $0.routing == number ? $0.head : nil }) else { return }
-        guard case .download(let place) = answer else {
-            let route = background.map { routeDurably($0, head) } ?? route(head)
-            return change(.route(route))
-        }
-        do throws(APIError) {
-            if background != nil { throw .noOtherFileInBackground }
-            try becomeDownload(place)
-            change(.route(route(head)))
-        } catch {
-            change(.route(.refused(error)))
-        }
+    /// It is known where the body goes. On a worker.
+    func routeBody(_ head: ResponseHead) {
+        change(.route(background.map { routeDurably($0, head) } ?? route(head)))
     }
 
+    /// The program wants the body to become a file.
     func becomeDownload(_ place: DownloadPlace) throws(APIError) {
+        if background != nil { throw .noOtherFileInBackground }
         let target = try DownloadTarget(place)
         var moment = moment
         shared.withLock { shared in
             guard let current = shared.flow.history.current else { return }
             shared.complete(&moment)
             shared.flow.addDownload(Download(target), current, moment)
+            shared.isDecided = true
         }
     }
 
+    /// Whose the body is that arrives.
+    private enum BodyOwner {
+        case nobody
+        case file(Download)
+        /// The handler, by way of the stream where it is read as lines or events.
+        case handler(RequestStream?)
+        /// The response, and the client looks on.
+        case observer
+    }
+
     func route(_ head: ResponseHead) -> BodyRoute {
-        let (isCancelled, download, stream, takesBody) = shared.withLock { shared in
-            let chain = shared.flow.chain
-            return (
-                shared.flow.gate.isCancelled, chain?.download?.download, chain?.reconnection?.stream,
-                shared.handlers.takesBody
-            )
+        let looksOn = hookKinds.contains(.dataReceived)
+        let (owner, announces) = shared.withLock { shared -> (BodyOwner, Bool) in
+            guard !shared.flow.gate.isCancelled else { return (.nobody, false) }
+            let announces = shared.handlers.announcesHead
+            if let download = shared.flow.chain?.download?.download { return (.file(download), announces) }
+            if shared.handlers.takesBody { return (.handler(shared.flow.chain?.reconnection?.stream), announces) }
+            guard shared.handlers.wantsData || looksOn else { return (.nobody, announces) }
+            shared.observed = Bytes()
+            return (.observer, announces)
         }
-        guard !isCancelled else { return .memory }
         let route: BodyRoute
-        if let download {
-            route = open(download, head)
-        } else if takesBody {
+        switch owner {
+        case .nobody: route = .memory
+        case .observer: route = .sink(self)
+        case .file(let download): route = open(download, head)
+        case .handler(let stream):
             switch stream?.reads(head) ?? .success(true) {
             case .success(let reads): route = reads ? .sink(self) : .memory
             case .failure(let error): return .refused(error)
             }
-        } else {
-            route = shared.withLock { shared in
-                guard isObserved(shared) else { return .memory }
-                shared.observed = Bytes()
-                return .sink(self)
-            }
         }
-        let posts = shared.withLock { $0.handlers.announcesHead && $0.flow.gate.bodyBegins() }
-        if posts { onWorker { self.postData($0) } }
+        if announces, shared.withLock({ $0.flow.gate.bodyBegins() }) { onWorker { self.postData($0) } }
         return route
     }
 
@@ -147,17 +143,16 @@ extension APIRequest: BodySink {
 
     /// Shows the client's hook a stored response, which came over no network.
     func showStored(_ result: ExchangeResult, _ deliveries: DeliveryBatch) {
-        guard shared.withLock({ isObserved($0) }), result.error == nil, result.head.map({ $0.status < 300 }) ?? false
+        guard hookKinds.contains(.dataReceived) || shared.withLock({ $0.handlers.wantsData }), result.error == nil,
+            result.head.map({ $0.status < 300 }) ?? false
         else { return }
         _ = receive(result.body.buffer, deliveries)
     }
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
     @inline(never) private func callDataHandler(_ receipt: DataReceipt) {
-        let handler = shared.withLock { $0.handlers.body }
-        guard let piece = takePiece(receipt, lends: handler?.isReader ?? false), tellClient(piece), let handler,
-            !isCancelled
-        else { return }
+        let taken = takePiece(receipt, asEvent: false)
+        guard let piece = taken.piece, tellClient(piece), let handler = taken.handler, !isCancelled else { return }
         switch handler {
         case .data(let handler): Delivery.run(self) { handler(piece.data) }
         case .json(let handler):
@@ -170,9 +165,9 @@ extension APIRequest: BodySink {
 
     // An event is handled when whoever took it lets go of it: pieces must not pile up beyond the mailbox either.
     private func takeDataEvent() -> AnyObject? {
-        let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        guard let piece = takePiece(DataReceipt(self), lends: true), tellClient(piece) else { return nil }
-        return makeEvent?(.data(piece))
+        let taken = takePiece(DataReceipt(self), asEvent: true)
+        guard let piece = taken.piece, tellClient(piece) else { return nil }
+        return taken.makeEvent?(.data(piece))
     }
 
     /// - Returns: false in a child that the hook has forked.
@@ -183,13 +178,22 @@ extension APIRequest: BodySink {
         return isOfThisProcess
     }
 
-    private func takePiece(_ receipt: DataReceipt, lends: Bool) -> BodyPiece? {
-        let (taken, stream) = shared.withLock { shared in
-            (shared.flow.gate.takeData(lends: lends), shared.flow.chain?.reconnection?.stream)
+    private struct TakenPiece {
+        var piece: BodyPiece?
+        var handler: BodyHandler?
+        var makeEvent: EventMaker?
+    }
+
+    private func takePiece(_ receipt: DataReceipt, asEvent: Bool) -> TakenPiece {
+        let (data, stream, handler, makeEvent) = shared.withLock { shared in
+            let handler = shared.handlers.body
+            let data = shared.flow.gate.takeData(lends: asEvent || handler?.isReader == true)
+            return (data, shared.flow.chain?.reconnection?.stream, handler, shared.handlers.makeEvent)
         }
         // The network goes on while the handler works.
-        if taken.wasFull { change(.release(.sink)) }
-        return taken.bytes.map { BodyPiece(self, stream, $0, isLast: taken.isLast, receipt) }
+        if data.wasFull { change(.release(.sink)) }
+        let piece = data.bytes.map { BodyPiece(self, stream, $0, isLast: data.isLast, receipt) }
+        return TakenPiece(piece: piece, handler: handler, makeEvent: makeEvent)
     }
 
     func dataReturned() {

@@ -34,12 +34,13 @@ extension APIRequest {
         }
         switch action {
         case .start: break
+        // What it waits for may last as long as before it was suspended.
         case .releaseExchange:
-            watchAgain()
+            watchWait()
             told?.tell()
             return true
         case .nothing:
-            watchAgain()
+            watchWait()
             settleTurn()
             return true
         case .tooLate: return false
@@ -59,12 +60,6 @@ extension APIRequest {
             shared.flow.gate.isSuspended || shared.handlers.announcesHead || shared.handlers.format != .bytes
         }
         return stands ? 0 : client.settings.exitTimeout
-    }
-
-    /// What it waits for may last as long as before it was suspended.
-    private func watchAgain() {
-        if let decision = shared.withLock({ $0.decision }) { watch(decision) }
-        watchWait()
     }
 
     /// Suspends a request that runs, until `resume`: no byte is sent or received, and no timeout runs. Does not wait.
@@ -89,14 +84,21 @@ extension APIRequest {
         return action != .tooLate
     }
 
-    /// Tells the exchange that runs, if there is one.
+    /// The exchange that runs, if there is one.
+    private var running: (transport: any Transport, exchange: Exchange)? { shared.withLock { $0.running } }
+
+    /// Tells the exchange that runs.
     func change(_ change: ExchangeChange) {
-        let (transport, exchange) = shared.withLock { ($0.transport, $0.exchange) }
-        guard let transport, let exchange else { return }
+        guard let (transport, exchange) = running else { return }
         if case .route(let route) = change, let recording = exchange.observer as? RecordingObserver {
             return transport.change(exchange, .route(recording.listened(route)))
         }
         transport.change(exchange, change)
+    }
+
+    /// Ends the exchange that runs: nobody has a use for it.
+    func dropExchange() {
+        if let (transport, exchange) = running { transport.cancel(exchange) }
     }
 
     /// Ends the request with the error `request cancelled`, unless its outcome stands already. Does not wait.
@@ -106,18 +108,24 @@ extension APIRequest {
     /// - Returns: false when it was too late.
     @discardableResult public func cancel() -> Bool {
         guard generation == Fork.generation else { return false }
-        let (action, transport, exchange) = shared.withLock { ($0.flow.gate.cancel(), $0.transport, $0.exchange) }
+        let (now, calendar) = (now, clock.calendarSeconds)
+        let (action, isLeft, wait, running) = shared.withLock { shared in
+            let action = shared.flow.gate.cancel()
+            if action == .end { shared.flow.history.begin(nil, now, calendar: calendar) }
+            guard action == .nothing || action == .cancelExchange else {
+                return (action, false, FlowWait?.none, shared.running)
+            }
+            return (action, shared.flow.leave(), shared.wait.take(), shared.running)
+        }
+        // Whoever hears of the end finds that it waits no longer.
+        dismiss(wait)
         switch action {
         case .tooLate: return false
-        case .nothing: dismissWait()
+        case .nothing: if isLeft { onWorker { self.finishCancelled($0) } }
         case .conclude: onWorker { self.concludeRead($0) }
-        case .cancelExchange:
-            if let exchange { transport?.cancel(exchange) }
-            dismissDecision()
+        case .cancelExchange: if let (transport, exchange) = running { transport.cancel(exchange) }
         case .end:
             runtime.requests.insert(self)
-            let (now, calendar) = (now, clock.calendarSeconds)
-            shared.withLock { $0.flow.history.begin(nil, now, calendar: calendar) }
             onWorker { deliveries in
                 self.giveUpFound()
                 self.finish(self.ending(with: .cancelled), deliveries)
@@ -125,6 +133,8 @@ extension APIRequest {
         }
         return true
     }
+
+    var phase: DeliveryGate.Phase { shared.withLock { $0.flow.gate.phase } }
 
     /// Waits until the handler has returned; runs the calling thread's mailbox meanwhile.
     ///
@@ -138,7 +148,7 @@ extension APIRequest {
     @discardableResult func wait(until deadline: MonotonicTime, running mailbox: @autoclosure () -> Mailbox)
         -> WaitResult
     {
-        guard shared.withLock({ $0.flow.gate.phase != .done }) else { return .completed }
+        guard phase != .done else { return .completed }
         let mailbox = mailbox()
         let phase = shared.withLock { shared in
             if shared.flow.gate.phase != .suspended { shared.waiters.append(mailbox) }
@@ -146,7 +156,7 @@ extension APIRequest {
         }
         guard phase != .suspended else { return .refused }
         let isDone = runtime.workers.whileBlocked {
-            mailbox.runUntil(deadline, ignoresStop: true) { shared.withLock { $0.flow.gate.phase == .done } }
+            mailbox.runUntil(deadline, ignoresStop: true) { self.phase == .done }
         }
         // A callback has forked: there is nothing to wait for.
         guard isOfThisProcess else { return .refused }
@@ -167,10 +177,14 @@ private struct Suspension {
 }
 
 extension APIRequest.Shared {
+    var running: (transport: any Transport, exchange: Exchange)? {
+        if let transport, let exchange { (transport, exchange) } else { nil }
+    }
+
     /// The story behind it: one thread suspends and another resumes, and the one that decided last comes to the network first.
     /// The exchange is named here, as another one may run by then, and the number says which word is the last.
     fileprivate mutating func suspension() -> Suspension? {
-        guard let transport, let exchange else { return nil }
+        guard let (transport, exchange) = running else { return nil }
         suspensions &+= 1
         return Suspension(
             transport: transport, exchange: exchange,

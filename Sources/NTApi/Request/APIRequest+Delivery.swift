@@ -21,7 +21,7 @@ extension APIRequest {
 
     // A function of its own, so that nothing here holds the handler when the request may end elsewhere.
     @inline(never) private func callProgressHandler(_ direction: DeliveryGate.Direction) {
-        let (progress, handler) = takeProgress(direction)
+        let (progress, handler, _) = takeProgress(direction)
         guard let progress, tellClient(direction, progress), let handler else { return }
         Delivery.run(self) { handler(progress) }
     }
@@ -39,8 +39,7 @@ extension APIRequest {
     }
 
     private func takeProgressEvent(_ direction: DeliveryGate.Direction) -> AnyObject? {
-        let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let progress = takeProgress(direction).0
+        let (progress, _, makeEvent) = takeProgress(direction)
         if let progress, !tellClient(direction, progress) { return nil }
         let event = progress.flatMap { makeEvent?(.progress(direction.kind, $0)) }
         progressReturned(direction)
@@ -49,8 +48,8 @@ extension APIRequest {
 
     private func takeProgress(
         _ direction: DeliveryGate.Direction
-    ) -> (TransferProgress?, ProgressHandler?) {
-        shared.withLock { ($0.flow.gate.takeProgress(direction), $0.handlers[direction]) }
+    ) -> (TransferProgress?, ProgressHandler?, EventMaker?) {
+        shared.withLock { ($0.flow.gate.takeProgress(direction), $0.handlers[direction], $0.handlers.makeEvent) }
     }
 
     private func progressReturned(_ direction: DeliveryGate.Direction) {
@@ -69,7 +68,7 @@ extension APIRequest {
         /// It is taken from a mailbox.
         case event
         /// Nobody waits for a call: there is no thread to go to.
-        case none
+        case nowhere
     }
 
     /// Once.
@@ -79,7 +78,9 @@ extension APIRequest {
 
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
-        case .none: return handlerReturned()
+        case .nowhere:
+            var handlers = takeHandlers()
+            return handlerReturned(&handlers)
         case .handler: break
         case .event:
             let event = DeliveryBatch.Event(take: { self.takeResponseEvent() }, runOrphaned: { self.deliverOrphaned() })
@@ -90,22 +91,17 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        let isHeard = callResponseHandler()
-        // A child that the handler has forked ends here: the handlers, and what they hold, are the parent's.
-        guard isOfThisProcess else { return }
-        handlerReturned(acknowledges: isHeard)
-    }
-
-    // A function of its own, so that nothing here holds the handler when the request ends: a C caller's destroy comes first.
-    @inline(never) private func callResponseHandler() -> Bool {
-        let (content, handler) = shared.withLock { ($0.content, $0.handlers.response) }
-        if let content, let handler {
+        var handlers = takeHandlers()
+        let isHeard: Bool
+        if handlers.response != nil, let response = handlers.answer {
+            isHeard = true
             beginDelivery()
-            Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
-            return true
+            Delivery.run(self) { handlers.response?.call(APIResponse(request: self, response)) }
+        } else {
+            // Events that nobody took are nobody's: the next process tells of a background transfer then.
+            isHeard = !handlers.eventKinds.contains(.response)
         }
-        // Events that nobody took are nobody's: the next process tells of a background transfer then.
-        return handler != nil || !isEvent(.response)
+        handlerReturned(&handlers, acknowledges: isHeard)
     }
 
     private func deliverOrphaned() {
@@ -114,23 +110,28 @@ extension APIRequest {
     }
 
     private func takeResponseEvent() -> AnyObject? {
-        let makeEvent = shared.withLock { $0.handlers.makeEvent }
-        let event = response.flatMap { makeEvent?(.response($0)) }
+        var handlers = takeHandlers()
+        let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
         // Whoever took it says when it begins to deal with it, and when it is done: it may have taken many at once.
-        handlerReturned(acknowledges: false)
+        handlerReturned(&handlers, acknowledges: false)
         return event
     }
 
-    private func handlerReturned(acknowledges: Bool = true) {
-        // The handlers go now, outside the lock, and with them what they hold: a C caller's destroy runs here.
-        Delivery.run(self) {
-            let handlers = shared.withLock { shared in
-                var handlers = Handlers()
-                swap(&handlers, &shared.handlers)
-                return handlers
-            }
-            withExtendedLifetime(handlers) {}
+    /// Takes the handlers out of the request, for its last callback, with the answer that it is called with.
+    private func takeHandlers() -> Handlers {
+        shared.withLock { shared in
+            var handlers = Handlers()
+            swap(&handlers, &shared.handlers)
+            handlers.answer = shared.content
+            return handlers
         }
+    }
+
+    /// - Parameter handlers: they go now, and with them what they hold: a C caller's destroy runs here.
+    private func handlerReturned(_ handlers: inout Handlers, acknowledges: Bool = true) {
+        // In a child that the handler has forked they are the parent's.
+        guard isOfThisProcess else { return Fork.leak(handlers) }
+        Delivery.run(self) { handlers = Handlers() }
         guard isOfThisProcess else { return }
         if acknowledges, background != nil { acknowledge() }
         // A response that the program keeps must keep no caller's loop open.

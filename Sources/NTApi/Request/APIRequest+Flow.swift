@@ -66,7 +66,7 @@ extension APIRequest: ExchangeObserver {
         return Moment(
             now: clock.now, calendar: clock.calendarSeconds,
             cacheCalendar: built.request?.http.settings.context?.cache?.cache.now ?? 0, deadline: .distantFuture,
-            asks: clientDecisionKinds, fraction: .random(in: 0...1), isElsewhere: false,
+            asks: clientDecisionKinds, fraction: pacing?.retry == nil ? 0 : .random(in: 0...1), isElsewhere: false,
             keepsCredentials: client.credentialStorage != nil)
     }
 
@@ -82,6 +82,9 @@ extension APIRequest: ExchangeObserver {
             }
             switch transition.next {
             case .nothing: return
+            case .route(let head): return routeBody(head)
+            case .refuse(let error): return change(.route(.refused(error)))
+            case .dropExchange: return dropExchange()
             case .begin(let http):
                 if beginExchange(http) { return }
                 return end(onCaller: onCaller, deliveries)
@@ -92,7 +95,7 @@ extension APIRequest: ExchangeObserver {
                 return onWorker { self.conclude(answer, $0) }
             case .start(let need, let ticket):
                 guard let reply = meet(need, ticket, onCaller: onCaller, deliveries), isOfThisProcess,
-                    let next = tell(ticket, reply)
+                    let next = tell(ticket, reply, hasWaited: false)
                 else { return }
                 transition = next
             }
@@ -106,19 +109,22 @@ extension APIRequest: ExchangeObserver {
 
     /// Who is waited for has answered. On a worker.
     func told(_ ticket: UInt32, _ reply: Reply, _ deliveries: DeliveryBatch) {
-        if let transition = tell(ticket, reply) { carryOut(transition, deliveries) }
+        if let transition = tell(ticket, reply, hasWaited: true) { carryOut(transition, deliveries) }
     }
 
-    private func tell(_ ticket: UInt32, _ reply: Reply) -> RequestFlow.Transition? {
+    private func tell(_ ticket: UInt32, _ reply: Reply, hasWaited: Bool) -> RequestFlow.Transition? {
         var moment = moment
         let (transition, wait) = shared.withLock { shared -> (RequestFlow.Transition?, FlowWait?) in
             guard shared.flow.waits(ticket) else { return (nil, nil) }
             shared.complete(&moment)
             let wait = shared.wait.take()
-            if let wait, case .turn = wait.line {
+            if hasWaited, let wait, case .turn = wait.line {
                 shared.flow.history.queued += moment.now.seconds(since: wait.begun)
             }
-            return (shared.flow.told(ticket, reply, moment), wait)
+            let transition = shared.flow.told(ticket, reply, moment)
+            // Nobody gets anything of that answer.
+            if case .dropExchange = transition?.next { shared.head = nil }
+            return (transition, wait)
         }
         wait?.timer?.cancel()
         return transition
@@ -221,14 +227,14 @@ extension APIRequest: ExchangeObserver {
         let now = now
         var result = result
         if result.wasConnected { background?.hasConnected() }
-        let (decision, action) = shared.withLock { shared in
+        let (wait, action) = shared.withLock { shared in
             if let body = shared.observed.take() { result.body = body }
             shared.exchangeEnded(result)
             shared.flow.history.end(result, now)
-            return (shared.decision, shared.readingEnds(result))
+            return (shared.wait.take(), shared.readingEnds(result))
         }
         // What was asked about a response that ended in the meantime, by a clock of its own, does not matter any more.
-        decision?.answer(.proceed)
+        dismiss(wait)
         RequestLog.received(self, result)
         guard isOfThisProcess else { return }
         switch action {
@@ -253,12 +259,6 @@ extension APIRequest: ExchangeObserver {
     func concludeRead(_ deliveries: DeliveryBatch) {
         guard let result = shared.withLock({ $0.ended.take() }) else { return }
         answered(result, deliveries)
-    }
-
-    /// The body makes no sense: there is no use in receiving more of it.
-    func stopReading() {
-        let (transport, exchange) = shared.withLock { ($0.transport, $0.exchange) }
-        if let transport, let exchange { transport.cancel(exchange) }
     }
 
     // MARK: Elsewhere
@@ -293,8 +293,7 @@ extension APIRequest.Shared {
 
     mutating func exchangeEnded(_ result: ExchangeResult) {
         exchange = nil
-        routing &+= 1
-        flow.gate.exchangeEnded()
+        flow.exchangeEnded()
         flow.history.queued += result.metrics.queued
     }
 
@@ -317,7 +316,7 @@ extension APIRequest.Handlers {
     var isRead: Bool { body?.isReader == true || (format != .bytes && wantsData) }
 
     var responseWay: APIRequest.ResponseWay {
-        eventKinds.contains(.response) ? .event : response != nil ? .handler : .none
+        eventKinds.contains(.response) ? .event : response != nil ? .handler : .nowhere
     }
 
     var wantsProgress: Bool { wants(.upload) || wants(.download) }

@@ -1,16 +1,17 @@
-/// What a request waits for that is not its exchange: a token, its turn, time.
+/// What a request waits for beside its exchange: a token, its turn, the program, time.
 struct FlowWait: Sendable {
     enum Line: Sendable {
-        /// Somebody else's: it is left when the request waits no longer.
+        /// A line of others, which it leaves when it waits no longer.
         case token(Authenticator, LineWait)
         case turn(RateLimiter, LineWait)
-        /// The program's interceptor.
+        case decision(WeakDecision)
         case interceptor
-        case none
+        /// Time alone.
+        case pause
     }
 
     let ticket: UInt32
-    var line = Line.none
+    let line: Line
     var begun: MonotonicTime
     /// When it is no use any more, and by which clock.
     var deadline = MonotonicTime.distantFuture
@@ -23,6 +24,11 @@ struct FlowWait: Sendable {
         begun = begun.advanced(bySeconds: pause)
         deadline = deadline.advanced(bySeconds: pause)
     }
+}
+
+/// A decision keeps its request, and not the other way round.
+struct WeakDecision: Sendable {
+    weak let decision: RequestDecision?
 }
 
 /// The place of a request in a line: in that of an authenticator, or of a rate limiter.
@@ -61,59 +67,61 @@ extension APIRequest {
             return nil
         case .turn(let queueTimeout): return turn(ticket, queueTimeout)
         case .token(let http): return token(for: http, ticket)
-        case .otherToken(let rejected, let history): return token(otherThan: rejected, history, ticket)
+        case .otherToken(let rejected, let history, let content, let http):
+            return token(otherThan: rejected, history, content, http, ticket)
         case .lookUp(let asked, let use, let key): return lookUp(asked, use, key, ticket, onCaller: onCaller)
         case .ask(let question):
-            leaveTransport()
-            ask(question, .flow(ticket), deliveries)
+            ask(question, ticket, deliveries)
             return nil
         case .rewind(let stream): return .rewound(Delivery.call { stream.rewind?() } == true)
         case .file(let work): return carryOut(work)
-        case .content:
-            guard let answer = shared.withLock({ $0.flow.chain?.answer }) else { return nil }
-            return .content(content(of: answer))
+        case .content(let answer): return .content(content(of: answer))
         case .recall(let recall): return self.recall(recall)
         case .proxy(var http, let url, let credential):
             http.settings.authenticate(toProxy: url, as: credential)
             return .request(http)
-        case .stream(let work):
-            guard let stream = shared.withLock({ $0.flow.chain?.reconnection?.stream }) else { return nil }
-            return .stream(stream.answer(work))
+        case .stream(let stream, let work): return .stream(stream.answer(work))
         case .intercept(let run, let passing):
-            let now = clock.now
-            let deadline = shared.withLock { $0.deadline(now) }
-            guard begin(FlowWait(ticket: ticket, line: .interceptor, begun: now, deadline: deadline)) else {
-                return nil
+            if begin(.interceptor, ticket) {
+                watchWait()
+                intercept(run, passing, ticket, deliveries)
             }
-            intercept(run, passing, ticket, deliveries)
             return nil
         }
     }
 
-    /// The request waits for something else than the network: a caller that drove the exchange goes its way meanwhile.
-    func leaveTransport() { shared.withLock { $0.transport = nil } }
-
     // MARK: In line
 
+    /// - Parameters:
+    ///   - line: where it waits.
+    ///   - limit: the seconds that it may wait, beside the request's deadline; nil is as long as that.
+    ///   - clock: which timeout the limit is.
     /// - Returns: false when the request was cancelled meanwhile.
-    private func begin(_ wait: FlowWait) -> Bool {
-        let begins = shared.withLock { shared in
-            guard shared.flow.waits(wait.ticket) else { return false }
+    func begin(
+        _ line: FlowWait.Line, _ ticket: UInt32, limit: Double? = nil, _ clock: TimeoutClock = .total
+    ) -> Bool {
+        let now = self.clock.now
+        return shared.withLock { shared in
+            guard shared.flow.waits(ticket) else { return false }
+            var wait = FlowWait(ticket: ticket, line: line, begun: now)
+            // A pause that would be too long is not begun.
+            if case .pause = line {} else { wait.deadline = shared.deadline(now) }
+            if let limit, now.advanced(bySeconds: limit) < wait.deadline {
+                wait.deadline = now.advanced(bySeconds: limit)
+                wait.clock = clock
+            }
             shared.wait = wait
-            shared.transport = nil
+            // A caller that drove the exchange goes its way meanwhile.
+            if shared.exchange == nil { shared.transport = nil }
             return true
         }
-        if begins { watchWait() }
-        return begins
     }
 
-    /// Lets some time pass. One that is suspended meanwhile goes on with an exchange that is held from its beginning.
+    /// Lets some time pass. A request that is suspended meanwhile goes on with an exchange that is held from its beginning.
     private func pause(_ seconds: Double, _ ticket: UInt32) {
-        let begun = clock.now
-        guard begin(FlowWait(ticket: ticket, begun: begun)) else { return }
-        let timer = clock.schedule(.pause, at: begun.advanced(bySeconds: seconds)) {
-            self.onWorker { self.told(ticket, .done, $0) }
-        }
+        let end = clock.now.advanced(bySeconds: seconds)
+        guard begin(.pause, ticket) else { return }
+        let timer = clock.schedule(.pause, at: end) { self.onWorker { self.told(ticket, .done, $0) } }
         keep(timer, ticket)
     }
 
@@ -129,19 +137,16 @@ extension APIRequest {
 
     private func turn(_ ticket: UInt32, _ queueTimeout: Double?) -> Reply? {
         guard let limiter = pacing?.limiter else { return .done }
-        let now = clock.now
-        let (isSuspended, total, priority) = shared.withLock { shared in
-            (shared.flow.gate.isSuspended, shared.deadline(now), shared.priority)
-        }
-        if limiter.takes(clock, isSuspended: isSuspended) { return .done }
         let line = LineWait(self, ticket)
-        let ofQueue = queueTimeout.map { now.advanced(bySeconds: $0) } ?? .distantFuture
-        let wait = FlowWait(
-            ticket: ticket, line: .turn(limiter, line), begun: now, deadline: min(total, ofQueue),
-            clock: ofQueue < total ? .queue : .total)
-        guard begin(wait) else { return nil }
+        guard begin(.turn(limiter, line), ticket, limit: queueTimeout, .queue),
+            let (wait, isSuspended, priority) = shared.withLock({ shared in
+                shared.wait.map { ($0, shared.flow.gate.isSuspended, shared.priority) }
+            })
+        else { return nil }
+        if limiter.takes(clock, isSuspended: isSuspended) { return .done }
         log(.info, "#\(logName) waits for the rate limit")
         guard isOfThisProcess else { return nil }
+        watchWait()
         switch limiter.admit(line, priority: priority, deadline: wait.deadline) {
         case .go: return .done
         case .tooLate(let seconds): return .failed(tooLate(limiter, wait.clock, seconds: seconds))
@@ -155,8 +160,8 @@ extension APIRequest {
 
     /// A request that is suspended lets others pass, and one that goes on is where it was.
     ///
-    /// The story behind the loop: one thread suspends, another resumes at once, and the first one comes last to the limiter.
-    /// Whoever comes last there looks once more what is wanted by now.
+    /// The loop is for this story: one thread suspends the request, another resumes it at once, and the first one comes to the
+    /// limiter last. So each looks again whether what it has told the limiter still holds.
     func settleTurn() {
         var settled: Bool?
         while let (wait, isSuspended) = shared.withLock({ shared in
@@ -177,12 +182,14 @@ extension APIRequest {
         return error
     }
 
+    private var authenticator: Authenticator? { shared.withLock { $0.authenticator } }
+
     private func token(for http: HTTPRequest, _ ticket: UInt32) -> Reply? {
-        guard let authenticator = shared.withLock({ $0.authenticator }),
-            authenticator.isMeant(for: http, client.settings.baseURL?.text)
-        else { return .token(.none) }
+        guard let authenticator, authenticator.isMeant(for: http, client.settings.baseURL?.text) else {
+            return .token(.none)
+        }
         if let grant = authenticator.grant(now) { return .token(.granted(grant, isNew: false)) }
-        return wait(for: authenticator, LineWait(self, ticket), ticket, status: nil) { line in
+        return wait(for: authenticator, LineWait(self, ticket), http, ticket, status: nil) { line in
             switch authenticator.admit(line, now) {
             case .send(let grant, _): .token(.granted(grant, isNew: false))
             case .fail(let error): .failed(error)
@@ -192,13 +199,13 @@ extension APIRequest {
     }
 
     private func token(
-        otherThan rejected: UInt64, _ history: TokenHistory, _ ticket: UInt32
+        otherThan rejected: UInt64, _ history: TokenHistory, _ content: ResponseContent, _ http: HTTPRequest,
+        _ ticket: UInt32
     ) -> Reply? {
-        let (found, answer) = shared.withLock { ($0.authenticator, $0.flow.chain?.answer) }
-        guard let authenticator = found, let answer, let content = answer.content else { return .token(.none) }
+        guard let authenticator else { return .token(.none) }
         let response = APIResponse(request: self, ResponseContent.Box(content))
         let line = LineWait(self, ticket, response: response)
-        return wait(for: authenticator, line, ticket, status: content.status) { line in
+        return wait(for: authenticator, line, http, ticket, status: content.status) { line in
             switch authenticator.rejected(line, rejected, history, now) {
             case .replay(let grant): .token(.granted(grant, isNew: false))
             case .deliver: .token(.none)
@@ -209,20 +216,13 @@ extension APIRequest {
     }
 
     private func wait(
-        for authenticator: Authenticator, _ line: LineWait, _ ticket: UInt32, status: Int?,
+        for authenticator: Authenticator, _ line: LineWait, _ http: HTTPRequest, _ ticket: UInt32, status: Int?,
         _ admit: (LineWait) -> Reply?
     ) -> Reply? {
-        let now = now
-        let (total, idle) = shared.withLock { shared in
-            (shared.deadline(now), shared.flow.history.current?.settings.timeouts.idle)
-        }
         // No byte moves meanwhile.
-        let ofIdle = idle.map { now.advanced(bySeconds: $0) } ?? .distantFuture
-        let wait = FlowWait(
-            ticket: ticket, line: .token(authenticator, line), begun: now, deadline: min(total, ofIdle),
-            clock: ofIdle < total ? .idle : .total)
-        guard begin(wait) else { return nil }
+        guard begin(.token(authenticator, line), ticket, limit: http.settings.timeouts.idle, .idle) else { return nil }
         if let reply = admit(line) { return reply }
+        watchWait()
         RequestLog.waitsForCredentials(self, status: status)
         // Cancelled while it was put in line.
         if line.isOver { authenticator.leave(line) }
@@ -249,7 +249,10 @@ extension APIRequest {
         let error: APIError
         switch late.line {
         case .turn(let limiter, _): error = tooLate(limiter, late.clock, seconds: now.seconds(since: late.begun))
-        case .token, .none: error = tooLate("the credentials were not refreshed", late.clock)
+        case .decision(let asked):
+            asked.decision?.answer(.proceed)
+            return
+        case .token, .pause: error = tooLate("the credentials were not refreshed", late.clock)
         case .interceptor: error = tooLate("an interceptor did not answer", late.clock)
         }
         onWorker { self.told(ticket, .failed(error), $0) }
@@ -268,23 +271,16 @@ extension APIRequest {
         switch wait.line {
         case .token(let authenticator, let line): authenticator.leave(line)
         case .turn(let limiter, let line): limiter.leave(line)
-        case .interceptor, .none: break
+        case .decision(let asked): asked.decision?.answer(.proceed)
+        case .interceptor, .pause: break
         }
     }
 
-    /// The request was cancelled between two exchanges: it waits no longer, and ends.
-    func dismissWait() {
-        let (isLeft, wait, decision) = shared.withLock { shared in
-            let isLeft = shared.flow.leave()
-            return (isLeft, isLeft ? shared.wait.take() : nil, shared.decision)
-        }
-        // Whoever hears of the end finds that it waits no longer.
-        if let wait {
-            wait.timer?.cancel()
-            leaveLine(wait)
-        }
-        decision?.answer(.proceed)
-        if isLeft { onWorker { self.finishCancelled($0) } }
+    /// The request waits no longer.
+    func dismiss(_ wait: FlowWait?) {
+        guard let wait else { return }
+        wait.timer?.cancel()
+        leaveLine(wait)
     }
 
     // MARK: At once
@@ -308,7 +304,7 @@ extension APIRequest {
             let request = download.begin(http)
             return .file(download, request)
         case .again(var download, let http):
-            let request = download.again(http, shared.withLock { $0.flow.history })
+            let request = download.again(http, history)
             return .file(download, request)
         case .next(var download, let http):
             let request = download.next(http)
@@ -369,11 +365,11 @@ extension APIRequest {
                 log(.warn, error.message)
             }
         case .rejectedForGood(let token):
-            shared.withLock { $0.authenticator }?.rejectedForGood(token)
+            authenticator?.rejectedForGood(token)
         case .holdUpOthers(let seconds): pacing?.limiter?.heard(retryAfter: seconds)
         case .cache(let effect): perform(effect)
         case .show(let result): showStored(result, deliveries)
-        case .leaveTransport: leaveTransport()
+        case .leaveTransport: shared.withLock { $0.transport = nil }
         case .release: break
         case .end(let run): run.end()
         }

@@ -94,11 +94,28 @@ public final class APIRequest: Sendable {
         var keepsBody = false
         /// Whether the line about the error is written here; else whoever takes the response knows a better one.
         var logsError = true
+        /// What the response handler is called with, once it is.
+        var answer: ResponseContent.Box?
+
+        init(
+            _ response: ResponseHandler? = nil, uploadProgress: ProgressHandler? = nil,
+            downloadProgress: ProgressHandler? = nil
+        ) {
+            if let response { self.response = ResponseCallback(call: response) }
+            self.uploadProgress = uploadProgress
+            self.downloadProgress = downloadProgress
+        }
+
+        mutating func setBody(_ handler: BodyHandler?, _ format: BodyFormat) {
+            self.format = handler == nil ? .bytes : format
+            announcesHead = handler?.isReader == true
+            body = handler
+        }
     }
 
     struct Shared {
         var flow = RequestFlow()
-        var handlers = Handlers()
+        var handlers: Handlers
         var content: ResponseContent.Box?
         var waiters: [Mailbox] = []
         var description: String?
@@ -118,11 +135,6 @@ public final class APIRequest: Sendable {
         var authenticator: Authenticator?
         /// What it waits for, beside its exchange.
         @Boxed var wait: FlowWait?
-        /// The question to the program that waits for an answer. It keeps the request, not the other way round.
-        weak var decision: RequestDecision?
-        var decisionTimer: ScheduledJob?
-        /// Counts the questions where a body goes, and the ends of exchanges that make them old.
-        var routing: UInt32 = 0
         /// Whether it was asked already where the body goes, of a response in the cache.
         var isDecided = false
         /// Answers with one of these may be followed by another exchange, so that nobody else is to see their bodies.
@@ -137,6 +149,11 @@ public final class APIRequest: Sendable {
         @Boxed var notes: ExchangeNotes?
         /// Names the loan of the transport where that is a loop of the caller's.
         var loan = 0
+
+        init(_ handlers: Handlers, _ priority: Double?) {
+            self.handlers = handlers
+            if let priority { self.priority = priority }
+        }
     }
 
     public let client: APIClient
@@ -161,13 +178,13 @@ public final class APIRequest: Sendable {
     let stub: Stub?
     private let recorder: Recorder?
     let generation = Fork.generation
-    let shared = Lock(ofRequest: Shared())
+    let shared: Lock<Shared>
     // Safe to share: the registry's own, under its lock.
     @exclusivity(unchecked) nonisolated(unsafe) var links = RequestRegistry.Links()
 
     init(
-        client: APIClient, identifier: UInt64, command: String, threads: HandlerThreads,
-        built: BuildOutcome, background: BackgroundTransfer? = nil
+        client: APIClient, identifier: UInt64, command: String, logFlags: LogFlags, threads: HandlerThreads,
+        built: BuildOutcome, background: BackgroundTransfer? = nil, _ handlers: Handlers
     ) {
         self.client = client
         self.background = background
@@ -179,13 +196,11 @@ public final class APIRequest: Sendable {
         stub = client.stub
         recorder = client.recorder
         #if !NTAPI_NO_LOGGING
-            logFlags = client.logFlags
+            self.logFlags = logFlags
         #endif
         responseDestination = Destination(threads.response)
         otherDestinations = threads.others
-        if let priority = built.request?.http.priority, priority != HTTPRequest.usualPriority {
-            shared.withLock { $0.priority = priority }
-        }
+        shared = Lock(ofRequest: Shared(handlers, built.request?.http.priority))
     }
 
     var uploadProgressDestination: Destination { otherDestinations?.uploadProgress ?? responseDestination }
@@ -351,16 +366,12 @@ public final class APIRequest: Sendable {
         setBodyHandler(handler.map { .event($0) }, .serverEvents)
     }
 
-    @discardableResult func setBodyHandler(_ handler: BodyHandler?, _ format: BodyFormat) -> Bool {
+    @discardableResult private func setBodyHandler(_ handler: BodyHandler?, _ format: BodyFormat) -> Bool {
         configure {
-            $0.format = handler == nil ? .bytes : format
-            $0.announcesHead = handler?.isReader == true
-            return exchange(&$0.body, with: handler)
+            let replaced = $0.body
+            $0.setBody(handler, format)
+            return replaced
         }
-    }
-
-    func setInterpreter(_ interpreter: (any ResponseInterpreter)?) {
-        configure { exchange(&$0.interpreter, with: interpreter) }
     }
 
     /// Says what the pieces of the body are that are delivered as events.

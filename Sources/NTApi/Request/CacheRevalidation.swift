@@ -17,10 +17,10 @@ extension APIRequest {
             http: http, options: options, secrets: built.request?.secrets ?? MarkedSecrets(), pacing: pacing,
             interceptors: built.request?.interceptors.filter { $0.scope == .attempt } ?? [], isRevalidation: true)
         let request = APIRequest(
-            client: client, identifier: client.countRequest(), command: command,
-            threads: HandlerThreads([.handlers(.all, on: .background)]), built: .success(built))
+            client: client, identifier: client.countRequest().identifier, command: command, logFlags: logFlags,
+            threads: HandlerThreads([.handlers(.all, on: .background)]), built: .success(built),
+            APIRequest.Handlers({ _ in use.cache.endRevalidation(key) }))
         request.priority = 0
-        request.setHandler { _ in use.cache.endRevalidation(key) }
         request.resume()
     }
 

@@ -7,14 +7,6 @@ public final class RequestDecision: Sendable {
     public typealias Kinds = DecisionKinds
     typealias Answer = DecisionAnswer
 
-    /// What the answer is for.
-    enum Ticket: Sendable, Equatable {
-        /// A stage, or whoever decides on the way.
-        case flow(UInt32)
-        /// Where the body goes that is about to arrive.
-        case routing(UInt32)
-    }
-
     public let kind: Kind
     public let request: APIRequest
     /// Of a challenge: what is asked for.
@@ -29,10 +21,10 @@ public final class RequestDecision: Sendable {
     public let redirectedRequest: HTTPRequest?
     /// Of the cache's: where the response is stored unless another answer says so.
     public let proposedStorage: CacheStorage
-    let ticket: Ticket
+    private let ticket: UInt32
     private let isOpen = Lock(true)
 
-    init(_ question: Question, of request: APIRequest, _ ticket: Ticket) {
+    init(_ question: Question, of request: APIRequest, _ ticket: UInt32) {
         kind = question.kind
         self.request = request
         self.ticket = ticket
@@ -151,32 +143,22 @@ extension APIRequest {
     /// Answers the questions of a request.
     public typealias DecisionHandler = @Sendable (RequestDecision) -> Void
 
-    /// Whether somebody is to be asked.
-    func asks(for kind: RequestDecision.Kind) -> Bool {
-        let kinds = RequestDecision.Kinds(kind)
-        return shared.withLock { $0.handlers.decisionKinds.contains(kinds) } || clientDecisionKinds.contains(kinds)
-    }
-
     /// Asks the request's own handler or else the client: the answer comes to `decided`.
     ///
     /// In the meantime the request waits: it is answered for when it is cancelled, or its time is over.
-    func ask(_ question: Question, _ ticket: RequestDecision.Ticket, _ deliveries: DeliveryBatch) {
-        let kind = question.kind
+    func ask(_ question: Question, _ ticket: UInt32, _ deliveries: DeliveryBatch) {
+        let kinds = RequestDecision.Kinds(question.kind)
         let decision = RequestDecision(question, of: self, ticket)
-        let (handler, isEvent, makeEvent, isCancelled) = shared.withLock { shared in
-            shared.decision = decision
-            let isOwn = shared.handlers.decisionKinds.contains(RequestDecision.Kinds(kind))
-            return (
-                isOwn ? shared.handlers.decision : nil, isOwn && shared.handlers.eventKinds.contains(.decision),
-                shared.handlers.makeEvent, shared.flow.gate.isCancelled
-            )
-        }
         // Who cancels after this finds the decision.
-        guard !isCancelled else {
-            _ = decision.answer(.proceed)
-            return
+        guard begin(.decision(WeakDecision(decision: decision)), ticket) else { return }
+        watchWait()
+        let (handler, makeEvent) = shared.withLock { shared in
+            guard shared.handlers.decisionKinds.contains(kinds) else {
+                return (DecisionHandler?.none, EventMaker?.none)
+            }
+            let isEvent = shared.handlers.eventKinds.contains(.decision)
+            return (shared.handlers.decision, isEvent ? shared.handlers.makeEvent : nil)
         }
-        watch(decision)
         let client = client
         let run: @Sendable () -> Void = {
             self.callDecisionHandler(isAnswered: decision.isAnswered) {
@@ -187,7 +169,7 @@ extension APIRequest {
             self.warnThatThreadEnded()
             run()
         }
-        if isEvent, let makeEvent {
+        if let makeEvent {
             let event = DeliveryBatch.Event(take: { makeEvent(.decision(decision)) }, runOrphaned: runOrphaned)
             if decisionDestination.send(event, deliveries) { return }
         }
@@ -205,60 +187,18 @@ extension APIRequest {
         }
     }
 
-    /// Answers for the program when the time of the request is over. While it is suspended no time passes: `resume` calls this
-    /// anew.
-    func watch(_ decision: RequestDecision) {
-        let deadline = shared.withLock { $0.flow.history.deadline }
-        guard deadline < .distantFuture else { return }
-        let timer = clock.schedule(.limit, at: deadline) { [weak self, weak decision] in
-            guard let self, let decision else { return }
-            let now = now
-            if shared.withLock({ !$0.flow.gate.isSuspended && $0.flow.history.deadline <= now }) {
-                decision.answer(.proceed)
-            }
-        }
-        let replaced = shared.withLock { shared -> ScheduledJob? in
-            guard shared.decision === decision else { return timer }
-            return exchange(&shared.decisionTimer, with: timer)
-        }
-        replaced?.cancel()
-    }
-
     /// The question is answered, or does not matter any more. Returns at once.
-    func decided(_ ticket: RequestDecision.Ticket, _ answer: RequestDecision.Answer) {
-        onWorker { deliveries in
-            self.decisionIsOver(ticket)
-            switch ticket {
-            case .routing(let number): self.routed(number, answer)
-            case .flow(let number): self.told(number, self.reply(to: answer, number), deliveries)
-            }
-        }
+    func decided(_ ticket: UInt32, _ answer: RequestDecision.Answer) {
+        onWorker { self.told(ticket, self.reply(to: answer, ticket), $0) }
     }
 
-    /// Where a stored response is to become a file, the server is asked again.
     private func reply(to answer: RequestDecision.Answer, _ ticket: UInt32) -> Reply {
         guard case .download(let place) = answer, waits(ticket) else { return .decision(answer) }
         do throws(APIError) {
             try becomeDownload(place)
-            shared.withLock { $0.isDecided = true }
             return .decision(answer)
         } catch {
             return .failed(error)
         }
-    }
-
-    private func decisionIsOver(_ ticket: RequestDecision.Ticket) {
-        let timer = shared.withLock { shared -> ScheduledJob? in
-            guard shared.decision.map({ $0.ticket == ticket }) ?? true else { return nil }
-            shared.decision = nil
-            return shared.decisionTimer.take()
-        }
-        timer?.cancel()
-    }
-
-    /// Answers for a request that does not wait any longer.
-    func dismissDecision() {
-        let decision = shared.withLock { $0.decision }
-        decision?.answer(.proceed)
     }
 }

@@ -8,10 +8,10 @@ struct StreamSequenceSource: Sendable {
     /// Begins a request of its own.
     func begin() -> StreamReading {
         // Pieces are read on a worker.
-        let request = client.request(command, args: args + [.dataThread(.background)], for: .whoAwaits)
         let reader = StreamReader()
-        request.setBodyHandler(.reader(reader), format)
-        request.setHandler { reader.finish($0) }
+        var handlers = APIRequest.Handlers({ reader.finish($0) })
+        handlers.setBody(.reader(reader), format)
+        let request = client.request(command, args: args + [.dataThread(.background)], for: .whoAwaits, handlers)
         request.resume()
         return StreamReading(request: request, reader: reader)
     }

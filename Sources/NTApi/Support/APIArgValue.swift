@@ -16,7 +16,7 @@ extension Bool: APIArgValue {
     public var argText: String? { self ? "true" : "false" }
 }
 
-/// An enum of strings or numbers that says it is one, `enum State: String, APIArgValue`, is sent as its raw value.
+/// An enum of strings or numbers is sent as its raw value, if it declares this: `enum State: String, APIArgValue`.
 extension APIArgValue where Self: RawRepresentable, RawValue: APIArgValue {
     public var argText: String? { rawValue.argText }
 }

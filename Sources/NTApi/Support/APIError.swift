@@ -8,9 +8,9 @@
 public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Where an error comes from.
     public enum Domain: String, Sendable {
-        /// The request could not be built or sent: fix the call.
+        /// The request could not be built or sent. Fix the call.
         case request
-        /// No answer came, or not a whole one.
+        /// No answer came, or not a complete one.
         case network
         /// The answer's status is 300 or above.
         case http
@@ -26,7 +26,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var domain: Domain
     /// What kind of error it is: a built-in code, or the service's own.
     public var code: ErrorCode
-    /// What happened and what to do about it, for people.
+    /// What happened and what to do about it, as text for people.
     public var message: String
     /// The HTTP status that came with the error, if there was an answer.
     public var httpStatus: Int?
@@ -34,15 +34,15 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
     public var transportCode: Int?
     /// Which of the five clocks ran out; nil when none did.
     public var clock: TimeoutClock?
-    /// What kind of failure of the network it was; nil when it was none.
+    /// The kind of network failure; nil for other errors.
     public var failure: NetworkFailure?
-    /// Whether sending the same request again may help, and is safe.
+    /// Whether sending the same request again is safe and may help.
     public var isRetryable: Bool
-    /// Seconds from the answer until the server wants the next attempt (Retry-After); nil when it did not say.
+    /// How many seconds after the answer the server wants the next attempt (Retry-After); nil when it did not say.
     public var retryAfter: Double?
-    /// What else the service said, as a type of the program: a list of wrong fields, for example.
+    /// More that the service said, as a type of the program: a list of wrong fields, for example.
     ///
-    /// The hook `mapServiceError` sets it; read it with `error.details as? [FieldError]`. Comparing errors ignores it.
+    /// The hook `mapServiceError` sets it. Read it with `error.details as? [FieldError]`. Comparing errors ignores it.
     public var details: (any Sendable)? {
         get { box.value?.details }
         set { box.value = newValue.map(DetailsBox.Content.init) }
@@ -68,7 +68,7 @@ public struct APIError: Error, Sendable, Equatable, CustomStringConvertible {
 
 /// Which of the five clocks a timeout is for.
 public enum TimeoutClock: String, Sendable, CaseIterable {
-    /// No byte has moved for so long: the request timeout.
+    /// How long no byte moved: the request timeout.
     case idle
     /// Name look-up, connection and TLS handshake.
     case connect
@@ -76,7 +76,7 @@ public enum TimeoutClock: String, Sendable, CaseIterable {
     case queue
     /// One exchange with one server; each redirect starts another.
     case attempt
-    /// The whole request, everything included: the resource timeout.
+    /// The whole request, including waits, redirects and retries: the resource timeout.
     case total
 }
 
@@ -151,21 +151,21 @@ public struct ErrorCode: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ErrorCode {
-    /// The connection failed, broke, or spoke no HTTP.
+    /// The connection failed or broke, or the server does not speak HTTP.
     public static let network = ErrorCode("network")
-    /// The machine has no network but its own loopback.
+    /// The machine has no network except loopback.
     public static let noInternet = ErrorCode("no internet")
     /// One of the five clocks ran out; the message names it.
     public static let timeout = ErrorCode("timeout")
-    /// The TLS handshake or the check of the certificate failed; the message says why.
+    /// The TLS handshake or the verification of the certificate failed; the message says why.
     public static let tls = ErrorCode("TLS")
     /// The body is not JSON; the message says where.
     public static let invalidJSON = ErrorCode("invalid JSON")
-    /// The JSON is not what the program's type expects; the message names the path, what was expected and what was found.
+    /// The JSON does not fit the program's type. The message names the path, what was expected and what was found.
     public static let unexpectedJSON = ErrorCode("unexpected JSON")
     /// The status is 300 or above.
     public static let httpError = ErrorCode("HTTP error")
-    /// Only the cache was allowed to answer, and it has no answer. The status is 504.
+    /// Only the cache was allowed to answer, but it has no answer. The status is 504.
     public static let notCached = ErrorCode("not cached")
     /// The client's authenticator could not get new credentials; the message says why.
     public static let authentication = ErrorCode("authentication failed")
@@ -173,24 +173,25 @@ extension ErrorCode {
     public static let tooManyRedirects = ErrorCode("too many redirects")
     /// The caller cancelled the request.
     public static let cancelled = ErrorCode("request cancelled")
-    /// The background session was closed, or the process ends. The transfer continues when the session is opened again.
+    /// The background session was closed, or the process is ending. The transfer continues when the session is opened
+    /// again.
     public static let detached = ErrorCode("detached")
     /// The request could not be built; the message names the arg and the fix.
     public static let invalidRequest = ErrorCode("invalid request")
     /// The decoded body is larger than allowed.
     public static let responseTooLarge = ErrorCode("response too large")
-    /// A test's stub has no answer for the request, or an expected request did not come; the message names the nearest
+    /// A test's stub has no answer for the request, or an expected request did not come. The message names the nearest
     /// match.
     public static let noStub = ErrorCode("no stub")
     /// Anything else.
     public static let generic = ErrorCode("generic")
 }
 
-/// What kind of failure of the network an error is about; see ``APIError/failure``.
+/// The kind of network failure behind an error; see ``APIError/failure``.
 public enum NetworkFailure: String, Sendable, CaseIterable {
     /// The host's name was not found.
     case nameLookup = "name_lookup"
-    /// Nobody listens at the address.
+    /// Nothing listens at the address.
     case refused
     /// No connection for another reason: no route to the host, or this machine is offline.
     case unreachable
@@ -198,7 +199,8 @@ public enum NetworkFailure: String, Sendable, CaseIterable {
     case proxy
     /// The TLS handshake failed, or the certificate was not accepted.
     case tls
-    /// The connection broke before the answer was whole: by the other side's reset, or while the request was sent.
+    /// The connection broke before the answer was complete: the server reset it, or it broke while the request was
+    /// sent.
     case reset
     /// The server closed the connection without an answer.
     case noAnswer = "no_answer"
@@ -206,7 +208,7 @@ public enum NetworkFailure: String, Sendable, CaseIterable {
     case cutShort = "cut_short"
     /// The answer is not HTTP, or breaks its rules.
     case notHTTP = "not_http"
-    /// The body cannot be decompressed, or is not all that was compressed.
+    /// The body cannot be decompressed, or a part of the compressed body is missing.
     case decoding
     /// Anything else.
     case other

@@ -47,15 +47,15 @@ public struct LogFlags: OptionSet, Sendable {
     public static let all: LogFlags = [.debug, .info, .warn, .error]
 }
 
-/// Where log lines go, unless a client's `writeLog` takes them.
+/// Where log lines go, unless a client overrides `writeLog`.
 public enum APILog {
     /// Receives a line with its secrets redacted. Called on any thread except the network thread; must not block for
     /// long.
     public typealias Sink = @Sendable (_ level: LogLevel, _ message: String) -> Void
 
-    /// Holds the function for the generic lock. A generic type stores a bare function in another calling convention,
-    /// and each `inout` access converts it to and fro. Every logged line would add two wrappers, until a call overflows
-    /// the stack.
+    /// Wraps the function for the generic lock. A generic type stores a bare function in another calling convention,
+    /// and each `inout` access converts it back and forth. Every logged line would add two wrappers, until a call
+    /// overflows the stack.
     private struct Holder {
         var sink: Sink?
     }
@@ -108,9 +108,9 @@ public enum APILog {
 
     /// Sends lines to the system's log, syslog(3), which systemd's journal also reads. Replaces the sink.
     ///
-    /// - Parameter name: what the lines begin with; nil is the program's name.
+    /// - Parameter name: the start of each line; nil for the program's name.
     public static func useSyslog(name: String? = nil) {
-        // openlog keeps the pointer, and nobody can tell when it stops using it.
+        // openlog keeps the pointer, and never says when it stops using it.
         openlog(name.flatMap { strdup($0) }, LOG_PID, LOG_USER)
         sink = { level, message in
             let priority =
@@ -124,7 +124,7 @@ public enum APILog {
         }
     }
 
-    // One write, so that lines of several threads do not mix.
+    // One write, so that lines of several threads are not mixed.
     private static func writeToStandardError(_ level: LogLevel, _ message: String) {
         var line = "ntapi \(level): \(message)\n"
         line.withUTF8 { utf8 in

@@ -5,7 +5,7 @@
 #endif
 
 // Names of headers, schemes and options are ASCII, so bytes are compared in place. Only `lowercasedASCII()` allocates,
-// and only for a text with capitals.
+// and only if the text has capitals.
 
 extension String {
     /// Calls the body with the text's UTF-8, which is valid during the call.
@@ -90,7 +90,7 @@ extension UInt8 {
 
     var isASCIILetter: Bool { lowercasedASCII >= UInt8(ascii: "a") && lowercasedASCII <= UInt8(ascii: "z") }
 
-    /// Whether the byte may stand in a token of RFC 9110, 5.6.2: a method or a header name.
+    /// Whether the byte may be part of a token of RFC 9110, 5.6.2: a method or a header name.
     var isTokenCharacter: Bool {
         if isASCIIDigit || isASCIILetter { return true }
         switch self {

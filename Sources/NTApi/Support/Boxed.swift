@@ -1,4 +1,4 @@
-/// A large value that is rarely set. It is kept in a box of its own, so that its owner stays small.
+/// A large value that is rarely set. It has its own allocation, so that its owner stays small.
 @propertyWrapper struct Boxed<Value: Sendable>: Sendable {
     private final class Box: Sendable {
         let value: Value

@@ -8,7 +8,7 @@
 ///
 /// A NUL always follows the last byte, so that C can read it as text. The NUL is not counted.
 package final class Bytes: @unchecked Sendable {
-    // Safe to share: only the filling thread writes, and it hands the object over (through a lock) when it is done.
+    // Safe to share: only the filling thread writes, and it passes the object on (through a lock) when it is done.
     @exclusivity(unchecked) private var state = State()
 
     private struct State {
@@ -101,15 +101,15 @@ public struct ResponseData: Sendable, RandomAccessCollection {
 
 /// Keeps the buffers of released bodies for the next ones.
 ///
-/// A freed large buffer at the end of the heap goes back to the system, and the next body gets it again page by page.
-/// For 100 KB that costs more than receiving the bytes. At most 2 MB are kept.
+/// When a large buffer at the end of the heap is freed, it goes back to the system, and the next body gets it again
+/// page by page. For 100 KB that costs more than receiving the bytes. At most 2 MB are kept.
 enum BufferCache {
     /// Smaller buffers are not kept.
     static let leastSize = 32 * 1024
     private static let mostBytes = 2 << 20
 
     private struct Kept: @unchecked Sendable {
-        // Safe to share: nobody else has the pointers, and a pointer leaves the list before somebody gets it.
+        // Safe to share: nobody else has the pointers. A pointer is removed from the list before it is given out.
         var buffers: [(start: UnsafeMutableRawPointer, size: Int)] = []
         var bytes = 0
     }

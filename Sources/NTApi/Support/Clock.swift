@@ -1,13 +1,13 @@
 import CNTApiSystem
 
-/// The clock that requests use for their waits between exchanges: the system's, or one that a test moves.
+/// The clock for the waits of requests between exchanges: the system's, or one that a test controls.
 ///
-/// The engine's timers, which watch sockets, always use the system's time.
+/// The engine's timers, which watch sockets, always use the system's clock.
 protocol WaitingClock: Sendable {
-    /// Now, on a clock that never jumps back.
+    /// The time now, on a clock that never jumps.
     var now: MonotonicTime { get }
 
-    /// Now, in seconds since 1970-01-01 00:00 UTC.
+    /// The time now, in seconds since 1970-01-01 00:00 UTC.
     var calendarSeconds: Double { get }
 
     /// Runs a job on a worker at a moment, or at once when the moment has passed.
@@ -17,11 +17,11 @@ protocol WaitingClock: Sendable {
 
 }
 
-/// Why somebody waits for a moment.
+/// Why something waits until a moment.
 enum WaitPurpose: Sendable {
-    /// To continue then: between two attempts, for example. A test counts it as a sleeper.
+    /// To continue at that moment, for example between two attempts. A test counts it as a sleeper.
     case pause
-    /// To give up then, unless the awaited event comes first.
+    /// To give up at that moment, unless the awaited event comes first.
     case limit
 }
 
@@ -31,7 +31,7 @@ struct ScheduledJob: Sendable {
 
     init(callOff: @escaping @Sendable () -> Void) { self.callOff = callOff }
 
-    /// Does nothing when its moment has come.
+    /// Does nothing after the job has started.
     func cancel() { callOff() }
 }
 
@@ -45,7 +45,7 @@ struct MonotonicTime: Sendable, Comparable, Hashable {
 
     static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// This moment plus so many seconds; the distant future when that cannot be represented.
+    /// This moment plus a number of seconds; the distant future when that cannot be represented.
     func advanced(bySeconds seconds: Double) -> MonotonicTime {
         guard seconds > 0 else { return self }
         guard let delta = UInt64(exactly: (seconds * 1e9).rounded(.up)) else { return .distantFuture }

@@ -1,9 +1,9 @@
-/// A binary heap whose elements can be moved and removed by a token: timers, and the queue of a host.
+/// A binary heap whose elements can be moved and removed by a token: for timers, and for the queue of a host.
 ///
-/// The least key comes first; of equal keys, the one inserted first. Every operation is O(log n), so removing the
+/// The smallest key comes first; among equal keys, the one inserted first. Every operation is O(log n), so removing the
 /// timers of a thousand requests that end early is cheap.
 struct IndexedHeap<Key: Comparable, Element> {
-    /// Names an element as long as it is in the heap.
+    /// Identifies an element as long as it is in the heap.
     struct Token: Hashable {
         fileprivate var slot: Int
         /// Distinguishes this element from a later one in the same slot, so that an old token finds nothing.
@@ -19,7 +19,7 @@ struct IndexedHeap<Key: Comparable, Element> {
 
     fileprivate struct Slot {
         var serial: UInt64
-        /// Where it is in `nodes`.
+        /// The index in `nodes`.
         var position: Int
         /// Nil when the slot is free.
         var element: Element?
@@ -39,7 +39,7 @@ struct IndexedHeap<Key: Comparable, Element> {
     var isEmpty: Bool { nodes.isEmpty }
     var firstKey: Key? { nodes.first?.key }
 
-    /// The least key among the elements that match. Looks at all of them.
+    /// The smallest key of the elements that match. Looks at all elements.
     func firstKey(where isMeant: (Element) -> Bool) -> Key? {
         nodes.filter { slots[$0.slot].element.map(isMeant) == true }.map(\.key).min()
     }
@@ -59,7 +59,8 @@ struct IndexedHeap<Key: Comparable, Element> {
         return Token(slot: slot, serial: lastSerial)
     }
 
-    /// Gives an element another key; it keeps its place among equals. Does nothing with a token that is no longer valid.
+    /// Gives an element another key. It keeps its position among equal keys. Does nothing if the token is no longer
+    /// valid.
     mutating func update(_ token: Token, key: Key) {
         guard let position = position(of: token) else { return }
         nodes[position].key = key
@@ -93,7 +94,7 @@ struct IndexedHeap<Key: Comparable, Element> {
         return element
     }
 
-    /// Memory for more slots is freed when the last element goes.
+    /// When the heap becomes empty, memory for more slots than this is freed.
     private static var keptSlots: Int { 256 }
 
     private mutating func restore(_ position: Int) {

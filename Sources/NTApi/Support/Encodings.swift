@@ -1,6 +1,6 @@
 /// Percent-encoding after RFC 3986, and the variant of HTML forms.
 enum PercentEncoding {
-    /// 0 to 15 as a digit, in capitals (RFC 3986, 2.1).
+    /// A number from 0 to 15 as a hexadecimal digit, in upper case (RFC 3986, 2.1).
     static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") &+ value : UInt8(ascii: "A") &+ (value &- 10)
     }
@@ -22,7 +22,7 @@ enum PercentEncoding {
         }
     }
 
-    /// For a path that a programmer wrote: keeps what a path may contain, including existing percent-encoding, and
+    /// For a path that a programmer wrote: keeps what a path may contain, including percent-encoded characters, and
     /// encodes the rest.
     static func path(_ text: String) -> String {
         encode(text) { byte in

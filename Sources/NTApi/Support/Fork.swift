@@ -4,11 +4,16 @@ import Synchronization
 ///
 /// A child inherits the parent's memory but none of its threads. Objects that belong to threads (engine, workers,
 /// mailboxes, requests) remember the generation in which they were made. A later generation never touches them, because
-/// their locks may be held by threads that do not exist there.
+/// a thread that does not exist in the child may hold their locks.
 enum Fork {
     private static let childCount = Atomic<Int>(0)
 
     static var generation: Int { childCount.load(ordering: .acquiring) }
+
+    /// Keeps a value for ever. For a child, where what it holds is the parent's.
+    static func leak<Value>(_ value: consuming Value) {
+        UnsafeMutablePointer<Value>.allocate(capacity: 1).initialize(to: value)
+    }
 
     /// Called in the child by the handler that `pthread_atfork` was given.
     static func countChild() { childCount.wrappingAdd(1, ordering: .acquiringAndReleasing) }

@@ -1,13 +1,14 @@
-/// What the head of a request may contain (RFC 9110, 5.5 and 5.6.2). libcurl sends whatever it is given.
+/// Which headers a request may have (RFC 9110, 5.5 and 5.6.2). libcurl sends them unchecked.
 enum HeaderSyntax {
-    /// Headers that frame the message. The library sets them; a second, different value would be request smuggling.
+    /// Headers that frame the message. The library sets them. A second, different value could be used for request
+    /// smuggling.
     private static func isReserved(_ name: String) -> Bool {
         name.equalsIgnoringASCIICase("content-length") || name.equalsIgnoringASCIICase("transfer-encoding")
     }
 
     static func check(name: String, value: String) throws(APIError) {
         guard isToken(name) else {
-            // The name is not shown: it may be the value, given in the wrong place.
+            // Do not show the name: it may be the value, given in the wrong place.
             throw .invalidRequest(
                 "the name of a header \(problem(name)): letters, digits and !#$%&'*+-.^_`|~ are allowed")
         }
@@ -48,7 +49,7 @@ enum HeaderSyntax {
 
     static func isForbidden(_ byte: UInt8) -> Bool { byte < 0x20 && byte != UInt8(ascii: "\t") || byte == 0x7F }
 
-    /// Why a text is no token.
+    /// Why a text is not a token.
     private static func problem(_ text: String) -> String {
         guard let byte = text.utf8.first(where: { !$0.isTokenCharacter }) else { return "is empty" }
         return "has \(describe(byte))"

@@ -7,10 +7,10 @@ import Synchronization
     import Darwin
 #endif
 
-/// A value behind a mutex, together in one piece of memory.
+/// A value behind a mutex, in one allocation.
 ///
-/// It is a pthread mutex. `Synchronization.Mutex` on Linux is owned by thread id, so a forked child cannot release it,
-/// and it costs three times as much. The library never holds a lock while user code runs.
+/// It uses a pthread mutex. On Linux, `Synchronization.Mutex` is owned by a thread id, so a forked child cannot release
+/// it, and it costs three times as much. The library never holds a lock while user code runs.
 ///
 /// Put a function into a struct before you make it a state: a bare function would be wrapped again at each access.
 package struct Lock<State>: @unchecked Sendable {
@@ -28,7 +28,7 @@ package struct Lock<State>: @unchecked Sendable {
         private var role = LockCheck.Role.usual
     #endif
 
-    /// Makes the lock of a request, under which no other is taken but leaves. A build with `CHECK_LOCKS` checks that.
+    /// Makes the lock of a request. Under it, only leaf locks may be taken. A build with `CHECK_LOCKS` checks that.
     init(ofRequest state: @autoclosure () -> State) {
         self.init(state())
         #if CHECK_LOCKS
@@ -36,7 +36,8 @@ package struct Lock<State>: @unchecked Sendable {
         #endif
     }
 
-    /// Makes a lock that is taken for a moment, wherever memory is taken or a name is looked up.
+    /// Makes a leaf lock: no other lock is taken under it. It is held for a moment, where memory is allocated or a name
+    /// is looked up.
     init(leaf state: @autoclosure () -> State, survivesFork: Bool = false) {
         self.init(state(), survivesFork: survivesFork)
         #if CHECK_LOCKS
@@ -45,10 +46,10 @@ package struct Lock<State>: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - state: made in its place, once.
-    ///   - survivesFork: true for settings that a forked child continues to use. The forking thread then holds the lock
-    ///     during `fork`, so that the child finds it free and the state whole. Such a lock is a leaf: no other lock is
-    ///     taken under it. It lives as long as the process.
+    ///   - state: the initial value, made in place, once.
+    ///   - survivesFork: true for settings that a forked child continues to use. The forking thread holds the lock
+    ///     during `fork`, so that the child finds it free and the state consistent. Such a lock is a leaf: no other
+    ///     lock is taken under it. It lives as long as the process.
     package init(_ state: @autoclosure () -> State, survivesFork: Bool = false) {
         storage = Storage.create(minimumCapacity: 1) { _ in state() }
         mutex = storage.withUnsafeMutablePointerToElements { $0 }
@@ -62,7 +63,7 @@ package struct Lock<State>: @unchecked Sendable {
         mutex = shared.mutex
     }
 
-    /// Keeps the state for ever. For a forked child, where the lock may be held and the content is the parent's.
+    /// Leaks the state on purpose. For a forked child, where the lock may be held and the content is the parent's.
     func leak() { _ = Unmanaged.passRetained(storage) }
 
     @inline(__always)
@@ -81,8 +82,8 @@ package struct Lock<State>: @unchecked Sendable {
 }
 
 extension Lock {
-    /// Shows ThreadSanitizer that what was done under this lock comes before what the calling task does now. The runtime orders
-    /// the two when it resumes a task, but the sanitizer does not see how. Nothing in any other build.
+    /// Tells ThreadSanitizer that what was done under this lock happened before what the calling task does now. The
+    /// runtime orders the two when it resumes a task, but the sanitizer does not see how. Does nothing in other builds.
     @inline(__always)
     func showHandOver() {
         #if THREAD_SANITIZER
@@ -92,8 +93,8 @@ extension Lock {
 }
 
 #if CHECK_LOCKS
-    /// Checks, with `swift test -Xswiftc -DCHECK_LOCKS`, that the thread that holds a request's lock takes no other. User code, files and jobs for other
-    /// threads are behind locks, too.
+    /// Checks, with `swift test -Xswiftc -DCHECK_LOCKS`, that a thread that holds a request's lock takes no other lock.
+    /// This also covers user code, files and jobs for other threads, because they use locks.
     enum LockCheck {
         private static let key: pthread_key_t = {
             var key = pthread_key_t()
@@ -117,8 +118,8 @@ extension Lock {
     }
 #endif
 
-/// A mutex for the life of the process, which is free after a `fork`. Under it, only a shared mutex that was made later
-/// may be taken.
+/// A mutex for the life of the process that is free after a `fork`. While it is held, only a shared mutex that was made
+/// later may be taken.
 package struct SharedMutex: @unchecked Sendable {
     // Safe to share: a mutex.
     fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
@@ -136,7 +137,7 @@ package struct SharedMutex: @unchecked Sendable {
     package func unlock() { pthread_mutex_unlock(mutex) }
 
     static let clients = SharedMutex()
-    // These are taken one inside another, so they are made in the same order.
+    // They may be taken one inside another, in the order in which they are made.
     private static let ofCookies = (SharedMutex(), SharedMutex(), SharedMutex(), SharedMutex())
     /// Held while cookies are read from disk or written: never by a network thread.
     static var cookieFiles: SharedMutex { ofCookies.0 }
@@ -252,7 +253,7 @@ final class Monitor<State>: @unchecked Sendable {
     func broadcast() { pthread_cond_broadcast(condition) }
 }
 
-/// An optional part of an object that is rarely set. Reading it takes no lock while it is not set.
+/// An optional part of an object that is rarely set. While it is not set, reading it takes no lock.
 struct Attachment<Value: Sendable>: ~Copyable, Sendable {
     private let isThere = Atomic<Bool>(false)
     private let lock: Lock<Value?>
@@ -279,7 +280,7 @@ struct Once<Value: Sendable>: Sendable {
 
     init(_ body: @escaping @Sendable (Value) -> Void) { listener = Lock(Listener(body: body)) }
 
-    /// - Returns: false when it was told before.
+    /// - Returns: false when a value was delivered before.
     @discardableResult func tell(_ value: Value) -> Bool {
         guard let listener = listener.withLock({ $0.take() }) else { return false }
         listener.body(value)

@@ -1,18 +1,18 @@
 // Removes secrets from text. Everything that the library prints of a message passes through here. Names are decoded
-// before they are compared, because a reader of the message would decode them too.
+// before they are compared, because a reader could decode them too.
 extension Secrets {
     /// How many levels of JSON inside strings, and of URLs inside queries, are searched. Deeper levels are hidden
     /// completely.
     static let maximumNesting = 4
 
-    /// Redacts a body or a piece of one: JSON, JSON lines, events, or text with names and values.
+    /// Redacts a body or a part of it: JSON, JSON lines, events, or text with names and values.
     static func redact(_ text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
         guard nesting < maximumNesting else { return redacted }
         if isJSON(text) { return redactText(text, names, isJSON: true, nesting) }
         return redactLines(text, names, nesting) ?? redactText(text, names, isJSON: false, nesting)
     }
 
-    /// Redacts the URLs in a text; everything else stays.
+    /// Redacts the URLs in a text. The rest of the text does not change.
     static func redactURLs(in text: String, alsoNamed names: Set<String> = [], nesting: Int = 0) -> String {
         var output: [UInt8] = []
         let bytes = Array(text.utf8)

@@ -92,14 +92,14 @@ enum Secrets {
     private static func isUpper(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") }
 }
 
-/// What the caller marked as secret, in addition to what is secret by its name.
+/// What the caller marked as secret, in addition to names that are always secret.
 struct MarkedSecrets: Sendable {
     /// Names of query pairs, form fields and parts.
     private(set) var names: Set<String> = []
     /// Values of path args, as the URL contains them.
     private var pathValues: Set<String> = []
     private(set) var isWholeBody = false
-    /// Whether the body holds a secret, and so is not sent on to another origin.
+    /// Whether the body contains a secret. It is then not sent to another origin.
     private(set) var isInBody = false
     /// Whether the body consists of pairs, whatever its content type says.
     var isForm = false

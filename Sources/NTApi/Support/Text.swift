@@ -19,7 +19,7 @@ enum ShellWord {
     /// The longest text of a word. Linux accepts 128 KiB, and quoting makes it longer.
     static let longest = 65536
 
-    /// Quotes a word so that the shell passes it on unchanged: in single quotes, inside of which nothing is special.
+    /// Quotes a word so that the shell passes it on unchanged. Nothing is special inside single quotes.
     static func quote(_ text: String) -> String {
         let plain = Array("-_./:=,@%+".utf8)
         let isPlain = text.utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || plain.contains($0) }

@@ -1,7 +1,7 @@
 /// Copies a text without its secrets.
 ///
-/// In JSON only the names of members count. In other text (JSON that is cut off, a log, XML, HTML) a word that names a
-/// secret hides what follows it: `token=x`, `"token": "x"`, `'token' => 'x'`, `<token>x</token>`.
+/// In JSON only the names of members count. In other text (truncated JSON, a log, XML, HTML) a word that names a secret
+/// hides what follows it: `token=x`, `"token": "x"`, `'token' => 'x'`, `<token>x</token>`.
 struct TextRedactor {
     private let bytes: [UInt8]
     private let names: Set<String>
@@ -9,8 +9,8 @@ struct TextRedactor {
     private let nesting: Int
     private var output: [UInt8] = []
     private var index = 0
-    /// How many more bytes may be scanned after a quote that begins no string. It bounds the work for a text of nothing
-    /// but quotes.
+    /// How many more bytes may be scanned after a quote that does not begin a string. It limits the work for a text
+    /// that consists only of quotes.
     private var budget: Int
 
     init(_ text: String, _ names: Set<String>, isJSON: Bool, _ nesting: Int) {

@@ -21,11 +21,11 @@ enum Thread {
 
     /// Starts a detached thread with signals blocked, so that the host's own threads handle them.
     ///
-    /// The signals that end a process keep the mask of the starting thread. When the host's main thread has ended with
-    /// `pthread_exit`, no other thread may be left to receive them. While the main thread exists, the system prefers
+    /// The signals that end a process keep the mask of the starting thread. If the host's main thread has ended with
+    /// `pthread_exit`, no other thread might be left to receive them. While the main thread exists, the system prefers
     /// it.
     ///
-    /// - Returns: false when the system has no thread to give.
+    /// - Returns: false when the system has no thread left.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         let box = Unmanaged.passRetained(Box(name: name, body: body))
         var attributes = pthread_attr_t()
@@ -64,8 +64,8 @@ enum Thread {
 
     /// Whether the calling thread is the process's main thread, with which `fork` or `exec` began.
     ///
-    /// Every request asks, so each thread remembers the answer until the process forks: any thread can become the main
-    /// thread of a child.
+    /// Every request asks for this, so each thread remembers the answer until the process forks: any thread can become
+    /// the main thread of a child.
     static var isMain: Bool {
         let generation = UInt(bitPattern: Fork.generation) &+ 1
         let known = UInt(bitPattern: pthread_getspecific(mainKey))
@@ -123,8 +123,8 @@ final class Parker: @unchecked Sendable {
     #endif
 }
 
-/// Wakes a poller from any thread. The descriptor lives as long as somebody can write to it, even when the poller is
-/// gone.
+/// Wakes a poller from any thread. The descriptor stays open as long as somebody can write to it, even after the poller
+/// is gone.
 final class Waker: Sendable {
     let readEnd: Int32
     private let writeEnd: Int32

@@ -1,4 +1,4 @@
-/// The name of an option: a built-in one, or your own, which hooks can read.
+/// The name of an option: a built-in one, or one of the program that its hooks read.
 public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The name, such as `raw_data`.
     public let name: String
@@ -8,32 +8,32 @@ public struct APIOption: Sendable, Hashable, ExpressibleByStringLiteral {
 
     public init(stringLiteral name: String) { self.name = name }
 
-    /// Do not parse the body as JSON. The body of an HTTP error is still parsed, for the service's own error.
+    /// The body is not parsed as JSON. The body of an HTTP error still is, for the service's own error.
     public static let rawData = APIOption("raw_data")
-    /// Statuses from 300 are no errors. A refused redirect, too many redirects and `not cached` still are.
+    /// Statuses from 300 are not errors. A refused redirect, too many redirects and `not cached` still are.
     public static let ignoreHTTPErrors = APIOption("ignore_http_errors")
-    /// Do not verify the server's certificate.
+    /// The server's certificate is not verified.
     public static let allowInvalidCertificate = APIOption("allow_invalid_certificate")
     /// The largest decoded body, in bytes.
     public static let maximumResponseSize = APIOption("maximum_response_size")
     /// How many redirects are followed; 0 follows none.
     public static let maximumRedirects = APIOption("maximum_redirects")
-    /// Go without the client's authenticator, for the requests that fetch its credentials.
+    /// The request does not use the client's authenticator: for the requests that fetch its credentials.
     public static let bypassAuthentication = APIOption("bypass_authentication")
     /// "1.0", "1.1" or "2"; negotiated by default.
     public static let httpVersion = APIOption("http_version")
     /// Whether a stream of server-sent events reconnects when its connection ends. By default GET does and POST does
     /// not.
     public static let reconnect = APIOption("reconnect")
-    /// The stream fails after so many connections in a row without an event; never by default.
+    /// After how many connections in a row without an event the stream fails; never by default.
     public static let maximumFailures = APIOption("maximum_failures")
 }
 
 /// The options of a request.
 public struct APIOptions: Sendable, Equatable {
-    // Most requests have no options, and few have more than two: searching a list is faster than a table.
+    // Most requests have no options, and few have more than two. Searching a list is faster than a table.
     private var values: [(name: String, value: String)] = []
-    /// The index of each option, once there are many.
+    /// The index of each option, if there are many.
     private var places: [String: Int]?
 
     private static let many = 32
@@ -81,7 +81,7 @@ public struct APIOptions: Sendable, Equatable {
         case nil, "false", "0": return false
         case "", "true", "1": return true
         case let other?:
-            throw .invalidRequest("option \(option.name) is \"\(other)\": leave the value out, or say true or false")
+            throw .invalidRequest("option \(option.name) is \"\(other)\": leave out the value, or use true or false")
         }
     }
 

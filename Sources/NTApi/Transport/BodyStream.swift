@@ -1,6 +1,6 @@
-/// A body that the library pulls from the caller, piece by piece, with constant memory.
+/// A request body that the library reads from the program piece by piece, with constant memory.
 ///
-/// A stream belongs to one request, which sends it once, or again after `rewind`.
+/// A stream belongs to one request. The request sends it once, or again after `rewind`.
 public final class BodyStream: Sendable {
     /// Fills the buffer with the next bytes and returns how many; 0 is the end. Throwing fails the request.
     public typealias Read = @Sendable (_ buffer: UnsafeMutableRawBufferPointer) throws -> Int
@@ -22,9 +22,9 @@ public final class BodyStream: Sendable {
         self.rewind = rewind
     }
 
-    /// Takes the stream for a request.
+    /// Assigns the stream to a request.
     ///
-    /// - Returns: false when another request has or had it.
+    /// - Returns: false when it was assigned to a request before.
     func claim() -> Bool {
         isClaimed.withLock { isClaimed in
             defer { isClaimed = true }
@@ -38,9 +38,9 @@ public final class BodyStream: Sendable {
 /// The network thread takes pieces that are ready and never waits. If none is ready, the transfer pauses until a worker
 /// has the next piece. At most one call of the user code runs at a time, and it stays at most two pieces ahead.
 ///
-/// The exchange may end during a call: the user cancels while the user code reads a disk. If the response handler ran
-/// then, the user might free the stream while it is in use. So the end of the exchange waits until the call has
-/// returned: `close` says whether a call runs, and `whenIdle` is called after it.
+/// The exchange may end during a call: for example, the user cancels while the user code reads a file. If the response
+/// handler ran then, the program might free the stream while it is in use. So the end of the exchange waits until the
+/// call has returned. `close` says whether a call is running, and `whenIdle` is called after it.
 final class StreamSource: UploadSource, Sendable {
     private enum End {
         case finished
@@ -198,9 +198,9 @@ final class StreamSource: UploadSource, Sendable {
         var size = Self.chunkSize
         if let length = stream.length {
             let rest = length - pulled
-            // Do not read after the announced end: a reader whose source stays open would wait for ever.
+            // Do not read past the announced end: if the reader's source stays open, the read would wait for ever.
             if rest <= 0 { return .success([]) }
-            // Ask for one more byte than expected, to notice a reader that has more than it announced.
+            // Ask for one more byte than expected, to detect a reader that has more than it announced.
             if rest <= Int64(size) { size = Int(rest) + 1 }
         }
         var count = 0

@@ -10,7 +10,7 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     public var includesSubdomains: Bool
     /// The path below which it is sent.
     public var path: String
-    /// Seconds since 1970-01-01 00:00 UTC. Nil is the end of the session: the cookie is never written to disk.
+    /// Seconds since 1970-01-01 00:00 UTC. With nil the cookie ends with the session and is never written to disk.
     public var expires: Double?
     /// Whether it is only sent over https.
     public var isSecure: Bool
@@ -18,8 +18,8 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
     public var isHTTPOnly: Bool
 
     /// - Parameters:
-    ///   - domain: a host; with a leading dot, its subdomains too.
-    ///   - expires: seconds since 1970-01-01 00:00 UTC; nil is the end of the session.
+    ///   - domain: a host; with a leading dot, also its subdomains.
+    ///   - expires: seconds since 1970-01-01 00:00 UTC; nil for a cookie that ends with the session.
     public init(
         name: String, value: String, domain: String, path: String = "/", expires: Double? = nil,
         isSecure: Bool = false, isHTTPOnly: Bool = false, includesSubdomains: Bool = false
@@ -63,14 +63,14 @@ public struct Cookie: Sendable, Hashable, CustomStringConvertible {
         func isBad(_ text: String, _ others: String) -> Bool {
             text.utf8.contains { $0 < 0x20 || $0 == 0x7F || others.utf8.contains($0) }
         }
-        if name.isEmpty || isBad(name, "=; ,") { return "the name \(quoted(name)) has what no cookie's name may have" }
+        if name.isEmpty || isBad(name, "=; ,") { return "the name \(quoted(name)) has a character that is not allowed" }
         if isBad(value, ";") { return "the value has a semicolon or control character" }
         if domain.isEmpty || isBad(domain, " /:;") && !domain.hasPrefix("[") {
             return "the domain \(quoted(domain)) is not the name of a host"
         }
         if !path.hasPrefix("/") || isBad(path, ";") { return "the path \(quoted(path)) does not begin with a slash" }
         if name.utf8.count + value.utf8.count > 4096 { return "name and value have more than 4,096 bytes" }
-        if let expires, expires.isNaN { return "the time it expires is no number" }
+        if let expires, expires.isNaN { return "the expiry time is not a number" }
         return nil
     }
 }

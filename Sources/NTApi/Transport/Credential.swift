@@ -6,26 +6,26 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case none
         /// For the client's other requests to the same protection space, until it fails.
         case forSession
-        /// The same, and stored in the client's ``APIClient/credentialStorage`` once the server has accepted it;
-        /// without a storage like `forSession`.
+        /// Like `forSession`, and also stored in the client's ``APIClient/credentialStorage`` once the server has
+        /// accepted it. Without a storage it is the same as `forSession`.
         case permanent
     }
 
-    /// The user; without a colon if the scheme is Basic.
+    /// The user. It must not contain a colon if the scheme is Basic.
     public var user: String
     /// The password, in clear text.
     public var password: String
 
-    /// Makes a credential of any texts. One that cannot be sent is refused when it is used.
+    /// Makes a credential. It is checked when it is used.
     public init(user: String, password: String) {
         self.user = user
         self.password = password
     }
 
-    /// The user, and no password.
+    /// The user, without the password.
     public var description: String { "\(user):\(Secrets.redacted)" }
 
-    /// For debuggers and `dump`: no password.
+    /// For debuggers and `dump`. Does not show the password.
     public var customMirror: Mirror { Mirror(self, children: ["user": user]) }
 
     var hasControlCharacter: Bool { (user + password).utf8.contains { $0 < 0x20 || $0 == 0x7F } }
@@ -40,9 +40,9 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
     /// How the credential is used.
     public enum AuthenticationScheme: String, Sendable, CaseIterable {
-        /// The password goes with each request (RFC 7617).
+        /// Each request sends the password (RFC 7617).
         case basic
-        /// A digest of the password goes with each request (RFC 7616).
+        /// Each request sends a digest of the password (RFC 7616).
         case digest
     }
 
@@ -52,21 +52,21 @@ public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     /// The port, even if it is the scheme's default.
     public let port: Int
-    /// The part of the server; nil when the server names none. Always nil for a proxy: all of a proxy is one space.
+    /// The part of the server; nil when the server names none. Always nil for a proxy, which is one space as a whole.
     public let realm: String?
-    /// How the server asks.
+    /// The scheme that the server asks for.
     public let authenticationScheme: AuthenticationScheme
-    /// Whether it is a proxy's space.
+    /// Whether the space belongs to a proxy.
     public let isProxy: Bool
 
-    /// Makes a space. An impossible one is refused when it is used.
+    /// Makes a space. It is checked when it is used.
     public init(
         scheme: String, host: String, port: Int, realm: String? = nil,
         authenticationScheme: AuthenticationScheme = .basic, isProxy: Bool = false
     ) {
         let isBareAddress = host.utf8.contains(UInt8(ascii: ":")) && host.utf8.first != UInt8(ascii: "[")
         let name = isBareAddress ? "[\(host)]" : host
-        // As the URL parser normalizes it, for example in punycode.
+        // Uses the URL parser's normal form, for example punycode.
         let parts = try? URLParts("\(scheme)://\(name):\(port)/")
         let isWhole = parts?.port == port && parts?.path == "/" && parts?.query == nil
         self.scheme = scheme.lowercasedASCII()
@@ -78,17 +78,17 @@ public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
         isUsable = isWhole
     }
 
-    /// Whether there can be such a server.
+    /// Whether such a server can exist.
     private let isUsable: Bool
 
-    /// Why no server can ever have this space; nil when one can.
+    /// Why no server can have this space; nil when one can.
     package var mistake: String? {
         isUsable ? nil : "\(quoted("\(scheme)://\(host):\(port)")) is not the scheme, host and port of a server"
     }
 
     var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
 
-    /// The space of a proxy's URL, which may lack scheme and port.
+    /// Makes the space of a proxy from its URL, which may lack scheme and port.
     init(proxy url: String) {
         let scheme = url.split(separator: ":", maxSplits: 1).first.map(String.init) ?? ""
         let hasScheme = url.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
@@ -109,7 +109,7 @@ public struct ProtectionSpace: Sendable, Hashable, CustomStringConvertible {
         self.init(scheme: own, host: String(Substring(host)), port: port, isProxy: true)
     }
 
-    /// Scheme, host, port, way of authentication and realm, for log lines.
+    /// Scheme, host, port, authentication scheme and realm, for log lines.
     public var description: String {
         "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port), \(authenticationScheme.rawValue)"
             + (realm.map { ", realm \(quoted($0))" } ?? "")

@@ -1,7 +1,7 @@
 /// The five clocks of an exchange. A pure value: the caller passes the time, and it says which clock ran out.
 ///
-/// libcurl's own timeouts are not used: its clock for a transfer also runs while the transfer waits for a connection,
-/// and its error does not say which limit was exceeded.
+/// libcurl's own timeouts are not used. Its clock also runs while a transfer waits for a connection, and its error does
+/// not say which limit was exceeded.
 struct ExchangeClocks: Sendable {
     private enum Phase {
         case queued
@@ -33,13 +33,13 @@ struct ExchangeClocks: Sendable {
         lastActivity = now
     }
 
-    /// The exchange is back in the queue: nothing of it was sent.
+    /// The exchange is back in the queue. Nothing of it was sent.
     mutating func putBack() {
         phase = .queued
         startedAt = nil
     }
 
-    /// A connection is established and ready to take the request.
+    /// A connection is established, and the request can be sent.
     mutating func connected(_ now: MonotonicTime) {
         guard phase == .connecting else { return }
         phase = .transferring
@@ -55,7 +55,7 @@ struct ExchangeClocks: Sendable {
         if holds.contains(.suspended), suspendedAt == nil { suspendedAt = now }
     }
 
-    /// Removes holds. While the exchange was suspended, no time has passed for it.
+    /// Removes holds. The time of a suspension does not count.
     mutating func release(leaving holds: Holds, _ now: MonotonicTime) {
         isHeld = !holds.isEmpty
         lastActivity = max(lastActivity, now)
@@ -112,7 +112,7 @@ extension APIError {
             case .queue: "no connection to the host became free for \(limit)"
             case .connect: "no connection within \(limit)"
             case .idle: "no byte moved for \(limit)"
-            case .attempt: "no whole answer within \(limit)"
+            case .attempt: "no complete answer within \(limit)"
             case .total: "the whole request took longer than \(limit)"
             }
         var error = APIError(

@@ -1,8 +1,8 @@
-/// Tells whether a gzip body is complete, from its received bytes and the length of the decoded body.
+/// Finds out whether a gzip body is complete, from its received bytes and the length of the decoded body.
 ///
 /// libcurl delivers a truncated gzip body without an error. But the last four bytes of a gzip member are the length of
-/// its content (RFC 1952, 2.3.1), and in a truncated member they are something else. A pure value. With unexpected
-/// bytes its verdict is that nothing is known to be missing.
+/// its content (RFC 1952, 2.3.1), and a truncated member ends with other bytes. A pure value. For unexpected bytes the
+/// verdict is that nothing is known to be missing.
 struct GzipEnd {
     private enum Part {
         /// Not chunked: every byte is content.

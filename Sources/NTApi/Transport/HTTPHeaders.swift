@@ -6,10 +6,10 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         public var name: String
         /// The value, not redacted.
         public var value: String
-        /// Whether the value is redacted in logs and kept from other origins.
+        /// Whether the value is redacted in logs and never sent to another origin.
         public var isSecret: Bool
 
-        /// The received value, if it is not UTF-8.
+        /// The received bytes of the value, if it is not UTF-8.
         private var received: [UInt8]?
 
         init(received name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
@@ -47,7 +47,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         func isNamed(_ other: String) -> Bool { name.equalsIgnoringASCIICase(other) }
     }
 
-    /// The fields that a server sent, while nothing is changed. `fields` is then empty.
+    /// The fields that a server sent, as long as nothing is changed. `fields` is empty then.
     private var received: ReceivedHeaders?
     private var fields: [Field] = []
     /// For many fields, the index of the first field of each name and their number. Without it, setting each field
@@ -167,7 +167,7 @@ public struct HTTPHeaders: Sendable, Equatable, RandomAccessCollection, CustomSt
         var places =
             self.places
             ?? fields.indices.reduce(into: [:]) { $0[fields[$1].name.lowercasedASCII(), default: ($1, 0)].count += 1 }
-        // Moved out, so that the table is not copied.
+        // Move the table out, so that it is not copied.
         self.places = nil
         let name = field.name.lowercasedASCII()
         switch places[name] {

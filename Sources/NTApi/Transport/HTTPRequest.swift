@@ -1,6 +1,6 @@
-/// A request for the transport: built from args, then only changed by hooks.
+/// A request for the transport. It is built from args; only hooks and interceptors change it.
 public struct HTTPRequest: Sendable, CustomStringConvertible {
-    /// The body and where it comes from.
+    /// The body and its source.
     public enum Body: Sendable {
         /// No body.
         case none
@@ -8,7 +8,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         case bytes([UInt8])
         /// The parts of multipart/form-data.
         case multipart([Part])
-        /// A regular file of so many bytes.
+        /// A regular file of this length.
         case file(path: String, length: Int64)
         /// Bytes that are pulled from the program as they are sent.
         case stream(BodyStream)
@@ -16,7 +16,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     /// One part of a multipart/form-data body.
     public struct Part: Sendable, CustomStringConvertible {
-        /// The content and where it comes from.
+        /// The content and its source.
         public enum Content: Sendable {
             /// Bytes in memory.
             case bytes([UInt8])
@@ -33,7 +33,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         /// The content type; nil lets libcurl derive it from the file name.
         public var contentType: String?
 
-        /// The names and the size; not the content.
+        /// The names and the size, not the content.
         public var description: String {
             let size = if case .bytes(let bytes) = content { "\(bytes.count) bytes" } else { "a file" }
             return "\(quoted(name)), \(size)\(filename.map { ", filename: \(quoted($0))" } ?? "")"
@@ -42,7 +42,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     // One reference to all fields: a request is passed around far more often than it is changed.
     private final class Storage: @unchecked Sendable {
-        // Safe to share: changed only while nobody else refers to it.
+        // Safe to share: changed only while nobody else has a reference.
         @exclusivity(unchecked) var fields: Fields
 
         init(_ fields: Fields) { self.fields = fields }
@@ -63,13 +63,13 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     private var storage: Storage
 
-    /// A token of RFC 9110, 9.
+    /// The method, a token of RFC 9110, 9.
     public var method: String {
         get { storage.fields.method }
         set { changed.fields.method = newValue }
     }
 
-    /// An absolute http or https URL.
+    /// The URL: absolute, http or https.
     public var url: String {
         get { storage.fields.url }
         set { changed.fields.url = newValue }
@@ -87,7 +87,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { changed.fields.body = newValue }
     }
 
-    /// The limits in seconds, by clock: `request.timeouts[.idle] = 5` is the request timeout. Nil is none.
+    /// The limits in seconds, by clock: `request.timeouts[.idle] = 5` sets the request timeout. Nil is no limit.
     public var timeouts: Timeouts {
         get { settings.timeouts }
         set { settings.timeouts = newValue }
@@ -99,7 +99,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { settings.cachePolicy = newValue }
     }
 
-    /// The options: `request.options[.rawData] = "true"`; nil removes one. They apply when the request is built.
+    /// The options: `request.options[.rawData] = "true"`; nil removes one. They are applied when the request is built.
     public var options: APIOptions {
         get { storage.fields.options }
         set { changed.fields.options = newValue }
@@ -107,8 +107,8 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
 
     static let usualPriority = 0.5
 
-    /// From 0 (last) to 1 (first), among requests that wait for a connection to the same host. It applies when the
-    /// request is built.
+    /// The priority from 0 (last) to 1 (first) among requests that wait for a connection to the same host. It is
+    /// applied when the request is built.
     public var priority: Double {
         get { storage.fields.priority }
         set { changed.fields.priority = newValue.isNaN ? Self.usualPriority : min(1, max(0, newValue)) }
@@ -119,7 +119,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         set { changed.fields.settings = newValue }
     }
 
-    /// Whether the body holds a secret, and so is not sent on to another origin.
+    /// Whether the body contains a secret. It is then not sent to another origin.
     var hasSecretBody: Bool {
         get { storage.fields.hasSecretBody }
         set { changed.fields.hasSecretBody = newValue }
@@ -154,12 +154,12 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Method and URL, and the headers, secrets redacted.
+    /// Method, URL and headers, with secrets redacted.
     public var description: String {
         "\(method) \(Secrets.redactURL(url))" + headers.map { "\n\($0)" }.joined()
     }
 
-    /// Whether sending it twice is the same as sending it once (RFC 9110, 9.2.2).
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).
     var isIdempotent: Bool {
         switch method {
         case "GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE": true
@@ -167,7 +167,7 @@ public struct HTTPRequest: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it may be sent twice: it is idempotent, or has a key by which the server recognizes a repeat.
+    /// Whether the request may be sent twice: it is idempotent, or has a key by which the server recognizes a repeat.
     var mayBeRepeated: Bool { isIdempotent || headers[IdempotencyKey.header] != nil }
 }
 
@@ -184,7 +184,7 @@ final class CarriedToken: Sendable {
         self.owner = owner
     }
 
-    /// - Parameter name: of a header, in lower case.
+    /// - Parameter name: the name of a header, in lower case.
     func isThat(_ name: String, _ value: String) -> Bool { name == header && value == self.value }
 }
 

@@ -4,12 +4,12 @@
     import Darwin
 #endif
 
-/// The fields of a received response in one block of memory: the lines from the start, and from the end downwards the
-/// places of each name and value.
+/// The fields of a received response in one block of memory. The lines fill it from the start. The positions of each
+/// name and value fill it from the end downwards.
 ///
 /// Most programs read few headers, so a `Field` is only made on access.
 final class ReceivedHeaders: @unchecked Sendable {
-    // Safe to share: only the loop's thread fills it, before anybody else has it. Then it is only read.
+    // Safe to share: only the loop's thread fills it, before any other thread has it. Then it is only read.
     @exclusivity(unchecked) private var state: State
 
     private struct State {
@@ -21,7 +21,7 @@ final class ReceivedHeaders: @unchecked Sendable {
 
     var count: Int { state.count }
 
-    /// The place of a field. Heads are limited, so 32 bits are enough.
+    /// The position of a field. Heads are limited, so 32 bits are enough.
     private struct Line {
         var start: UInt32
         var nameEnd: UInt32

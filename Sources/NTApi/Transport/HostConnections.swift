@@ -59,11 +59,11 @@ final class SharedConnection {
 /// The connections to one server. They decide how many exchanges may run, because over HTTP/2 many share one
 /// connection.
 ///
-/// A pure value. libcurl keeps the connections and says little of them, but enough: between which addresses and ports an
-/// exchange goes, so that two with the same ends share a connection; and when it is about to open another one, which can be
-/// refused. Nobody knows in advance whether an exchange that starts finds room on an open connection: a server allows as many
-/// streams as it likes, and leaves a connection when it likes. So room is assumed. Where it is not there, one exchange at a
-/// time opens a connection while the others wait. libcurl alone would open one for each of them.
+/// A pure value. libcurl manages the connections and reports little about them, but enough. It reports the addresses
+/// and ports of an exchange: two exchanges with the same ends share a connection. And it asks before it opens another
+/// connection, which can be refused. Nobody knows in advance whether an exchange finds room on an open connection: the
+/// server decides how many streams it allows and when it closes a connection. So room is assumed. If there is none, one
+/// exchange at a time opens a connection while the others wait. libcurl alone would open one for each of them.
 struct HostConnections {
     /// An exchange's place among the connections.
     struct Seat {
@@ -91,14 +91,14 @@ struct HostConnections {
     private var connected = 0
     /// Exchanges that open one.
     private var opening = 0
-    /// Connections that no further exchange goes over, and their exchanges.
+    /// Connections that get no more exchanges, and their running exchanges.
     private var left = (connections: 0, streams: 0)
     /// The loop's connection pool for new exchanges. It moves to the next pool when they must not use a connection that
     /// libcurl would choose.
     private(set) var pool = 0
-    /// How many pools it uses in rotation.
+    /// How many pools are used in rotation.
     static let poolCount = 8
-    /// How many exchanges fit one connection, as far as was seen.
+    /// How many exchanges fit one connection, as far as is known.
     private var streams = maximumStreams
     /// A connection on which the server refused an exchange.
     private var refusing: SharedConnection?
@@ -110,7 +110,7 @@ struct HostConnections {
     /// How many connections are in use.
     var count: Int { connections.count }
 
-    /// How many exchanges fit the connections that are not left.
+    /// How many exchanges fit the connections that still get new ones.
     private var room: Int { (count - left.connections) * streams }
 
     /// Whether one more exchange may start.
@@ -180,7 +180,7 @@ struct HostConnections {
         seat.connection = connection
         if connection.state.streams > 1 { sharing = .always }
         if wasOpening, let left = refusing?.state.streams {
-            // A server announces its stream limit after the first streams have started. All refused ones have left by
+            // A server announces its stream limit after the first streams have started. All refused ones are gone by
             // now.
             streams = max(1, min(streams, left))
             refusing = nil
@@ -189,7 +189,8 @@ struct HostConnections {
         if now.seconds(since: connection.since) > maximumAge { replace(connection) }
     }
 
-    /// Marks a connection as left: no further exchange uses it, because libcurl will not, or because `pool` changes.
+    /// Marks a connection as left: no further exchange uses it, because libcurl will not use it or because `pool`
+    /// changes.
     mutating func leave(_ connection: SharedConnection) {
         guard !connection.state.isLeft, connection.state.streams > 0 else { return }
         connection.state.isLeft = true
@@ -197,7 +198,7 @@ struct HostConnections {
         left.streams += connection.state.streams
     }
 
-    /// Leaves a connection that is too old or dead, which libcurl does not know.
+    /// Leaves a connection that is too old or dead, without libcurl's knowledge.
     mutating func replace(_ connection: SharedConnection) {
         guard sharing == .always, !connection.state.isLeft else { return }
         leave(connection)

@@ -38,7 +38,7 @@ struct HostQueue<Element> {
         /// Whether the host is in `candidates`.
         var isCandidate = false
         var connections: HostConnections
-        /// The connections that it may have now. Only counted with a limit for all servers.
+        /// How many connections it may have now. Only counted with a limit for all servers.
         var inUse = 0
     }
 
@@ -60,13 +60,13 @@ struct HostQueue<Element> {
     }
 
     private var hosts: [Key: Host] = [:]
-    /// The last host that became unused, kept for the next request in a sequence.
+    /// The last host that became unused, kept for the next request of a sequence.
     private var unused: Host?
-    /// Hosts with a change, so that an exchange may be ready.
+    /// Hosts that changed, so that an exchange may be able to start.
     private var candidates: [Host] = []
     private let changes = Changes()
     private let connectionAge: Double
-    /// The limit of connections to all servers together; nil is none.
+    /// The limit of connections to all servers together; nil for none.
     private let total: Int?
     /// The connections that may be open now.
     private var inUse = 0
@@ -80,7 +80,7 @@ struct HostQueue<Element> {
 
     /// The number of waiting and running exchanges.
     var count: Int { hosts.values.reduce(0) { $0 + $1.state.running + $1.state.waiting.count } }
-    /// The number of remembered servers, once for each limit, without the unused one.
+    /// The number of hosts that are kept, once for each limit, without the unused one.
     var hostCount: Int { hosts.count - (unused == nil ? 0 : 1) }
 
     /// Enqueues an exchange.
@@ -105,7 +105,7 @@ struct HostQueue<Element> {
             host = Host(key, changes, connectionAge: connectionAge)
             hosts[key] = host
         }
-        // The least key comes first, hence the sign. NaN would break the heap's order.
+        // The smallest key comes first, hence the sign. NaN would break the heap's order.
         let order = priority.isNaN ? 0 : -priority
         lastNumber &+= 1
         let waiting = Waiting(element: element, sharesConnections: sharesConnections, number: lastNumber)
@@ -214,7 +214,7 @@ struct HostQueue<Element> {
     }
 }
 
-/// Reports of a running exchange about its connection. May be called during libcurl's callbacks.
+/// What a running exchange reports about its connection. May be called in libcurl's callbacks.
 extension HostQueue.Ticket {
     /// - Returns: whether it may open one more connection.
     func mayOpen(_ seat: inout HostConnections.Seat, limit: Int, shares: Bool) -> Bool {

@@ -1,10 +1,10 @@
-/// Connections that other clients do not share: those of a session, or of all clients with the same identity.
+/// Connections that are not shared with all clients: those of a session, or of all clients with the same identity.
 ///
-/// libcurl reuses a connection whenever the settings that it compares are equal. Other differences need separate
-/// connections.
+/// libcurl reuses a connection if the settings that it compares are equal. Settings that it does not compare need
+/// separate connections.
 final class OwnConnections: Sendable {
     let identity: ConnectionIdentity
-    /// The limit for all servers together; nil is none.
+    /// The limit for all servers together; nil for none.
     let maximum: Int?
     /// Whether they belong to one client, and are closed with it.
     let isOfOne: Bool
@@ -81,7 +81,8 @@ final class OwnConnections: Sendable {
     /// The shared connections of all clients with this identity and without a configuration, so that a hundred clients
     /// with one certificate need one thread.
     static func of(_ identity: ConnectionIdentity) -> OwnConnections {
-        // If another thread drops the last other reference meanwhile, the object ends here, outside of the lock.
+        // Another thread may release the last other reference meanwhile. Then the object is freed here, outside of the
+        // lock.
         let (found, seen) = known.withLock { known -> (OwnConnections, [OwnConnections]) in
             if let alive = known[identity]?.connections { return (alive, []) }
             let seen = known.compactMapValues(\.connections)

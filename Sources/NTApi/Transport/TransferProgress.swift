@@ -11,7 +11,7 @@ public struct TransferProgress: Sendable, Equatable {
         self.total = total
     }
 
-    /// Adds bytes of an earlier transfer.
+    /// Adds the bytes of an earlier transfer.
     mutating func add(_ before: Int64) {
         bytes += before
         total = total.map { $0 + before }

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// How to make an exchange: the settings from args and defaults, other than the message itself.
+/// How to make an exchange: the settings from args and defaults, without the message itself.
 ///
-/// One reference to shared values (copy on write): nearly all requests of a client have the same settings, and are
+/// One reference to shared values (copy on write). Nearly all requests of a client have the same settings, which are
 /// passed around often.
 @dynamicMemberLookup struct TransferSettings: Sendable {
     struct Values: Sendable {
@@ -74,7 +74,7 @@ enum CertificateTrust: Sendable, Equatable {
     case verified
     /// Inspect it only: the exchange ends before anything is sent.
     case inspected
-    /// The program trusts only this one, in PEM. With another one, the exchange ends before anything is sent.
+    /// The program trusts only this certificate, in PEM. With another one, the exchange ends before anything is sent.
     case pinned(String)
 }
 
@@ -90,7 +90,7 @@ public enum HTTPVersion: String, Sendable, CaseIterable {
     case http2 = "2"
 }
 
-/// The limits of the five clocks in seconds; nil is none.
+/// The limits of the five clocks in seconds; nil for no limit.
 public struct Timeouts: Sendable, Equatable {
     var queue: Double?
     var connect: Double? = 30
@@ -131,7 +131,7 @@ public struct Timeouts: Sendable, Equatable {
     }
 }
 
-/// How a cache may be used (RFC 9111); takes effect with a client that has a cache.
+/// How a cache may be used (RFC 9111). Only for clients that have a cache.
 public enum CachePolicy: String, Sendable, CaseIterable {
     /// As RFC 9111 says: a fresh answer is used, a stale one is validated. The default.
     case `protocol`
@@ -146,7 +146,7 @@ public enum CachePolicy: String, Sendable, CaseIterable {
     /// The cache is neither read nor written.
     case noStore = "no_store"
 
-    /// The Cache-Control that asks caches on the way for the same.
+    /// The Cache-Control that asks caches between client and server for the same.
     var cacheControl: String? {
         switch self {
         case .reloadIgnoringCache: "no-cache"

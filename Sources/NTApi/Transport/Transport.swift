@@ -1,19 +1,19 @@
 /// Makes exchanges: one request to one server and its response. Either the network or a stub.
 protocol Transport: AnyObject, Sendable {
-    /// Begins an exchange. Its observer is told of the end exactly once, also after `cancel`.
+    /// Begins an exchange. Its observer gets the end exactly once, also after `cancel`.
     func begin(_ exchange: Exchange)
 
     /// Ends an exchange with `cancelled` unless it has ended. Does not wait.
     func cancel(_ exchange: Exchange)
 
-    /// Holds or releases an exchange, or routes its body. Does not wait, and does nothing when it has ended.
+    /// Holds or releases an exchange, or sets the route of its body. Does not wait, and does nothing when it has ended.
     func change(_ exchange: Exchange, _ change: ExchangeChange)
 }
 
 /// One request to one server, without redirects.
 final class Exchange: Sendable {
     let request: HTTPRequest
-    /// From 0 to 1; among exchanges that wait for a connection to the same host, the higher goes first.
+    /// The priority from 0 to 1 among exchanges that wait for a connection to the same host. The highest is first.
     let priority: Double
     /// The deadline of the whole request.
     let deadline: MonotonicTime
@@ -104,7 +104,7 @@ protocol ExchangeObserver: AnyObject, Sendable {
 
     /// The exchange is over. Called once, as the last call.
     ///
-    /// - Parameter deliveries: collects jobs for other threads, which are handed over together.
+    /// - Parameter deliveries: collects jobs for other threads, which are delivered together.
     func exchangeDidEnd(_ result: ExchangeResult, _ deliveries: DeliveryBatch)
 }
 
@@ -141,7 +141,7 @@ enum ConnectionQuestion: Sendable {
     case untrusted
     /// The server's certificate chain, in PEM, its own certificate first.
     case certificates([String])
-    /// The server now has another certificate than the one that the program trusts.
+    /// The server has another certificate than the one that the program trusts.
     case otherCertificate
     /// The proxy asks for credentials for a tunnel.
     case proxyCredential
@@ -154,7 +154,8 @@ struct ResponseHead: Sendable {
     /// 1.0, 1.1, 2 or 3.
     var httpVersion: Double
 
-    /// Where a redirect points (RFC 9110, 15.4); nil when it is not a redirect. May be empty, which is no target.
+    /// Where a redirect points (RFC 9110, 15.4); nil when it is not a redirect. It may be empty, which is no valid
+    /// target.
     var redirectLocation: String? {
         guard [301, 302, 303, 307, 308].contains(status) else { return nil }
         return headers.all("Location").first
@@ -192,7 +193,7 @@ enum BodyRoute: Sendable {
     /// Into the result.
     case memory
     case sink(any BodySink)
-    /// Not decided yet: no byte moves until `ExchangeChange.route`.
+    /// Not decided yet. No byte moves until `ExchangeChange.route`.
     case undecided
     /// Nowhere: the exchange ends with this error.
     case refused(APIError)
@@ -204,10 +205,10 @@ protocol BodySink: AnyObject, Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer, _ deliveries: DeliveryBatch) -> SinkAnswer
 }
 
-/// What became of a piece of a body.
+/// What a sink did with a piece of a body.
 enum SinkAnswer {
     case taken
-    /// There is no room. The same piece comes again after `.release(.sink)`, and nothing before.
+    /// There is no room. The same piece comes again after `.release(.sink)`, and nothing before it.
     case full
     case failed(APIError)
 }
@@ -220,7 +221,7 @@ struct Holds: OptionSet, Sendable {
     static let suspended = Holds(rawValue: 1)
     /// The body's sink is full.
     static let sink = Holds(rawValue: 2)
-    /// It is not yet decided where the body goes.
+    /// It is not decided yet where the body goes.
     static let decision = Holds(rawValue: 4)
 }
 

@@ -6,11 +6,12 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// Where the bytes of a body come from. Called on the network thread, so it must not block for long.
+/// The source of a body's bytes. Called on the network thread, so it must not block for long.
 protocol UploadSource: AnyObject {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> UploadChunk
 
-    /// Continues at another offset, because libcurl sends the request on another connection. False when it cannot.
+    /// Continues at another offset, because libcurl sends the request on another connection. Returns false when it
+    /// cannot.
     func seek(to offset: Int64) -> Bool
 }
 
@@ -18,7 +19,7 @@ protocol UploadSource: AnyObject {
 enum UploadChunk {
     case bytes(Int)
     case end
-    /// Nothing yet. The source says when to ask again.
+    /// No bytes yet. The source says when to ask again.
     case wait
     case failed(APIError)
 }

@@ -8,6 +8,8 @@ import Testing
     private struct Simulation {
         enum Outstanding {
             case exchange(HTTPRequest)
+            /// The exchange is held: its head is there, and somebody says where the body goes.
+            case routing(HTTPRequest, Need, ticket: UInt32)
             case need(Need, ticket: UInt32)
         }
 
@@ -77,14 +79,25 @@ import Testing
                 isCancelled = true
                 note("cancel")
                 let action = flow.gate.cancel()
-                let isLeft = action == .nothing && flow.leave()
+                let isLeft = action != .tooLate && flow.leave()
+                switch outstanding {
+                case .exchange, .routing:
+                    if isLeft { violate("leaves an exchange") }
+                    if action != .cancelExchange { violate("a cancel says \(action) while an exchange runs") }
+                default:
+                    if action != .nothing { violate("a cancel says \(action) between two exchanges") }
+                }
+                if case .routing(let http, _, let ticket) = outstanding {
+                    old.append(ticket)
+                    outstanding = .exchange(http)
+                }
                 if isLeft {
-                    if case .exchange = outstanding { violate("leaves an exchange") }
                     outstanding = nil
                     ends += 1
                     return
                 }
             }
+            if isSmall(chance: 20) { suspendOrResume() }
             if isSmall(chance: 10), let ticket = old.randomElement(using: &generator) {
                 note("late \(ticket)")
                 if flow.told(ticket, .done, moment()) != nil { violate("hears of \(ticket) late") }
@@ -92,11 +105,24 @@ import Testing
             switch outstanding {
             case nil: violate("nobody goes on")
             case .exchange(let http):
-                outstanding = nil
-                flow.gate.exchangeEnded()
-                let result = isCancelled ? ExchangeResult(error: .cancelled) : self.result()
-                note("ends \(result.head?.status ?? 0)")
-                carryOut(flow.answered(Answer(result, to: http), moment()))
+                if !isCancelled, isSmall(chance: 3) {
+                    note("head")
+                    let head = ResponseHead(status: 200, headers: HTTPHeaders(), httpVersion: 1.1)
+                    return carryOut(flow.headArrived(head, isElsewhere: coin(), asks: coin()), of: http)
+                }
+                end(http, isCancelled ? ExchangeResult(error: .cancelled) : self.result())
+            case .routing(let http, let need, let ticket):
+                // It ends meanwhile, by a clock of its own.
+                guard !isSmall(chance: 8) else {
+                    old.append(ticket)
+                    return end(http, ExchangeResult(error: Self.late))
+                }
+                old.append(ticket)
+                note("routed \(ticket)")
+                guard let transition = flow.told(ticket, reply(to: need), moment()) else {
+                    return violate("does not hear of \(ticket)")
+                }
+                carryOut(transition, of: http)
             case .need(let need, let ticket):
                 outstanding = nil
                 old.append(ticket)
@@ -109,17 +135,62 @@ import Testing
             }
         }
 
-        private mutating func carryOut(_ transition: RequestFlow.Transition) {
-            if outstanding != nil { violate("goes on while it waits") }
-            if ends > 0 { violate("goes on after its end") }
-            for effect in transition.effects {
+        private mutating func end(_ http: HTTPRequest, _ result: ExchangeResult) {
+            outstanding = nil
+            flow.exchangeEnded()
+            note("ends \(result.head?.status ?? 0)")
+            carryOut(flow.answered(Answer(result, to: http), moment()))
+        }
+
+        /// At any moment. An exchange is held just when the request is suspended.
+        private mutating func suspendOrResume() {
+            let runs: Bool
+            switch outstanding {
+            case .exchange, .routing: runs = true
+            default: runs = false
+            }
+            note(flow.gate.isSuspended ? "resume" : "suspend")
+            if flow.gate.isSuspended {
+                let action = flow.gate.resume()
+                let wanted: DeliveryGate.ResumeAction =
+                    isCancelled ? .tooLate : runs ? .releaseExchange : .nothing
+                if action != wanted { violate("resume says \(action)") }
+            } else {
+                let action = flow.gate.suspend()
+                let wanted: DeliveryGate.SuspendAction = isCancelled ? .tooLate : runs ? .holdExchange : .nothing
+                if action != wanted { violate("suspend says \(action)") }
+            }
+        }
+
+        /// What comes before the body of an answer.
+        private mutating func carryOut(_ transition: RequestFlow.Transition, of http: HTTPRequest) {
+            keep(transition.effects)
+            switch transition.next {
+            case .start(let need, let ticket): outstanding = .routing(http, need, ticket: ticket)
+            case .route: outstanding = .exchange(http)
+            case .refuse(let error): end(http, ExchangeResult(error: error))
+            case .dropExchange: end(http, ExchangeResult(error: .cancelled))
+            default: violate("\(transition.next) while an exchange runs")
+            }
+        }
+
+        private mutating func keep(_ effects: [Effect]) {
+            for effect in effects {
                 switch effect {
-                case .release(let run), .end(let run): released.append(ObjectIdentifier(run))
+                case .release(let run), .end(let run):
+                    if released.contains(ObjectIdentifier(run)) { violate("lets a passage go twice") }
+                    released.append(ObjectIdentifier(run))
                 default: break
                 }
             }
+        }
+
+        private mutating func carryOut(_ transition: RequestFlow.Transition) {
+            if outstanding != nil { violate("goes on while it waits") }
+            if ends > 0 { violate("goes on after its end") }
+            keep(transition.effects)
             switch transition.next {
-            case .nothing: violate("does nothing")
+            case .nothing, .route, .refuse, .dropExchange: violate("\(transition.next) where no exchange runs")
             case .begin(let http):
                 if hasTurn, turns <= exchanges { violate("an exchange without a turn") }
                 exchanges += 1
@@ -186,7 +257,7 @@ import Testing
                 return .credential(coin() ? Credential(user: "a", password: "\(steps)") : nil, isOwn: asksOwn)
             case .recall: return .certificate(coin() ? "PEM" : nil)
             case .proxy(let http, _, _): return .request(http)
-            case .stream(.request(let http)): return .stream(.request(http))
+            case .stream(_, .request(let http)): return .stream(.request(http))
             case .stream: return .stream(isLate || coin() ? .stands : .connectAgain(afterSeconds: 0))
             case .intercept(_, let passing):
                 switch Int.random(in: 0..<(isLate ? 2 : 5), using: &generator) {

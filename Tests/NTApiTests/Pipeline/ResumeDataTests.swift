@@ -44,7 +44,7 @@ import Testing
 
     @Test(arguments: [
         ("", "resume data: it is not JSON"), ("{", "resume data: it is not JSON"),
-        ("[]", "resume data: it is no JSON object"),
+        ("[]", "resume data: it is not a JSON object"),
         ("{}", "\"ntapiResumeData\": it is missing"),
         (#"{"ntapiResumeData":"1"}"#, "\"ntapiResumeData\": it is not an integer"),
         (#"{"ntapiResumeData":2}"#, "\"ntapiResumeData\": version 2"),
@@ -61,12 +61,14 @@ import Testing
         ("destination", "", "absolute"), ("destination", "/d\u{0}/f", "NUL"), ("destination", [], "not a string"),
         ("temporaryFile", nil, "missing"), ("temporaryFile", "/d/f.zip", "destination itself"),
         ("temporaryFile", "../x", "absolute"), ("temporaryFile", "/\u{0}", "NUL"),
-        ("etag", nil, "missing"), ("etag", "W/\"v1\"", "no strong entity tag"), ("etag", "v1", "no strong entity tag"),
-        ("etag", "\"v1", "no strong"), ("etag", "\"", "no strong"), ("etag", "\"a\"b\"", "no strong"),
-        ("etag", "\"a\r\nX: y\"", "no strong"), ("etag", "\"é\"", "no strong"), ("etag", "\"a\", \"b\"", "no strong"),
-        ("etag", 1, "not a string"), ("lastModified", "yesterday", "no HTTP date"),
+        ("etag", nil, "missing"), ("etag", "W/\"v1\"", "not a strong entity tag"),
+        ("etag", "v1", "not a strong entity tag"),
+        ("etag", "\"v1", "not a strong"), ("etag", "\"", "not a strong"), ("etag", "\"a\"b\"", "not a strong"),
+        ("etag", "\"a\r\nX: y\"", "not a strong"), ("etag", "\"é\"", "not a strong"),
+        ("etag", "\"a\", \"b\"", "not a strong"),
+        ("etag", 1, "not a string"), ("lastModified", "yesterday", "not an HTTP date"),
         ("lastModified", 784_111_777, "not a string"),
-        ("lastModified", "Sun,\t06 Nov 1994 08:49:37 GMT", "no HTTP date"),
+        ("lastModified", "Sun,\t06 Nov 1994 08:49:37 GMT", "not an HTTP date"),
         ("offset", -1, "negative"), ("offset", 1001, "beyond the total length"), ("offset", 0.5, "not an integer"),
         ("offset", "5", "not an integer"), ("offset", 1e30, "not an integer"), ("totalLength", -1, "negative"),
         ("totalLength", true, "not an integer"), ("totalLength", 499, "beyond the total length"),
@@ -111,7 +113,7 @@ import Testing
     @Test func aStrongValidatorIsNeeded() {
         #expect(resumable([etag]) == .success(.etag("\"v1\"")))
         #expect(resumable([etag, modified]) == .success(.etag("\"v1\"")))
-        #expect(refusal(resumable([])) == "the server gives neither ETag nor Last-Modified")
+        #expect(refusal(resumable([])) == "the answer has neither ETag nor Last-Modified")
         for weak in ["W/\"v1\"", "v1", "", "W/\"\"", "w/\"v1\""] {
             // Not even with a date beside it: who has an entity tag must not be asked by date.
             let tag = (name: "ETag", value: weak)
@@ -134,7 +136,7 @@ import Testing
     @Test func onlyAWholeUnencodedAnswerToAGETCanBeGoneOnWith() {
         for method in ["POST", "HEAD", "PUT", "get"] { #expect(refusal(resumable([etag], method: method)) != nil) }
         for status in [201, 203, 204, 206, 304, 404, 500] { #expect(refusal(resumable([etag], status: status)) != nil) }
-        #expect(refusal(resumable([etag], range: "bytes=0-5")) == "the request asked for a part itself")
+        #expect(refusal(resumable([etag], range: "bytes=0-5")) == "the request has its own range")
         for encoding in ["gzip", "br", "identity, gzip", "x"] {
             #expect(refusal(resumable([etag, (name: "Content-Encoding", value: encoding)])) != nil)
         }

@@ -108,13 +108,13 @@ import Testing
     @Test func notForEver() {
         #expect(
             decide(Attempt(status: 429, retryAfter: 61))
-                == .giveUp("not sent again: the server asks to wait 61 s, and the policy allows 60 s"))
+                == .giveUp("not sent again: the server asks to wait 61 s, but the policy allows 60 s"))
         #expect(
             decide(Attempt(status: 429, retryAfter: 61), RetryPolicy(maximumRetryAfter: 100))
                 == .retry(afterSeconds: 61))
         #expect(decide(Attempt(status: 429, retryAfter: 0.5), RetryPolicy(maximumRetryAfter: 0)) != .stand)
         let far = reason(decide(Attempt(status: 429, retryAfter: 1e300), RetryPolicy(maximumRetryAfter: 1)))
-        #expect(far == "not sent again: the server asks to wait for ever, and the policy allows 1 s")
+        #expect(far == "not sent again: the server asks to wait for ever, but the policy allows 1 s")
         #expect(
             reason(decide(Attempt(status: 429, retryAfter: 1e300), RetryPolicy(maximumRetryAfter: .infinity)))
                 .hasASCIIPrefix("not sent again: the wait of for ever would end after the total timeout"))
@@ -147,7 +147,7 @@ import Testing
             attempts: 7, base: 0.1, cap: 3, maximumRetryAfter: 5, statuses: [429, 503], networkErrors: false)
         #expect(try RetryPolicy(policy.json) == policy)
         #expect(try RetryPolicy(RetryPolicy(cap: .infinity).json).cap == .greatestFiniteMagnitude)
-        #expect(thrown { _ = try RetryPolicy(["tries": 3]) }?.message.hasASCIIPrefix("\"tries\" is no part") == true)
+        #expect(thrown { _ = try RetryPolicy(["tries": 3]) }?.message.hasASCIIPrefix("\"tries\" is not part") == true)
         #expect(thrown { _ = try RetryPolicy(["attempts": "3"]) }?.message == "attempts: it is not an integer")
         #expect(thrown { _ = try RetryPolicy(["attempts": 0]) }?.message.hasASCIIPrefix("attempts is 0") == true)
         #expect(thrown { _ = try RetryPolicy(["statuses": ["x"]]) }?.message == "statuses: they are whole numbers")

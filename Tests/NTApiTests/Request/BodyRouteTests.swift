@@ -354,8 +354,9 @@ import Testing
         let folder = try temporaryFolder()
         let client = try TestClient.of("nginx")
         for (path, reason) in [
-            ("\(folder)/no/such", "no such folder"), (folder, "no regular file"), ("\(folder)/", "names no file"),
-            ("a\0b", "NUL"), ("", "names no file"),
+            ("\(folder)/no/such", "no such folder"), (folder, "not a regular file"),
+            ("\(folder)/", "does not name a file"),
+            ("a\0b", "NUL"), ("", "does not name a file"),
         ] {
             let response = try await run(client, "small.json", [.download(to: path)])
             #expect(

@@ -81,7 +81,7 @@ import Testing
         let response = try #require(await responses.first(1).first)
         // The second answer is no stream of events.
         #expect(response.status == 200 && response.metrics.retries == 1)
-        #expect(response.error?.message.containsSubstring("no stream of events") == true)
+        #expect(response.error?.message.containsSubstring("not a stream of events") == true)
     }
 
     // MARK: Own judgement

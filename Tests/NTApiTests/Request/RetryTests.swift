@@ -230,7 +230,7 @@ import Testing
         #expect(response.status == 503 && response.error?.retryAfter == 3600 && response.metrics.retries == 0)
         #expect(
             response.error?.message.hasSuffix(
-                "; not sent again: the server asks to wait 3600 s, and the policy allows 60 s") == true)
+                "; not sent again: the server asks to wait 3600 s, but the policy allows 60 s") == true)
         let patient = try Api([.retry(RetryPolicy(maximumRetryAfter: 7200))])
         #expect(await patient.call([.url("retry-after", 3600)], times: 1, waits: 1).error == nil)
     }

@@ -21,8 +21,8 @@ class WeatherServer(LocalServer):
     """Both small: what the kernel holds looks sent to a client, and would hide the pace of `?rate=`.
     A client's send buffer begins as some 20 segments, which on loopback are 64 KiB each."""
 
-    def __init__(self) -> None:
-        super().__init__(Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(Handler, port)
 
     def server_bind(self) -> None:
         """Accepted connections get the size from the listening socket."""

@@ -72,8 +72,8 @@ def test_a_file_is_replaced_only_when_the_new_one_is_whole(
 def test_bad_destinations_are_named(nginx: ntapi.Client, tmp_path: Path) -> None:
     for path, reason in (
         (tmp_path / "no" / "such", "no such folder"),
-        (tmp_path, "no regular file"),
-        ("", "names no file"),
+        (tmp_path, "not a regular file"),
+        ("", "does not name a file"),
         ("a\0b", "NUL"),
     ):
         error = nginx.perform("ping", ntapi.download(path)).error

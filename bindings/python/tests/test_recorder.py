@@ -67,7 +67,7 @@ def test_a_recording_is_replayed(servers: dict[str, str], tmp_path: Path) -> Non
     with ntapi.Client(servers["fault"], stub=stub) as client:
         assert steps(client) == EXPECTED
         stub.verify()
-        with pytest.raises(ntapi.ApiError, match="all its answers were given"):
+        with pytest.raises(ntapi.ApiError, match="all its answers are used up"):
             client.send("ok", ntapi.url("appid", "other"))
 
 

@@ -39,7 +39,7 @@ def test_what_is_not_meant_is_a_clear_error(stub: Stub, client: ntapi.Client) ->
         client.send("find")
     assert caught.value.code is codes.NO_STUB
     assert [request.is_matched for request in stub.requests] == [False]
-    with pytest.raises(AssertionError, match="POST find was never asked for; no stub has matched"):
+    with pytest.raises(AssertionError, match="POST find was never requested; no stub has matched"):
         stub.verify()
     assert rule.call_count == 0
     stub.forget_requests()

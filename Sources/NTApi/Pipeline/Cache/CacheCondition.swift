@@ -1,14 +1,14 @@
-/// The caller's own condition or range, when a cache may evaluate it (RFC 9110, 13 and 14; RFC 9111, 4.3.2).
+/// The caller's own condition or range, if a cache may evaluate it (RFC 9110, 13 and 14; RFC 9111, 4.3.2).
 struct CacheCondition: Sendable, Equatable {
     /// If-None-Match.
     private var tags: EntityTags?
-    /// If-Modified-Since, which counts only without If-None-Match. Seconds since 1970.
+    /// If-Modified-Since, in seconds since 1970. Ignored when there is an If-None-Match.
     private var date: Int64?
     private var range: ByteRange?
-    /// If-Range, which counts only with a range.
+    /// If-Range. Ignored without a range.
     private var ifRange: String?
 
-    /// The headers that form it, in lower case.
+    /// The headers of the condition, in lower case.
     static let names: Set<String> = ["if-none-match", "if-modified-since", "if-range", "range"]
 
     /// - Returns: nil when only the server may evaluate it: several ranges, or a malformed header.
@@ -27,7 +27,7 @@ struct CacheCondition: Sendable, Equatable {
         ifRange = http.headers["If-Range"]
     }
 
-    /// How a usable stored response answers it.
+    /// How a usable stored response answers the condition.
     ///
     /// - Returns: nil when only the server can answer.
     func answer(from stored: CachedResponse) -> CachedAnswer? {
@@ -57,7 +57,7 @@ struct CacheCondition: Sendable, Equatable {
         return HTTPDate.seconds(text).map(Double.init)
     }
 
-    /// Whether a part may be sent (RFC 9110, 13.1.5): the caller's bytes are of exactly the same version.
+    /// Whether a part may be sent (RFC 9110, 13.1.5): the caller's bytes must be of exactly the same version.
     private static func holds(_ ifRange: String?, _ head: ResponseHead) -> Bool {
         guard let ifRange else { return true }
         if ResumeData.isStrong(etag: ifRange) { return ifRange == head.headers["ETag"] }
@@ -69,7 +69,7 @@ struct CacheCondition: Sendable, Equatable {
 enum EntityTags: Sendable, Equatable {
     /// `*`: any representation.
     case any
-    /// In quotes, without the mark of a weak tag, which does not matter here.
+    /// Tags in quotes, without the mark of a weak tag, which does not matter here.
     case list([String])
 
     /// - Returns: nil when it is neither a star nor a list of tags.
@@ -82,7 +82,7 @@ enum EntityTags: Sendable, Equatable {
         let quote = UInt8(ascii: "\"")
         var tags: [String] = []
         while true {
-            // Empty elements of a list do not count.
+            // Skip empty elements of the list.
             rest = rest.drop { $0 == UInt8(ascii: ",") || $0 == 0x20 || $0 == 0x09 }
             guard !rest.isEmpty else { break }
             if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
@@ -112,9 +112,9 @@ enum CachedAnswer: Sendable, Equatable {
     case whole
     /// The caller has it already: 304.
     case notModified
-    /// 206.
+    /// A part of it: 206.
     case part(Range<Int>)
-    /// It has no such part: 416.
+    /// The range is outside of the body: 416.
     case unsatisfied
 
     /// - Parameters:
@@ -159,9 +159,9 @@ extension HTTPHeaders {
 
 /// One range of bytes that a request asks for: the header Range (RFC 9110, 14.2).
 enum ByteRange: Sendable, Equatable {
-    /// Both ends included. A missing `last` is the largest integer.
+    /// A range with both ends included. A missing `last` is the largest integer.
     case from(Int, to: Int)
-    /// So many bytes at the end.
+    /// This many bytes at the end.
     case suffix(Int)
 
     /// What a body has of a range.
@@ -169,7 +169,7 @@ enum ByteRange: Sendable, Equatable {
         case part(Range<Int>)
         /// The range is outside of the body.
         case unsatisfied
-        /// The body is empty, and no Content-Range can name a part of it.
+        /// The body is empty, and Content-Range cannot name a part of it.
         case whole
     }
 
@@ -190,7 +190,7 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// - Parameter count: of the body's bytes.
+    /// - Parameter count: the size of the body in bytes.
     func place(in count: Int) -> Place {
         switch self {
         case .from(let first, let last): first < count ? .part(first..<min(last, count - 1) + 1) : .unsatisfied
@@ -199,7 +199,7 @@ enum ByteRange: Sendable, Equatable {
         }
     }
 
-    /// Numbers that do not fit become the largest integer: no body has so many bytes.
+    /// Numbers that do not fit become the largest integer: no body is that long.
     private static func number(_ digits: Substring.UTF8View.SubSequence) -> Int {
         String(digits).flatMap { Int($0) } ?? .max
     }

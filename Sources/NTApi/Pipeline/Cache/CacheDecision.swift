@@ -7,14 +7,14 @@ enum CacheDecision: Sendable, Equatable {
     /// Ask the server whether the stored response is still valid.
     case validate
     case load
-    /// Nothing is stored, and the server may not be asked: 504.
+    /// Nothing is stored, and the server must not be asked: 504.
     case fail
 
     /// - Parameter stored: the stored response that was selected for the request.
     static func decide(_ request: CacheRequest, _ stored: CachedResponse?, now: Double) -> CacheDecision {
         let decision = decideByPolicy(request, stored, now: now)
         guard let condition = request.condition else { return decision }
-        // The cache adds no own condition, because the server could not answer both.
+        // The cache adds no condition of its own, because the server could not answer both.
         if decision == .use, let stored, condition.answer(from: stored) != nil { return .use }
         return request.mayLoad ? .load : .fail
     }
@@ -53,7 +53,7 @@ enum CacheDecision: Sendable, Equatable {
         return .useWhileRevalidating
     }
 
-    /// Whether a stored response stands in for a server that has failed (RFC 5861, 4).
+    /// Whether a stored response may replace the answer of a server that has failed (RFC 5861, 4).
     static func standsIn(_ stored: CachedResponse, for request: CacheRequest, now: Double) -> Bool {
         let control = CacheControl(stored.head.headers)
         // A request that insists on the server gets the server's answer, whatever it is.
@@ -69,7 +69,7 @@ extension CacheStorage {
     /// Where a private cache may store a response to a GET (RFC 9111, 3).
     ///
     /// A response without a lifetime and without a validator is useful only to the policies that return any stored
-    /// response. It is kept in memory, and on disk when such a policy asked for it.
+    /// response. It is kept in memory, and on disk if such a policy asked for it.
     static func of(_ head: ResponseHead, _ request: CacheRequest, now: Double) -> CacheStorage {
         guard request.role == .usual, !request.isHead, CacheStatus.isKept(head.status) else { return .none }
         let control = CacheControl(head.headers)
@@ -152,7 +152,7 @@ extension CachedResponse {
                 updated.head.headers.add(field.name, field.value)
             }
         }
-        // Without a new Age, the stored one is outdated.
+        // The stored Age is outdated when the new headers have none.
         if news.headers["Age"] == nil { updated.head.headers.remove("Age") }
         updated.requestTime = requestTime
         updated.responseTime = responseTime

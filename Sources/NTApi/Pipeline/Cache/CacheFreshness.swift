@@ -1,10 +1,10 @@
 /// The `Cache-Control` of a request or a response (RFC 9111, 5.2). Times are in seconds.
 ///
-/// Of a repeated directive the first one counts. Directives without meaning for a private cache are dropped.
+/// When a directive is repeated, the first one counts. Directives without meaning for a private cache are dropped.
 struct CacheControl: Sendable, Equatable {
-    /// Nothing of the exchange may be stored.
+    /// No part of the exchange may be stored.
     var noStore = false
-    /// Every use needs validation. A no-cache for certain fields counts like one for all.
+    /// Every use needs validation. A no-cache for certain fields is treated as one for all.
     var noCache = false
     var isPublic = false
     var isPrivate = false
@@ -20,7 +20,7 @@ struct CacheControl: Sendable, Equatable {
 
     init() {}
 
-    /// - Parameter headers: the headers. In a request without Cache-Control, `Pragma: no-cache` counts.
+    /// - Parameter headers: in a request without Cache-Control, `Pragma: no-cache` counts.
     init(_ headers: HTTPHeaders) {
         var isThere = false
         headers.forEachValue(of: "Cache-Control") { value in
@@ -52,7 +52,7 @@ struct CacheControl: Sendable, Equatable {
         case "only-if-cached": onlyIfCached = true
         case "max-age": maxAge = maxAge ?? Self.seconds(value, otherwise: 0)
         case "max-stale": maxStale = maxStale ?? (value == nil ? .max : Self.seconds(value, otherwise: 0))
-        // An invalid value gets the most careful meaning.
+        // An invalid value gets the strictest meaning.
         case "min-fresh": minFresh = minFresh ?? Self.seconds(value, otherwise: .max)
         case "stale-while-revalidate": staleWhileRevalidate = staleWhileRevalidate ?? Self.seconds(value, otherwise: 0)
         case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(value, otherwise: 0)
@@ -115,7 +115,7 @@ private struct CacheControlReader {
 
 /// How old a stored response is, and how old it may be, in seconds (RFC 9111, 4.2). Pure: the caller passes the time.
 struct CacheFreshness: Sendable, Equatable {
-    /// Seconds since its origin made or last confirmed it (RFC 9111, 4.2.3).
+    /// Seconds since the origin server made or last confirmed it (RFC 9111, 4.2.3).
     let age: Int64
     /// Seconds for which it is fresh (RFC 9111, 4.2.1 and 4.2.2).
     let lifetime: Int64
@@ -135,13 +135,13 @@ struct CacheFreshness: Sendable, Equatable {
         lifetime = isExplicit ? explicit : Self.heuristicLifetime(head, control, date: date, now: now)
     }
 
-    /// Whether the response itself says how long it is fresh.
+    /// Whether the response itself gives its lifetime.
     static func isExplicit(_ head: ResponseHead, _ control: CacheControl) -> Bool {
         control.maxAge != nil || head.headers["Expires"] != nil
     }
 
     private static func age(_ response: CachedResponse, date: Double, now: Double) -> Int64 {
-        // The clock was set back, or another machine's clock was ahead: the stored times are useless.
+        // The clock was set back, or another machine's clock was ahead. The stored times are useless.
         guard response.responseTime <= now + 60, response.requestTime <= response.responseTime + 60 else { return .max }
         let apparent = max(0, response.responseTime - date)
         let delay = max(0, response.responseTime - response.requestTime)
@@ -160,7 +160,7 @@ struct CacheFreshness: Sendable, Equatable {
     ) -> (Int64, Bool) {
         if let maxAge = control.maxAge { return (maxAge, true) }
         guard let text = head.headers.all("Expires").first else { return (0, false) }
-        // An invalid date, typically "0", lies in the past (RFC 9111, 5.3). So does an almost valid one.
+        // An invalid date, typically "0", counts as past (RFC 9111, 5.3). So does an almost valid one.
         guard HTTPDate.isExact(text), let expires = HTTPDate.seconds(text, now: now) else { return (0, true) }
         return (whole(Double(expires) - date), true)
     }
@@ -197,7 +197,7 @@ enum CacheStatus {
     /// Whether the cache understands the status (RFC 9111, 5.2.2.3).
     static func isUnderstood(_ status: Int) -> Bool { isHeuristic(status) || [302, 303, 307, 403].contains(status) }
 
-    /// Whether a stored response may stand in for it (RFC 5861, 4).
+    /// Whether a stored response may replace it (RFC 5861, 4).
     static func isServerError(_ status: Int) -> Bool { [500, 502, 503, 504].contains(status) }
 }
 

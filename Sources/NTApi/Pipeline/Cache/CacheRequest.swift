@@ -7,7 +7,7 @@ struct CacheRequest: Sendable {
         case invalidates
         /// It may be answered from the cache, and its answer may be stored.
         case usual
-        /// It may be answered from the cache. The server's answer is only for the caller, and is not stored.
+        /// It may be answered from the cache. The server's answer goes only to the caller and is not stored.
         case conditional(CacheCondition)
     }
 
@@ -61,8 +61,8 @@ struct CacheRequest: Sendable {
         return CacheCondition(http).map { .conditional($0) } ?? .none
     }
 
-    /// Headers that bypass the cache: conditions that only the origin can evaluate, and Host, because then the URL does
-    /// not name the server.
+    /// Headers that bypass the cache: conditions that only the origin can evaluate, and Host, which means that the URL
+    /// does not name the server.
     private static func passesBy(_ name: String) -> Bool {
         ["if-match", "if-unmodified-since", "host"].contains(name)
     }
@@ -86,7 +86,7 @@ extension CacheRequest {
         return selectors
     }
 
-    /// The variant that answers this request. Of several matches the newest, which comes first.
+    /// The variant that answers this request. If several match, the newest, which comes first.
     func select(_ variants: [CachedResponse]) -> CachedResponse? {
         guard !variants.isEmpty else { return nil }
         let credential = credential
@@ -101,7 +101,7 @@ extension CacheRequest {
 
     private enum Value {
         case known(String?)
-        /// Another layer adds it later.
+        /// A header that another layer adds later.
         case unknown
     }
 
@@ -136,9 +136,9 @@ extension CacheRequest {
 
     private static let hasNoCase: Set<String> = ["accept-charset", "accept-encoding", "accept-language"]
 
-    /// A digest of the secrets in the head, which identify the user. One user's response is not given to another.
+    /// A digest of the secrets in the head, which identify the user. Another user does not get the response.
     ///
-    /// A refreshed token of an authenticator belongs to the same user as the one before.
+    /// Tokens of one authenticator belong to the same user, also after a refresh.
     private var credential: String? {
         var secrets = http.headers.filter { $0.isSecret && !$0.name.equalsIgnoringASCIICase("proxy-authorization") }
             .map { field in

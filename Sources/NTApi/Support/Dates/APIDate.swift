@@ -11,7 +11,7 @@ public struct APIDate: Sendable, Hashable {
     /// The current moment.
     public static var now: APIDate { APIDate(secondsSince1970: wallClockSeconds()) }
 
-    /// Reads a date of ISO 8601 or RFC 3339, such as `2013-11-20T10:00:00+01:00`; nil when it is none.
+    /// Reads a date of ISO 8601 or RFC 3339, such as `2013-11-20T10:00:00+01:00`; nil when it is not a date.
     ///
     /// Without a time it means midnight; without a zone, UTC. Hyphens and colons may be missing.
     public init?(iso8601 text: String) {
@@ -19,7 +19,7 @@ public struct APIDate: Sendable, Hashable {
         self.init(secondsSince1970: seconds)
     }
 
-    /// Reads a date of RFC 9110, 5.6.7, such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil when it is none.
+    /// Reads a date of RFC 9110, 5.6.7, such as `Sun, 06 Nov 1994 08:49:37 GMT`; nil when it is not a date.
     public init?(http text: String) {
         guard let seconds = HTTPDate.seconds(text) else { return nil }
         self.init(secondsSince1970: Double(seconds))
@@ -59,7 +59,7 @@ public struct DateFormat: Sendable {
     }
 
     let kind: Kind
-    /// For messages.
+    /// The name in messages.
     let name: String
 
     /// Text of ISO 8601 or RFC 3339: `2013-11-20T10:00:00+01:00`, `2013-11-20`; see ``APIDate/init(iso8601:)``.
@@ -71,7 +71,7 @@ public struct DateFormat: Sendable {
     /// Text of RFC 9110, 5.6.7: `Sun, 06 Nov 1994 08:49:37 GMT`.
     public static let http = DateFormat(kind: .http, name: "an HTTP date")
 
-    /// A format of your own.
+    /// Your own format.
     ///
     ///     static let noted = DateFormat.custom("20.11.2013") { json in
     ///         json.string.flatMap(day)
@@ -81,7 +81,7 @@ public struct DateFormat: Sendable {
     ///
     /// - Parameters:
     ///   - name: for messages: "20 Nov 2013".
-    ///   - read: makes a date of the value; nil when the value is no date. Runs on the thread that decodes.
+    ///   - read: makes a date of the value; nil when the value is not a date. Runs on the thread that decodes.
     ///   - write: makes the value of a date; nil when the date cannot be written. Without it, dates of this format
     ///     cannot be sent.
     public static func custom(

@@ -1,7 +1,7 @@
 /// A moment in the calendar, in UTC. The Gregorian calendar is used for all years.
 struct CivilTime {
     var year: Int
-    /// From 1.
+    /// 1 to 12.
     var month: Int
     var day: Int
     var hour = 0
@@ -9,7 +9,7 @@ struct CivilTime {
     /// 60 is a leap second, which counts as the first second of the next minute.
     var second = 0
 
-    /// Seconds since 1970-01-01 00:00; nil when there is no such day, or no such time.
+    /// Seconds since 1970-01-01 00:00; nil when the day or the time does not exist.
     var secondsSince1970: Int64? {
         guard (0...9999).contains(year), (1...12).contains(month), (1...length(ofMonth: month)).contains(day),
             (0..<24).contains(hour), (0..<60).contains(minute), (0...60).contains(second)
@@ -37,7 +37,7 @@ struct CivilTime {
 }
 
 extension CivilTime {
-    /// - Parameter seconds: since 1970-01-01 00:00; nil is the result outside of the years 0 to 9999.
+    /// - Parameter seconds: since 1970-01-01 00:00. The result is nil outside of the years 0 to 9999.
     init?(secondsSince1970 seconds: Int64) {
         guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return nil }
         let shifted = Int(seconds) + 86_400 * (719_468 + 146_097)
@@ -67,7 +67,7 @@ struct ISO8601 {
     private let text: UnsafeRawBufferPointer
     private var position = 0
 
-    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is no date.
+    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is not a date.
     static func seconds(_ text: UnsafeRawBufferPointer) -> Double? {
         var reader = ISO8601(text: text)
         guard let seconds = reader.dateTime(), reader.position == text.count else { return nil }
@@ -157,7 +157,7 @@ enum HTTPDate {
     /// `Sun Nov  6 08:49:37 1994`.
     ///
     /// - Parameter now: seconds since 1970. It decides the century of a year with two digits.
-    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is no date.
+    /// - Returns: seconds since 1970-01-01 00:00 UTC; nil when it is not a date.
     static func seconds(_ text: String, now: @autoclosure () -> Double = wallClockSeconds()) -> Int64? {
         let words = text.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { Array($0) }
         guard let weekday = words.first else { return nil }

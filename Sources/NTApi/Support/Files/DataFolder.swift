@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// Where a program keeps its data: in a folder of its name below XDG_DATA_HOME, or below XDG_CACHE_HOME for data that
-/// can be fetched again.
+/// Where a program stores its data: in a folder with its name below XDG_DATA_HOME, or below XDG_CACHE_HOME for data
+/// that can be fetched again.
 enum DataFolder {
     enum Kind {
         case data
@@ -15,8 +15,8 @@ enum DataFolder {
         fileprivate var belowHome: String { self == .data ? ".local/share" : ".cache" }
     }
 
-    /// - Parameter name: the program's name; nil is the name of its file.
-    /// - Returns: nil when the user has no home.
+    /// - Parameter name: the program's name; nil for the name of its file.
+    /// - Returns: nil when the user has no home directory.
     static func path(of name: String?, _ kind: Kind = .data) -> String? {
         home(kind).map { "\($0)/ntapi/\(name ?? programName)" }
     }
@@ -43,7 +43,7 @@ enum DataFolder {
             var buffer = [UInt8](repeating: 0, count: 4096)
             let count = readlink("/proc/self/exe", &buffer, buffer.count)
             var path = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
-            // The system adds this when the file was replaced while the program runs.
+            // The system adds this if the file was replaced while the program runs.
             if path.hasSuffix(" (deleted)") { path = String(path.dropLast(10)) }
         #else
             let path = getprogname().map { String(cString: $0) } ?? ""
@@ -53,18 +53,18 @@ enum DataFolder {
     }()
 }
 
-/// Where programs keep state that must survive them on this machine (XDG Base Directory Specification).
+/// Where programs store state of this machine that must survive them (XDG Base Directory Specification).
 enum StateFolder {
     /// `$XDG_STATE_HOME/ntapi`, or `~/.local/state/ntapi`.
     ///
-    /// - Parameter variable: looks up the environment.
-    /// - Throws: `invalid request` when neither says where that is.
+    /// - Parameter variable: looks up an environment variable.
+    /// - Throws: `invalid request` when neither variable is set.
     static func path(_ variable: (String) -> String? = StateFolder.variable) throws(APIError) -> String {
         // The specification says to ignore relative paths.
         if let state = variable("XDG_STATE_HOME"), state.utf8.first == UInt8(ascii: "/") { return state + "/ntapi" }
         if let home = variable("HOME"), home.utf8.first == UInt8(ascii: "/") { return home + "/.local/state/ntapi" }
         throw .invalidRequest(
-            "no folder to keep background sessions in: set XDG_STATE_HOME or HOME to an absolute path")
+            "there is no folder for background sessions: set XDG_STATE_HOME or HOME to an absolute path")
     }
 
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

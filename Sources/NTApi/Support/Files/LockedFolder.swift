@@ -6,19 +6,19 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// A folder that belongs to one process at a time. Its files are complete or do not exist.
+/// A folder that belongs to one process at a time. Each file in it is complete or does not exist.
 ///
-/// The folder and its files are for the user only (0700 and 0600). Every call waits for the disk. Calls may come from
-/// any thread; when two calls write the same name at once, either may win.
+/// Only the user can read the folder and its files (0700 and 0600). Every call waits for the disk. Calls may come from
+/// any thread. When two calls write the same name at once, either may win.
 final class LockedFolder: Sendable {
     let path: String
     private let descriptor: Int32
     private let lock: FolderLock
 
-    /// Opens and locks a folder. Makes it when it is missing.
+    /// Opens and locks a folder. Creates it if it is missing.
     ///
-    /// - Throws: `invalid request`, naming the process, when another process has the folder or this one has it already;
-    ///   `generic`, naming the path, when the system refuses something.
+    /// - Throws: `invalid request`, naming the process, when another process or this one has locked the folder;
+    ///   `generic`, naming the path, when the system refuses an operation.
     init(_ path: String) throws(APIError) {
         try Self.make(path)
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -35,7 +35,7 @@ final class LockedFolder: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Gives the folder up.
+    /// Releases the folder.
     func unlock() { lock.unlock() }
 
     /// The names of all files.
@@ -56,9 +56,9 @@ final class LockedFolder: Sendable {
 
     /// The content of a file.
     ///
-    /// - Returns: nil when there is none of this name.
+    /// - Returns: nil when there is no such file.
     func content(of name: String) throws(APIError) -> [UInt8]? {
-        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
+        // O_NONBLOCK: if the file is a pipe, do not wait for a writer.
         let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             if errno == ENOENT { return nil }
@@ -76,7 +76,8 @@ final class LockedFolder: Sendable {
         }
     }
 
-    /// Writes a file and replaces one of the same name. It is durable when this returns, and never partly written.
+    /// Writes a file, or replaces the one with the same name. The file is durable when this returns, and never partly
+    /// written.
     func store(_ content: [UInt8], as name: String) throws(APIError) {
         try checkLock()
         let temporary = name + Self.unfinished
@@ -101,14 +102,14 @@ final class LockedFolder: Sendable {
         try sync()
     }
 
-    /// Durable when this returns. A file that does not exist counts as removed.
+    /// Durable when this returns. It is no error if the file does not exist.
     func remove(_ name: String) throws(APIError) {
         try checkLock()
         guard unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else { throw problem("remove", name) }
         try sync()
     }
 
-    /// Without the lock nothing is changed: the folder may belong to another process now.
+    /// Change nothing without the lock: the folder may belong to another process now.
     private func checkLock() throws(APIError) {
         guard !lock.isHeld else { return }
         throw .invalidRequest("the folder \(path) was closed, or belongs to the process that this one was forked from")
@@ -135,10 +136,10 @@ final class LockedFolder: Sendable {
 
     private static let unfinished = ".new"
 
-    /// Makes the folder and those above it.
+    /// Makes the folder and its parents.
     private static func make(_ path: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), !path.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(path)) is no absolute path of a folder")
+            throw .invalidRequest("\(quoted(path)) is not the absolute path of a folder")
         }
         guard mkdir(path, 0o700) != 0, errno != EEXIST else { return }
         guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
@@ -158,17 +159,17 @@ extension APIError {
 
 /// Reserves a folder for one process with a lock on a file in it.
 ///
-/// It is a lock of the process (fcntl), not of the descriptor (flock): a forked child would share a flock, and would
-/// keep the folder locked after its parent has ended. The system tells who has the lock, and releases it however the
-/// process ends. Such a lock has two gaps, so the process also keeps a list: the lock does not exclude the process that
-/// has it, and it is lost when any descriptor of the file is closed.
+/// The lock belongs to the process (fcntl), not to the descriptor (flock). A forked child would share a flock, and
+/// would keep the folder locked after its parent has ended. The system says who has the lock, and releases it however
+/// the process ends. Such a lock has two gaps: it does not exclude the process that has it, and it is lost when the
+/// process closes any descriptor of the file. So the process also keeps a list.
 final class FolderLock: Sendable {
     private struct File: Hashable {
         let device: UInt64
         let number: UInt64
     }
 
-    /// What this process has locked. A forked child inherits no lock.
+    /// The files that this process has locked. A forked child inherits no lock.
     private struct Held {
         var generation = Fork.generation
         var files: Set<File> = []
@@ -184,12 +185,13 @@ final class FolderLock: Sendable {
     private let generation = Fork.generation
     private let state: Lock<State>
 
-    /// - Throws: `invalid request`, naming the process that has it.
+    /// - Throws: `invalid request`, naming the process that has the lock.
     init(_ path: String) throws(APIError) {
         let (descriptor, file) = try Self.held.withLock { held throws(APIError) in
             if held.generation != Fork.generation { held = Held() }
             if let file = Self.file({ stat(path, &$0) }), held.files.contains(file) {
-                throw Self.taken(path, "this process has it open already: close the client that has it, or use that")
+                throw Self.taken(
+                    path, "it is already open in this process: close the client that uses it, or use that client")
             }
             let (descriptor, file) = try Self.lock(path)
             held.files.insert(file)
@@ -201,7 +203,7 @@ final class FolderLock: Sendable {
 
     deinit { unlock() }
 
-    /// Whether this process has it.
+    /// Whether this process has the lock.
     var isHeld: Bool { generation == Fork.generation && state.withLock { $0.descriptor != nil } }
 
     func unlock() {
@@ -223,7 +225,7 @@ final class FolderLock: Sendable {
             close(descriptor)
             guard problem == EACCES || problem == EAGAIN else { throw .file("lock", path, problem) }
             let name = holder == 0 ? "another process" : "process \(holder)"
-            throw taken(path, "\(name) has it open: only one at a time can")
+            throw taken(path, "\(name) has it open: only one process at a time can")
         }
         return (descriptor, file)
     }

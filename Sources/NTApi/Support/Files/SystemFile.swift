@@ -6,7 +6,7 @@ import CNTApiSystem
     import Darwin
 #endif
 
-/// The system's reason for a refusal.
+/// Why the system refused an operation.
 struct SystemError: Error, CustomStringConvertible {
     let what: String
     let number: Int32
@@ -21,7 +21,7 @@ enum SystemFile {
         access(path, R_OK) == 0 ? nil : String(cString: strerror(errno))
     }
 
-    /// The bytes of a file; nil when there is none.
+    /// The bytes of a file; nil when there is no such file.
     static func read(_ path: String) throws(SystemError) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -42,9 +42,10 @@ enum SystemFile {
         }
     }
 
-    /// Replaces a file so that nobody ever sees it partly written. Only the owner can read it.
+    /// Replaces a file. Nobody ever sees it partly written, and only the owner can read it.
     ///
-    /// The bytes are on the disk before the file is renamed: even after a power cut, the old or the new file is there.
+    /// The bytes are on the disk before the file is renamed. So even after a power cut, there is the old or the new
+    /// file.
     static func replace(_ path: String, with bytes: [UInt8]) throws(SystemError) {
         try bytes.withUnsafeBufferPointer { (bytes) throws(SystemError) in
             try replace(path, with: UnsafeRawBufferPointer(bytes), by: "\(path).new", isDurable: true)
@@ -52,8 +53,8 @@ enum SystemFile {
     }
 
     /// - Parameters:
-    ///   - temporary: a name in the same folder, which nobody else writes to at the same time.
-    ///   - isDurable: whether it must survive a power cut. The call then waits for the disk.
+    ///   - temporary: a name in the same folder that nobody else writes to at the same time.
+    ///   - isDurable: whether the file must survive a power cut. The call then waits for the disk.
     static func replace(
         _ path: String, with bytes: UnsafeRawBufferPointer, by temporary: String, isDurable: Bool
     ) throws(SystemError) {
@@ -85,7 +86,8 @@ enum SystemFile {
 
     /// Calls the body while no other process runs a body for the same file. The lock ends with the process in any case.
     ///
-    /// - Parameter patience: how many seconds to wait for others. They need milliseconds, unless they were stopped.
+    /// - Parameter patience: how many seconds to wait for other processes. They need milliseconds, unless they are
+    ///   stopped.
     static func withLock(
         _ path: String, patience: Double, _ body: () throws(SystemError) -> Void
     ) throws(SystemError) {
@@ -134,7 +136,7 @@ struct FileStamp: Equatable {
     }
 }
 
-/// Makes file names from texts that people chose.
+/// Makes file names from texts that people choose.
 enum FileName {
     /// The longest name in bytes. File systems allow 255; the rest is left for suffixes.
     static let maximumLength = 200
@@ -146,7 +148,9 @@ enum FileName {
     /// - Parameter what: the text in a message.
     /// - Throws: `invalid request` when it is empty or too long.
     static func encode(_ text: String, _ what: String) throws(APIError) -> String {
-        guard !text.isEmpty else { throw .invalidRequest("\(what) is empty: name it, as com.example.app.photos") }
+        guard !text.isEmpty else {
+            throw .invalidRequest("\(what) is empty: give it a name such as com.example.app.photos")
+        }
         var name = ""
         for (index, byte) in text.utf8.enumerated() {
             let isPlain =

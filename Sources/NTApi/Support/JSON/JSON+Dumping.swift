@@ -1,11 +1,11 @@
 import CJansson
 
-// JSON text that a program takes out at the C boundary.
+// JSON text for a program that gets it through the C ABI.
 extension JSON {
     /// The value as compact text, written by jansson's dumper. It reads back as an equal value.
     ///
-    /// jansson writes each real of a text with up to the same number of digits: the fewest from 15 to 17 with which all of
-    /// them read back the same.
+    /// jansson writes all reals of a text with the same precision. This uses the fewest digits, from 15 to 17, with
+    /// which all of them read back the same.
     package var dumped: String {
         guard let digits = JanssonDumper.digits(for: self) else { return text }
         let tree = UnsafeMutablePointer<json_t>(jansson())
@@ -15,13 +15,13 @@ extension JSON {
 }
 
 private enum JanssonDumper {
-    /// The levels of arrays and objects up to which jansson writes: it recurses, as its loader does.
+    /// How many levels of arrays and objects jansson writes: it recurses, as its loader does.
     private static let deepest = 256
 
-    /// Seventeen are always enough. jansson's own default is that, with which 0.1 is 0.10000000000000001.
+    /// Seventeen digits are always enough. That is jansson's default, which writes 0.1 as 0.10000000000000001.
     private static let mostDigits = 17
 
-    /// The digits that the reals of a value need; nil when it is too deep for jansson.
+    /// How many digits the reals of a value need; nil when the value nests too deep for jansson.
     static func digits(for value: JSON) -> Int? {
         var digits = 15
         var open: [JSONCursor] = []
@@ -50,7 +50,7 @@ private enum JanssonDumper {
         return text(of: tree, digits: digits).flatMap { Double($0) } == real
     }
 
-    /// - Returns: nil when there is no memory for it.
+    /// - Returns: nil when there is no memory.
     static func text(of tree: UnsafeMutablePointer<json_t>, digits: Int) -> String? {
         var text: [UInt8] = []
         let status = withUnsafeMutablePointer(to: &text) { text in

@@ -57,7 +57,7 @@ extension JSON {
 
     fileprivate typealias Tree = UnsafeMutablePointer<json_t>
 
-    /// A new reference: a scalar, or a container with nothing in it. Null where there is no memory for another.
+    /// A new reference to a scalar or to an empty container. Null when there is no memory.
     private static func tree(of value: JSON) -> Tree {
         let tree: Tree? =
             switch value.kind {
@@ -72,7 +72,7 @@ extension JSON {
         return tree ?? json_null()
     }
 
-    /// Lends bytes that always have an address: jansson takes NULL for an error.
+    /// Calls the body with bytes that always have an address: jansson treats NULL as an error.
     static func withChars<Result>(
         _ bytes: UnsafeRawBufferPointer, _ body: (UnsafePointer<CChar>, Int) -> Result
     ) -> Result {
@@ -117,7 +117,7 @@ private struct JanssonCopy {
         }
     }
 
-    /// Copies the following scalars, up to an array or object, which is returned; nil at the end.
+    /// Copies the next scalars. Stops at an array or object and returns it; nil at the end.
     mutating func takeScalars() -> JSON.Tree? {
         while let child = next() {
             guard let scalar = JSON.scalar(child) else { return child }
@@ -150,7 +150,7 @@ private struct JanssonCopy {
 
 /// Seeds jansson's hash tables, once in the process, before the first object is made.
 ///
-/// jansson itself would seed with the first object, and a second thread would spin until the first has read the
+/// Otherwise jansson would seed them with the first object, and a second thread would spin until the first has read the
 /// system's random numbers. A seed that the host program has set stays.
 enum JSONHashSeed {
     private static let planted: Void = json_object_seed(0)
@@ -167,11 +167,10 @@ extension JSON {
     }
 }
 
-/// Reads with jansson whatever jansson reads by our rules. Other text, for which jansson has no flag, goes onto the
-/// tape.
+/// Lets jansson read what it reads by our rules. For other text, jansson has no flags, and our parser reads it.
 private enum JanssonLoader {
-    /// The deepest nesting for which jansson is used. It recurses and needs about 90 bytes of stack for each level; its
-    /// own limit would overflow the stack of a small thread.
+    /// The deepest nesting for which jansson is used. jansson recurses and needs about 90 bytes of stack for each
+    /// level. At its own limit it would overflow the stack of a small thread.
     private static let deepest = 256
 
     static func load(_ text: UnsafeRawBufferPointer) -> Result<JSON, JSONParseError> {
@@ -224,7 +223,7 @@ private enum JanssonLoader {
 }
 
 // Pointers for the C ABI. They stay valid as long as the value, or any value or document that contains it. A document
-// keeps the text that it has lent.
+// keeps the texts to which it has given out pointers.
 extension JSON {
     /// The string NUL-terminated, with its length in bytes; nil for any other kind.
     ///

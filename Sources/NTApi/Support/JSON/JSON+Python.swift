@@ -85,8 +85,8 @@ private struct JSONPythonMaker {
             return python.pointee.setItem(open.object, open.position, value) == 0
         }
         defer { python.pointee.release(value) }
-        // Not before the value is there: what makes a container may collect garbage, and so run a program's code, which
-        // may make values of another document, and another key in the place of this one.
+        // Call this only when the value exists. Making a container may collect garbage and so run the program's code.
+        // That code may make values of another document and put another key in the place of this one.
         let isShared = tape.kind(index) == .plainString && tape.bytes(index).count <= JSONPythonKeys.longest
         guard isShared else { return put(value, unsharedKey: index, into: open.object) }
         guard let key = keys.find(tape.bytes(index)) else { return false }

@@ -162,7 +162,8 @@ extension JSON {
         self.init(.array(JSONArray(elements)))
     }
 
-    /// Makes an object; the last of duplicate keys wins, and a value that would nest deeper than 2,048 levels becomes null.
+    /// Makes an object; the last of duplicate keys wins, and a value that would nest deeper than 2,048 levels becomes
+    /// null.
     ///
     /// The members keep their order. A key may contain U+0000, but ``init(parsing:)-(String)`` refuses such a key.
     public init(_ members: [(String, JSON)]) {
@@ -170,7 +171,7 @@ extension JSON {
     }
 }
 
-// No nil literal: for a `JSON?`, `condition ? value : nil` would become JSON null.
+// There is no nil literal: for a `JSON?`, `condition ? value : nil` would become JSON null.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
     ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
@@ -224,7 +225,7 @@ extension JSON: Equatable {
             var leftCursor = JSONCursor(left)
             var rightCursor = JSONCursor(right)
             while let child = leftCursor.next() {
-                // Usually it is at the same place.
+                // It is usually at the same place.
                 let other = rightCursor.next()
                 guard let key = child.key else {
                     guard let other else { return false }
@@ -265,7 +266,7 @@ extension JSON: Equatable {
         }
     }
 
-    /// Lends the bytes of a string, without escapes; nil for any other kind.
+    /// Calls the body with the bytes of a string, without escapes; nil for any other kind.
     func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         switch storage {
         case .string(let bytes): body(bytes.buffer)

@@ -15,7 +15,7 @@ final class JSONArray: Sendable {
     }
 }
 
-/// An object made by the program. Keys are unique: of duplicates the last value counts, in the place of the first.
+/// An object made by the program. Keys are unique: of duplicates the last value counts, at the position of the first.
 final class JSONObject: Sendable {
     let members: [(key: Bytes, value: JSON)]
     /// See `JSONDepth`.
@@ -97,13 +97,13 @@ extension JSON {
 
     /// The members of the object in document order; nil for any other kind.
     ///
-    /// Keys are unique. Of duplicate keys in the text the last value won, in the place of the first.
+    /// Keys are unique. Of duplicate keys in the text the last value wins, at the position of the first.
     public var object: [(key: String, value: JSON)]? {
         guard kind == .object else { return nil }
         return children { child in child.key.map { ($0.string, child.value) } }
     }
 
-    /// The member of the object with this key; nil when there is none or this is no object.
+    /// The member of the object with this key; nil when there is none or this is not an object.
     ///
     /// Keys compare by their bytes, as RFC 8259, 8.3 advises: "é" composed and decomposed are two keys.
     public subscript(key: String) -> JSON? {
@@ -111,7 +111,7 @@ extension JSON {
         return key.withUTF8 { member(UnsafeRawBufferPointer($0)) }
     }
 
-    /// The element of the array at this index; nil when the index is negative or too large, or this is no array.
+    /// The element of the array at this index; nil when the index is negative or too large, or this is not an array.
     public subscript(index: Int) -> JSON? {
         switch storage {
         case .array(let array):

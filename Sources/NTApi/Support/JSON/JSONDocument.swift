@@ -6,8 +6,8 @@
 
 /// A parsed text and its tape. It shares the bytes of a body, and builds nothing until it is needed.
 ///
-/// `@unchecked Sendable`: the text and the tape are constant, except for the tape's notes about an object's keys. These
-/// are read and written atomically, and every thread computes the same. `extras` is guarded by a mutex.
+/// `@unchecked Sendable`: the text and the tape are constant, except for what the tape records about an object's keys.
+/// That is read and written atomically, and every thread computes the same. A mutex guards `extras`.
 final class JSONDocument: @unchecked Sendable {
     /// Valid as long as the document.
     let tape: JSONTape
@@ -53,7 +53,7 @@ final class JSONDocument: @unchecked Sendable {
         _ place: WritableKeyPath<Extras, [Int: Extra]>, _ index: Int, _ make: () -> Extra
     ) -> Extra {
         if let known = SharedMutex.documents.withLock({ extras?[keyPath: place][index] }) { return known }
-        // Made without the lock, because it may take long. A second thread discards its result.
+        // Made without the lock, because it may take long. If two threads make it, the second discards its result.
         let made = make()
         return SharedMutex.documents.withLock {
             if let known = extras?[keyPath: place][index] { return known }
@@ -120,7 +120,7 @@ extension JSONDocument {
         }
     }
 
-    /// Lends the bytes of a string or key, without escapes; nil for other kinds.
+    /// Calls the body with the bytes of a string or key, without escapes; nil for other kinds.
     func withUTF8<Result>(at index: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         switch tape.kind(index) {
         case .plainString: return body(tape.bytes(index))
@@ -228,9 +228,9 @@ final class JSONArrayIndex: Sendable {
     }
 }
 
-/// The members of one object of a document by their keys: for objects that are large, or have duplicate or escaped keys.
+/// The members of one object of a document by their keys, for objects that are large or have duplicate or escaped keys.
 ///
-/// Of duplicates the last value counts, in the place of the first. Keys are hashed with a seed that the author of a
+/// Of duplicates the last value counts, at the position of the first. Keys are hashed with a seed that the author of a
 /// text cannot predict.
 final class JSONObjectIndex: @unchecked Sendable {
     // Safe to share: constant after `init`. It only holds places on the tape of its document.

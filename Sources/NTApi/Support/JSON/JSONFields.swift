@@ -1,5 +1,5 @@
-/// Reads the fields of a JSON object that the library wrote itself, perhaps long ago. It checks each field and names
-/// each mistake.
+/// Reads the fields of a JSON object that the library wrote itself, perhaps long ago. It checks each field, and its
+/// errors name the field.
 struct JSONFields {
     let json: JSON
     /// Makes the error for a field and what is wrong with it.

@@ -5,7 +5,7 @@ enum JSONNumber {
     /// A number of fewer digits and without an exponent fits a double.
     static let safeDoubleDigits = 300
 
-    /// Whether a byte may stand in a number.
+    /// Whether a byte may be part of a number.
     static func isPart(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
@@ -39,7 +39,8 @@ enum JSONNumber {
         return Int64(truncatingIfNeeded: isNegative ? 0 &- magnitude : magnitude)
     }
 
-    /// The value of an integer beyond 64 bits, or of an integral double beyond them; nil when it is neither, or does not fit.
+    /// The value of an integer beyond 64 bits, or of an integral double beyond them; nil when it is neither, or does
+    /// not fit.
     static func bigInteger<Value: FixedWidthInteger>(_ bytes: UnsafeRawBufferPointer, _ type: Value.Type) -> Value? {
         let text = String(decoding: bytes, as: UTF8.self)
         if let value = Value(text) { return value }
@@ -59,7 +60,7 @@ enum JSONNumber {
 
     /// Whether a number is within the range of a double. A number that is too small becomes zero, and fits.
     static func fitsDouble(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // Up to 10^308 in magnitude it fits, which the exponent alone tells.
+        // If the exponent shows that the magnitude is at most 10^308, it fits.
         let exponent = bytes.firstIndex { $0 | 0x20 == UInt8(ascii: "e") }
         var power = 0
         if let exponent {

@@ -30,7 +30,7 @@ enum JSONParser {
 
     /// Parses a body. If that fails, looks for JSON at the end of the body after stray text, such as a PHP warning.
     ///
-    /// `JSONRecovery` says which values are accepted and bounds the work. The value shares the body's bytes.
+    /// `JSONRecovery` says which values are accepted and limits the work. The value shares the body's bytes.
     static func parseResponse(_ bytes: Bytes) -> ResponseBody {
         let buffer = bytes.buffer
         let start = byteOrderMarkLength(of: buffer)
@@ -117,7 +117,7 @@ struct JSONLoader {
 
 /// Why and where a text is not JSON.
 ///
-/// The place is where reading stopped: right after the wrong token, or at the byte that is not UTF-8.
+/// The position is where the parser stopped: right after the wrong token, or at the byte that is not UTF-8.
 public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The line, from 1.
     public let line: Int
@@ -131,7 +131,7 @@ public struct JSONParseError: Error, Sendable, Hashable, CustomStringConvertible
     /// What is wrong, in English. It may quote up to 20 bytes of the text.
     public let reason: String
 
-    /// The place and the reason in one line.
+    /// The position and the reason in one line.
     public var description: String {
         "line \(line), column \(column) (byte \(offset)): \(reason)"
     }
@@ -195,7 +195,7 @@ extension JSON {
     var isContainer: Bool { kind == .array || kind == .object }
 }
 
-/// Explains what is wrong with a text that the scanner refused. It reads the token where the scanner stopped once more,
+/// Explains what is wrong with a text that the scanner refused. It reads the token at which the scanner stopped again,
 /// slowly.
 ///
 /// The scanner only knows that it found something unexpected. A message should say whether it is a misplaced bracket,
@@ -250,17 +250,17 @@ struct JSONDiagnosis {
     }
 }
 
-/// Finds JSON after stray text: an array or object that begins somewhere in a body and ends it.
+/// Finds JSON after stray text: an array or object that begins somewhere in a body and ends with it.
 ///
-/// It must be sure that the text before is an accident:
-/// - A body that begins as JSON is never rescued. A broken connection leaves JSON without its end, and
-///   `[{"id":1},{"id":2}` must not be read as `{"id":2}`. Of two documents in one body neither is the answer.
-/// - A body with another document in its stray text is not rescued either. Short brackets that programs print, such as
-///   `[0]`, do not count.
+/// It must be certain that the text before is an accident:
+/// - A body that begins as JSON is never recovered. A broken connection leaves JSON without its end, and
+///   `[{"id":1},{"id":2}` must not be read as `{"id":2}`. If a body has two documents, neither is the answer.
+/// - A body with another document in its stray text is not recovered either. Short brackets that programs print, such
+///   as `[0]`, do not count.
 /// - A value inside text that began as JSON is never used: after a failed attempt, the next begins where that one
-///   stopped reading.
+///   stopped.
 ///
-/// The last rule also bounds the work for any body: no byte is read by two attempts, except the token at which one
+/// The last rule also limits the work for any body: no byte is read by two attempts, except the token at which one
 /// stopped. There are at most 64 attempts.
 struct JSONRecovery {
     static let maximumAttempts = 64

@@ -147,9 +147,9 @@ struct JSONPathReader {
 extension JSON {
     /// The value at a path such as `list[0].name` or `headers["X-Y"]`; nil when nothing is there.
     ///
-    /// Keys are separated by dots and indexes stand in brackets. A key that is empty or contains any of `.[]"` stands in
-    /// brackets and quotes, where `\"` and `\\` are the quote and the backslash. The empty path is the value itself. A
-    /// malformed path is nil too.
+    /// Keys are separated by dots and indexes stand in brackets. A key that is empty or contains any of `.[]"` stands
+    /// in brackets and quotes, where `\"` and `\\` are the quote and the backslash. The empty path is the value itself.
+    /// A malformed path is nil too.
     public subscript(path path: String) -> JSON? {
         var path = path
         return path.withUTF8 { value(atPath: UnsafeRawBufferPointer($0)) }

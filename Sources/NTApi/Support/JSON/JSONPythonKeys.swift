@@ -1,8 +1,9 @@
-/// The keys of the documents before, as Python's strings: most documents have the keys of the one before, and most
-/// objects those of the object before.
+/// The keys of earlier documents, as Python strings. Most documents have the same keys as the one before, and so have
+/// most objects.
 ///
-/// Each key has two places, by its hash, and takes that of the one that came earlier: what comes again and again stays,
-/// and documents with ever new keys cost little. The places hold a reference each, and are in memory of the caller's.
+/// Each key has two possible places, by its hash. A new key takes the first, and the key that was there moves to the
+/// second. So frequent keys stay, and documents with many different keys cost little. Each place owns a reference. The
+/// memory belongs to the caller.
 struct JSONPythonKeys {
     typealias Object = PythonFunctions.Object
 
@@ -16,7 +17,7 @@ struct JSONPythonKeys {
 
     private let python: UnsafePointer<PythonFunctions>
     private let room: UnsafeMutableRawPointer
-    /// Whether the keys are remembered within one document only, as their caller has no room for them.
+    /// Whether the keys are kept for one document only, because the caller has no memory for them.
     private let isOwn: Bool
 
     init(_ python: UnsafePointer<PythonFunctions>) {
@@ -36,7 +37,7 @@ struct JSONPythonKeys {
     }
 
     /// - Parameter key: without escapes, of at most `longest` bytes.
-    /// - Returns: its string, lent until the next key; nil when it could not be made.
+    /// - Returns: its string, borrowed until the next key; nil when it could not be made.
     @inline(__always)
     func find(_ key: UnsafeRawBufferPointer) -> Object? {
         // As many pairs as eight bits can tell apart.

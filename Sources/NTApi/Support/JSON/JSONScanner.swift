@@ -6,12 +6,12 @@ import CScan
     import Darwin
 #endif
 
-/// Reads JSON text once from front to back, checks it completely, and writes its tape.
+/// Reads JSON text once from start to end, checks it completely, and writes its tape.
 ///
 /// A NUL follows the text. JSON contains no NUL, so every loop ends there at the latest, and no pointer passes it. Only
-/// code that reads several bytes at once checks how many are left. Readers of the tape rely on the checks made here.
+/// code that reads several bytes at once checks how many are left. Readers of the tape rely on these checks.
 ///
-/// Nothing recurses: the second word of an open array or object names the container around it.
+/// Nothing recurses: the second word of an open array or object refers to the container around it.
 struct JSONScanner {
     typealias Pointer = UnsafePointer<UInt8>
     typealias Words = UnsafeMutablePointer<UInt64>
@@ -261,7 +261,7 @@ extension JSONScanner {
         shortNumber(start, text, word) ?? longNumber(start, text, word)
     }
 
-    /// Most numbers have no exponent, and so few digits that they are in range.
+    /// Most numbers have no exponent, and so few digits that they are certainly in range.
     @inline(__always)
     private static func shortNumber(_ start: Pointer, _ text: Pointer, _ word: Words) -> Pointer? {
         var p = start

@@ -81,7 +81,7 @@ struct JSONTape {
         ntapi_scan_store(words + (index + 1), second(index) & ~3 | keys.rawValue)
     }
 
-    // Other threads may note what they learn about the keys at the same time.
+    // Other threads may record what they find out about the keys at the same time.
     @inline(__always)
     private func second(_ index: Int) -> UInt64 { ntapi_scan_load(words + (index &+ 1)) }
 
@@ -129,8 +129,8 @@ extension JSONTape {
 
 /// Walks over the children of an array or object in document order. A scalar has none.
 ///
-/// Loops over a value (writing, comparing, measuring) keep a list of cursors instead of recursing, so that deep nesting
-/// cannot exhaust the stack of the thread, which may belong to the host program.
+/// Loops over a value (writing, comparing, measuring) keep a list of cursors and do not recurse. So deep nesting cannot
+/// exhaust the stack of the thread, which may belong to the host program.
 struct JSONCursor {
     let container: JSON
     let isObject: Bool
@@ -198,7 +198,7 @@ enum JSONChildKey {
     case built(Bytes)
     case parsed(JSONDocument, Int)
 
-    /// Lends its bytes, without escapes.
+    /// Calls the body with the key's bytes, without escapes.
     func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
         case .built(let bytes): body(bytes.buffer)
@@ -212,8 +212,8 @@ enum JSONChildKey {
 
 /// Determines whether an object's keys are plain: few, unique, and without escapes.
 ///
-/// A look-up in plain keys compares one after another and ends at the first match. Other objects get a
-/// `JSONObjectIndex`, because the last of duplicates wins.
+/// A look-up in plain keys compares them one by one and ends at the first match. Other objects get a `JSONObjectIndex`,
+/// because the last of duplicates wins.
 enum JSONKeyCheck {
     /// With more members, a look-up by hash is faster.
     static let most = 64
@@ -234,10 +234,11 @@ enum JSONKeyCheck {
                 guard tape.kind(position) == .plainString else { return .indexed }
                 let key = tape.bytes(position)
                 var slot = Int(truncatingIfNeeded: hash(key) >> UInt64(64 - bits))
-                // No key is at place 0: the object comes before it.
+                // 0 means free. No key has the place 0, because the object comes before it.
                 while table[slot] != 0 {
                     if tape.bytes(Int(table[slot])).isEqual(to: key) { return .indexed }
-                    // Keys that are made to collide must not cost more than the index, whose hash cannot be predicted.
+                    // Keys that were chosen to collide must not cost more than the index, whose hash cannot be
+                    // predicted.
                     comparisons += 1
                     guard comparisons <= 4 * most else { return .indexed }
                     slot = (slot + 1) & mask

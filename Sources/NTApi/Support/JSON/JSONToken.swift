@@ -1,12 +1,12 @@
 /// One token of a text, read for an error message: its end, and what is wrong with it.
 struct JSONToken {
     enum Kind {
-        /// No token: the text ends.
+        /// There is no token: the text ends.
         case end
         case string
         /// A number, a word or a bracket that is valid in JSON.
         case other
-        /// Not valid anywhere.
+        /// Text that is not valid anywhere in JSON. The value describes it.
         case wrong(String)
     }
 

@@ -17,7 +17,8 @@ struct JSONWriter {
                 continue
             }
             open.append(cursor)
-            // A comma is missing only right after an opening bracket, and no value ends in one.
+            // The last byte is the opening bracket only before the first child, because no value ends in one. Other
+            // children need a comma.
             if bytes.last != UInt8(ascii: cursor.isObject ? "{" : "[") { bytes.append(UInt8(ascii: ",")) }
             if let key = child.key {
                 key.withUTF8 { string($0) }
@@ -72,7 +73,7 @@ struct JSONWriter {
 
 /// An escape in a JSON string and its value (RFC 8259, 7).
 struct JSONEscape {
-    /// A surrogate pair is one.
+    /// The character. A surrogate pair is one character.
     let scalar: UInt32
     /// The bytes of the escape: 2, 6 or 12.
     let length: Int

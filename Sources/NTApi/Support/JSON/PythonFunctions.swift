@@ -18,7 +18,7 @@ package struct PythonFunctions {
         ) -> Object?
     /// PyFloat_FromDouble.
     package let float: @convention(c) (Double) -> Object?
-    /// PyUnicode_DecodeUTF8: the bytes, how many, what to do about those that are no UTF-8.
+    /// PyUnicode_DecodeUTF8: the bytes, how many, what to do about bytes that are not UTF-8.
     package let decodedText: @convention(c) (UnsafePointer<CChar>?, Int, UnsafePointer<CChar>?) -> Object?
     /// PyList_New and PyList_SetItem, which takes the item over, also when it fails.
     package let list: @convention(c) (Int) -> Object?

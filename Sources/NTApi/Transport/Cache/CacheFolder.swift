@@ -13,7 +13,7 @@ import CNTApiSystem
 /// processes write a record, the last one wins, and the other response is fetched again. A damaged or missing file is a
 /// miss. Every call waits for the disk.
 struct CacheFolder: Sendable {
-    /// A file, with the facts for tidying up.
+    /// A file, with the facts that tidying needs.
     struct File: Sendable {
         var name: String
         var size: Int64
@@ -36,7 +36,7 @@ struct CacheFolder: Sendable {
         return record
     }
 
-    /// Far more than all heads of a URL need.
+    /// Far more than the heads of one URL need.
     private static let largestRecord: Int64 = 16 << 20
 
     func body(_ file: CachedResponse.BodyFile) -> Bytes? {
@@ -78,7 +78,7 @@ struct CacheFolder: Sendable {
     /// Removes a file. A missing file is no error.
     func remove(_ name: String) { unlink("\(path)/\(name)") }
 
-    /// Notes that a file was used now.
+    /// Records that a file was used now.
     func touch(_ name: String) { utimensat(AT_FDCWD, "\(path)/\(name)", nil, 0) }
 
     /// The files of the cache.
@@ -109,7 +109,7 @@ struct CacheFolder: Sendable {
 
     /// - Returns: nil when there is none, or it is larger than expected.
     private func read(_ name: String, atMost limit: Int64) -> Bytes? {
-        // O_NONBLOCK: if it is a pipe, do not wait for a writer.
+        // O_NONBLOCK: if the file is a pipe, do not wait for a writer.
         let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

@@ -1,10 +1,10 @@
 /// Responses on disk. A worker writes changes soon; until then they are read from memory.
 final class DiskCache: Sendable {
-    /// A pending change for a URL. An empty change notes a use.
+    /// A pending change for a URL. An empty change records a use.
     private struct Change {
         /// Whether to remove what is on disk.
         var removes = false
-        /// The newest last.
+        /// The stored variants, the newest last.
         var variants: [CachedResponse] = []
 
         var size: Int { variants.reduce(0) { $0 + $1.size } }
@@ -12,7 +12,7 @@ final class DiskCache: Sendable {
 
     private struct State {
         var changes: [CacheKey: Change] = [:]
-        /// How much memory `changes` take.
+        /// How many bytes of memory `changes` take.
         var waitingSize = 0
         /// The keys of `changes`, in order.
         var order = Queue<CacheKey>()
@@ -96,7 +96,7 @@ final class DiskCache: Sendable {
 
     func remove(_ key: CacheKey) { change(key) { $0 = Change(removes: true) } }
 
-    /// Notes that the memory cache answered for this URL.
+    /// Records that the memory cache answered for this URL.
     func use(_ key: CacheKey) { change(key) { _ in } }
 
     private func change(_ key: CacheKey, _ body: (inout Change) -> Void) {
@@ -174,7 +174,7 @@ final class DiskCache: Sendable {
                     state.failure = error
                     return !state.hasWarned
                 }
-                if isFirst { APILog.warn("the cache is not kept on disk: \(error)") }
+                if isFirst { APILog.warn("the cache is not written to disk: \(error)") }
             }
         }
         state.broadcast()
@@ -238,7 +238,7 @@ final class DiskCache: Sendable {
         state.withLock { $0.usage = max(tidying.usage, capacity - capacity / 8) }
     }
 
-    // MARK: At the end
+    // MARK: At exit
 
     /// Caches with pending changes, which are written before the process ends.
     private static let busy = Lock<[ObjectIdentifier: DiskCache]>([:], survivesFork: true)
@@ -265,8 +265,8 @@ struct CacheTidying: Sendable {
     /// The size of the remaining files in bytes.
     private(set) var usage: Int64 = 0
 
-    /// For so many seconds, a body without a record or a temporary file may belong to another process that is still
-    /// writing.
+    /// A body without a record, or a temporary file, may belong to another process that is still writing. It is kept
+    /// for this many seconds.
     private static let patience = 600.0
 
     /// - Parameters:
@@ -276,7 +276,7 @@ struct CacheTidying: Sendable {
         var groups: [String: Group] = [:]
         for file in files {
             if file.name.hasSuffix(CacheFileName.temporaryEnding) {
-                // A file time in the future is a mistake.
+                // A time in the future is a mistake.
                 if abs(now - file.used) > Self.patience { gone.append(file.name) } else { usage += file.size }
                 continue
             }
@@ -288,7 +288,7 @@ struct CacheTidying: Sendable {
             groups[digest] = nil
         }
         guard usage > capacity else { return }
-        // Leave some room, so that the next response does not start this again.
+        // Leave some room, so that the next response does not start tidying again.
         let wanted = capacity - capacity / 10
         for group in groups.values.sorted(by: { ($0.used, $0.size) < ($1.used, $1.size) }) where usage > wanted {
             drop(group)
@@ -296,7 +296,7 @@ struct CacheTidying: Sendable {
     }
 
     private mutating func drop(_ group: Group) {
-        // Remove the record first: its bodies must exist.
+        // Remove the record first: the bodies that a record names must exist.
         gone += group.names.sorted {
             $0.hasSuffix(CacheFileName.recordEnding) && !$1.hasSuffix(CacheFileName.recordEnding)
         }

@@ -51,7 +51,7 @@ public final class HTTPCache: Sendable {
         _ memoryCapacity: Int, _ diskCapacity: Int, _ folder: String, _ clock: @escaping @Sendable () -> Double
     ) throws(APIError) {
         guard folder.utf8.first == UInt8(ascii: "/"), !folder.utf8.contains(0) else {
-            throw .invalidRequest("\(quoted(folder)) is no absolute path of a folder for a cache")
+            throw .invalidRequest("\(quoted(folder)) is not the absolute path of a folder for a cache")
         }
         let disk = diskCapacity > 0 ? DiskCache(folder, capacity: Int64(diskCapacity), clock: clock) : nil
         self.init(memoryCapacity, disk: disk, clock)
@@ -94,8 +94,8 @@ public final class HTTPCache: Sendable {
         disk?.removeAll(named: key.digestOfURL)
     }
 
-    /// Waits until stored responses are on disk. This happens anyway soon, when a client is drained, and when the
-    /// process exits.
+    /// Waits until stored responses are on disk. Otherwise they are written soon, when a client is drained, and when
+    /// the process exits.
     ///
     /// - Throws: `generic` when a write since the last call failed; the message says why.
     public func save() throws(APIError) {

@@ -73,7 +73,7 @@ struct MemoryCache {
         var variants: [CachedResponse]
         var size: Int
         var token: IndexedHeap<UInt64, CacheKey>.Token
-        /// When a use was last noted on disk, in seconds since 1970.
+        /// When a use was last recorded on disk, in seconds since 1970.
         var told: Double
     }
 
@@ -81,7 +81,7 @@ struct MemoryCache {
     /// The keys by their last use.
     private var uses = IndexedHeap<UInt64, CacheKey>()
     private var clock: UInt64 = 0
-    /// In bytes.
+    /// The size of all responses in bytes.
     private(set) var usage = 0
     var capacity: Int
 
@@ -90,7 +90,7 @@ struct MemoryCache {
     /// A response larger than this fraction of the capacity is not stored: it would displace too many others.
     static let largestPart = 4
 
-    /// The variants of a URL, the newest in front.
+    /// The variants of a URL, the newest first.
     mutating func variants(_ key: CacheKey) -> [CachedResponse] {
         guard let entry = entries[key] else { return [] }
         clock += 1
@@ -98,12 +98,12 @@ struct MemoryCache {
         return entry.variants
     }
 
-    /// The seconds between two notes on disk for a response that is used often.
+    /// How often the use of a popular response is recorded on disk, in seconds.
     static let untold = 60.0
 
-    /// Whether to note on disk that a response is used. The caller then notes it.
+    /// Whether the caller should record on disk that a response is used.
     ///
-    /// Popular responses are read from memory. Without these notes they would look unused on disk, and be removed
+    /// Popular responses are read from memory. Without these records they would look unused on disk, and be removed
     /// first.
     mutating func owesUse(of key: CacheKey, now: Double) -> Bool {
         guard let entry = entries[key], abs(now - entry.told) >= Self.untold, entry.variants.contains(where: \.isOnDisk)

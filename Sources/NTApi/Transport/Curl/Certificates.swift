@@ -6,11 +6,11 @@ import CCurl
     import Darwin
 #endif
 
-/// Where the machine keeps the certificates that it trusts.
+/// Where the machine stores the certificates that it trusts.
 ///
-/// libcurl has one path compiled in, which is wrong on other distributions than the one it was built on.
+/// libcurl has one path compiled in. It is wrong on other distributions than the one that libcurl was built for.
 enum CertificateStore {
-    /// The file to name to libcurl; nil when its own answer exists, or none was found. Looked up once.
+    /// The path to give to libcurl. Nil when libcurl's own path exists, or when no file was found. Looked up once.
     static let file: String? = {
         if let version = ntapi_version()?.pointee {
             for answer in [version.cainfo, version.capath] {
@@ -29,11 +29,12 @@ enum CertificateStore {
     ]
 }
 
-/// The certificates that a server has shown in the handshake, for a program that decides about them.
+/// The certificates that a server sent in the handshake, for a program that decides about them.
 enum PeerCertificates {
     private static let prefix = "Cert:"
 
-    /// The chain in PEM, the server's own first; empty when nothing was shown, or libcurl's TLS cannot tell.
+    /// The chain in PEM, the server's own certificate first. Empty when the server sent none, or when libcurl's TLS
+    /// library cannot list them.
     static func chain(_ easy: UnsafeMutableRawPointer) -> [String] {
         guard let info = ntapi_easy_certificates(easy)?.pointee, let lists = info.certinfo else { return [] }
         return (0..<max(0, Int(info.num_of_certs))).compactMap { pem(lists[$0]) }

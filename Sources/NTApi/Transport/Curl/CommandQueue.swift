@@ -1,27 +1,27 @@
-/// What other threads ask of the network thread.
+/// What other threads ask the network thread to do.
 enum EngineCommand: Sendable {
     case begin(Exchange)
     case cancel(Exchange)
     case change(Exchange, ExchangeChange)
     /// A streamed body has its next piece.
     case resumeUpload(Exchange)
-    /// The caller's code was being called when the exchange ended, and has returned.
+    /// The exchange ended while the program's code was being called. The call has returned now.
     case uploadIdle(Exchange)
     case timer(EngineTimer)
     case cancelTimer(EngineTimer)
 }
 
-/// The commands on their way to the network thread, with one wake-up for many.
+/// The queue of commands for the network thread, with one wake-up for many.
 ///
-/// A wake-up is a system call, so it is made only when the loop sleeps or is about to: the loop says so under the same
-/// lock under which commands are added, and whoever adds the next command wakes it. When a command comes just before that,
-/// the loop sees it and does not sleep.
+/// A wake-up is a system call, so it is made only when the loop sleeps or is about to sleep. The loop announces that
+/// under the lock that protects the commands, and the next command wakes it. If a command came just before, the loop
+/// sees it and does not sleep.
 final class CommandQueue: Sendable {
     enum Phase {
         /// No thread runs.
         case idle
         case running
-        /// `stop` was called: what is begun from now on ends at once.
+        /// `stop` was called: new exchanges end at once.
         case stopping
         case stopped
     }
@@ -34,14 +34,14 @@ final class CommandQueue: Sendable {
 
     enum Acceptance {
         case accepted
-        /// As accepted, and the caller is the one to start the thread.
+        /// The command was accepted, and the caller must start the thread.
         case startThread
         case refused
     }
 
     private let state: Lock<State>
 
-    /// - Parameter phase: `running` for a loop that a caller drives on its own thread.
+    /// - Parameter phase: `running` for a loop that a caller runs on its own thread.
     init(_ phase: Phase = .idle) { state = Lock(State(phase: phase)) }
 
     func add(_ command: EngineCommand) -> Acceptance {
@@ -62,8 +62,8 @@ final class CommandQueue: Sendable {
         return acceptance
     }
 
-    /// For a thread that runs, and also while it stops, because its last exchanges wait for this. A thread that is not started
-    /// yet finds the command behind the one that starts it.
+    /// Adds a command also while the thread stops, because its last exchanges may wait for it. A thread that has not
+    /// started yet finds it after the command that starts it.
     func report(_ command: EngineCommand) {
         let sleeper = state.withLock { state -> Waker? in
             guard state.phase != .stopped else { return nil }
@@ -73,7 +73,7 @@ final class CommandQueue: Sendable {
         sleeper?.wake()
     }
 
-    /// - Returns: whether a thread runs that will stop.
+    /// - Returns: whether a thread is running, which will stop.
     func requestStop() -> Bool {
         let (runs, sleeper) = state.withLock { state -> (Bool, Waker?) in
             switch state.phase {
@@ -87,7 +87,7 @@ final class CommandQueue: Sendable {
         return runs
     }
 
-    /// The thread could not be started: takes back the accepted commands.
+    /// The thread could not be started. Returns the accepted commands.
     func fail() -> [EngineCommand] {
         state.withLock { state in
             state.phase = state.phase == .stopping ? .stopped : .idle
@@ -128,7 +128,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// The thread ends.
+    /// The thread ends. Returns the commands that are left.
     func end() -> [EngineCommand] {
         state.withLock { state in
             state.phase = .stopped
@@ -146,9 +146,9 @@ final class CommandQueue: Sendable {
 final class EngineTimer: Sendable {
     let moment: MonotonicTime
     let job: @Sendable () -> Void
-    // Safe to share: touched on the loop's own thread alone.
+    // Safe to share: only the loop's own thread accesses these.
     nonisolated(unsafe) var token: IndexedHeap<MonotonicTime, LoopTimer>.Token?
-    /// The command to cancel it overtook the one to set it.
+    /// Whether the command to cancel the timer arrived before the one to set it.
     nonisolated(unsafe) var isCancelled = false
 
     init(at moment: MonotonicTime, _ job: @escaping @Sendable () -> Void) {

@@ -1,21 +1,22 @@
 import CCurl
 
-/// The curl multi handles of a loop. Each is a pool of connections of its own, and nearly always there is only the first.
+/// The curl multi handles of a loop. Each is a separate pool of connections. Nearly always there is only the first.
 ///
-/// libcurl cannot be told to leave a single connection alone. So the exchanges that must not use the connections of others go
+/// libcurl cannot be told not to use a certain connection. So exchanges that must not use the connections of others go
 /// to another pool: see `number`.
 final class ConnectionPools {
     private let first: CurlMulti
-    /// Those beside the first, by their number less 1. Nil is one that is not there.
+    /// The other pools; pool 1 is at index 0. Nil for a pool that does not exist.
     private var others: [CurlMulti?] = []
-    /// The number of each socket's pool, by the socket. Those beyond its end are the first's: it is empty where there is no other.
+    /// The pool number of each socket. Sockets beyond the end belong to the first pool, so the array stays empty if
+    /// there is only one.
     private var owners: [UInt8] = []
     private let poller: SystemPoller
     private let limit: Int?
 
-    /// Nil when libcurl cannot be set up.
+    /// Fails when libcurl cannot be set up.
     ///
-    /// - Parameter limit: how many connections each pool may have, idle ones counted; nil is no limit.
+    /// - Parameter limit: the most connections of each pool, including idle ones; nil for no limit.
     init?(poller: SystemPoller, limit: Int?) {
         guard let first = CurlMulti(poller: poller, number: 0) else { return nil }
         self.first = first
@@ -25,23 +26,23 @@ final class ConnectionPools {
         if let limit { first.limitConnections(to: limit) }
     }
 
-    /// libcurl before 8.5 sends a request that may use HTTP/2 over a connection of HTTP/1.1 to the same server that is in use, and
+    /// libcurl before 8.5 sends a request that may use HTTP/2 over a busy HTTP/1.1 connection to the same server, and
     /// mixes up the answers (curl pull request 12373).
     private static let mixesVersions = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_05_00
-    /// The pool of what goes over TLS and may not use HTTP/2, where that must not be near what may.
+    /// The pool for TLS exchanges that may not use HTTP/2, where libcurl would mix them up with those that may.
     private static let http1 = HostConnections.poolCount
 
-    /// Which pool an exchange goes to.
+    /// The number of the pool for an exchange.
     ///
     /// - Parameters:
-    ///   - isSecure: whether the server is spoken to over TLS.
+    ///   - isSecure: whether the connection to the server uses TLS.
     ///   - sharesConnections: whether the exchange may use HTTP/2.
-    ///   - pool: the server's `HostConnections.pool`; 0, the first, but for few.
+    ///   - pool: the server's `HostConnections.pool`, which is nearly always 0, the first.
     static func number(isSecure: Bool, sharesConnections: Bool, pool: Int) -> Int {
         mixesVersions && isSecure && !sharesConnections ? http1 : pool
     }
 
-    /// The pool of this number; nil when the system has no descriptors for it and no other will do.
+    /// The pool with this number. Nil when it cannot be made and the first pool is no replacement.
     func pool(_ number: Int) -> CurlMulti? {
         guard number > 0 else { return first }
         while others.count < number { others.append(nil) }
@@ -53,10 +54,10 @@ final class ConnectionPools {
         return pool
     }
 
-    /// How many there are.
+    /// The number of pools.
     var count: Int { others.reduce(1) { $1 == nil ? $0 : $0 + 1 } }
 
-    /// The earliest moment at which libcurl wants to be called, whatever the sockets do.
+    /// When libcurl next wants to be called, unless a socket is ready before.
     var timer: MonotonicTime? {
         var earliest = first.state.timer
         for pool in others {
@@ -86,7 +87,7 @@ final class ConnectionPools {
         return wasDue
     }
 
-    /// The next transfer that is done, and how it ended.
+    /// The next transfer that has ended, with its result.
     func nextMessage() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
         if let message = first.nextMessage() { return message }
         for case let pool? in others {
@@ -95,8 +96,8 @@ final class ConnectionPools {
         return nil
     }
 
-    /// Closes pools beside the first that had nothing to do for a while, with their idle connections: libcurl looks at those only
-    /// when a transfer starts. Not while messages are read.
+    /// Closes other pools than the first that have been idle for a while, with their connections. libcurl closes idle
+    /// connections only when a transfer starts. Must not be called while messages are read.
     func closeIdle(_ now: MonotonicTime) {
         guard !others.isEmpty else { return }
         for (index, pool) in others.enumerated() {
@@ -111,17 +112,17 @@ final class ConnectionPools {
         if others.isEmpty { owners = [] }
     }
 
-    /// Seconds after which libcurl does not use an idle connection again.
+    /// After how many seconds libcurl does not use an idle connection again.
     static let idleTime = 118.0
 
-    /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
+    /// Closes every connection. This is the last call. Remove and clean up every handle before.
     func close() {
         for pool in others { pool?.close() }
         others = []
         first.close()
     }
 
-    /// The pool of this number has this socket from now on.
+    /// Records that this socket belongs to the pool with this number.
     func setOwner(_ number: Int, of socket: Int32) {
         guard socket >= 0, number > 0 || socket < owners.count else { return }
         while owners.count <= socket { owners.append(0) }

@@ -1,17 +1,18 @@
 import CCurl
 
-/// The cookies of a session in libcurl's cookie engine, which keeps its rules: domains, paths, the public suffixes.
+/// The cookies of a session in libcurl's cookie engine, which implements the rules: domains, paths, public suffixes.
 ///
-/// A curl share handle, which the transfers of all loops use. libcurl holds the lock only while it looks at the cookies; nothing
-/// under it takes long.
+/// It is a curl share handle that the transfers of all loops use. libcurl holds the lock only while it accesses the
+/// cookies, which is quick.
 final class CookieEngine: @unchecked Sendable {
-    // Safe to share: the share has its locks; the easy handle is used under the lock of the cookies alone.
+    // Safe to share: the share handle has its own locks, and the easy handle is only used under the lock of the
+    // cookies.
     private let share: OpaquePointer
     private let easy: UnsafeMutableRawPointer
-    /// The easy handle, for the lock callback: whoever uses it holds the lock of the cookies already.
+    /// The easy handle, for the lock callback. A thread that uses this handle already holds the lock of the cookies.
     private let owner: UnsafeMutablePointer<UnsafeMutableRawPointer?>
 
-    /// Nil when there is no memory.
+    /// Fails when there is no memory.
     init?() {
         guard CurlGlobal.ready == CURLE_OK, let share = curl_share_init() else { return nil }
         guard let easy = curl_easy_init() else {
@@ -24,14 +25,14 @@ final class CookieEngine: @unchecked Sendable {
         owner.initialize(to: nil)
         ntapi_share_set_locks(share, lockCallback, unlockCallback, owner)
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_COOKIE)
-        // Loaded once for a session, and not by each loop.
+        // Loads the public suffix list once for a session, not once for each loop.
         ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_PSL)
         attach(easy)
         owner.pointee = easy
     }
 
     deinit {
-        // No transfer has a part in the share any more: each keeps this object until it is over.
+        // No transfer uses the share any more, because each keeps this object until its end.
         Self.detach(easy)
         curl_easy_cleanup(easy)
         curl_share_cleanup(UnsafeMutableRawPointer(share))
@@ -40,18 +41,18 @@ final class CookieEngine: @unchecked Sendable {
 
     // MARK: For transfers, on their thread
 
-    /// Lets a handle send and take the cookies, until `detach`.
+    /// Makes a handle send and store the session's cookies, until `detach`.
     func attach(_ easy: UnsafeMutableRawPointer) {
         setShared(true, easy)
         ntapi_easy_set_string(easy, CURLOPT_COOKIEFILE, "")
     }
 
-    /// Withholds the cookies from a handle that is attached for a while, or gives them back to it.
+    /// Takes the cookies away from an attached handle for a while, or gives them back.
     func setShared(_ isShared: Bool, _ easy: UnsafeMutableRawPointer) {
         ntapi_easy_set_pointer(easy, CURLOPT_SHARE, isShared ? UnsafeMutableRawPointer(share) : nil)
     }
 
-    /// Before any reset, which would leave libcurl 7.88 with memory that it forgets.
+    /// Call it before any reset. After a reset, libcurl 7.88 would leak memory.
     static func detach(_ easy: UnsafeMutableRawPointer) {
         ntapi_easy_set_string(easy, CURLOPT_COOKIEFILE, nil)
         ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil)
@@ -59,7 +60,7 @@ final class CookieEngine: @unchecked Sendable {
 
     // MARK: For any thread
 
-    /// Those that are valid.
+    /// The cookies that have not expired.
     func cookies(_ now: Double) -> [Cookie] { Self.cookies(SharedMutex.cookies.withLock { lines }, now) }
 
     /// - Returns: false when libcurl does not accept the cookie.
@@ -70,7 +71,7 @@ final class CookieEngine: @unchecked Sendable {
         }
     }
 
-    /// Deletes those that match; the others stay.
+    /// Deletes the cookies that match.
     ///
     /// - Returns: whether there were any.
     func delete(where matches: (Cookie) -> Bool) -> Bool {
@@ -85,9 +86,10 @@ final class CookieEngine: @unchecked Sendable {
         SharedMutex.cookies.withLock { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, "ALL") }
     }
 
-    /// Merges with what others have written, and takes over what they have set and deleted.
+    /// Merges the cookies with those of other processes, and takes over what those have set and deleted.
     ///
-    /// Works without the lock, because transfers wait for it. If one of them sets a cookie meanwhile, it starts again.
+    /// Does not hold the lock meanwhile, because transfers wait for it. If a transfer sets a cookie meanwhile, the
+    /// merge starts again.
     func merge(base: CookieMerge.Cookies, file: CookieMerge.Cookies, now: Double) -> CookieMerge.Cookies {
         while true {
             let before = SharedMutex.cookies.withLock { lines }
@@ -108,7 +110,7 @@ final class CookieEngine: @unchecked Sendable {
         lines.compactMap { Cookie(line: $0) }.filter { !$0.isExpired(now) }
     }
 
-    // With the lock.
+    // MARK: Under the lock
 
     private var lines: [String] {
         var list: UnsafeMutablePointer<curl_slist>?
@@ -117,7 +119,7 @@ final class CookieEngine: @unchecked Sendable {
         var lines: [String] = []
         var next = list
         while let line = next?.pointee {
-            // A server may have set what is not UTF-8: such a cookie is sent, but not listed or kept.
+            // A server may have set a cookie that is not UTF-8. It is sent, but not listed or stored on disk.
             if let data = line.data, let text = String(validatingCString: data) { lines.append(text) }
             next = line.next
         }
@@ -126,7 +128,7 @@ final class CookieEngine: @unchecked Sendable {
 
     private func add(_ cookie: Cookie) { _ = ntapi_easy_set_string(easy, CURLOPT_COOKIELIST, cookie.line) }
 
-    /// libcurl has no call for it: a cookie that has expired takes its place, and is removed at the next look.
+    /// libcurl cannot delete a single cookie. Replace it with an expired one, which libcurl removes the next time.
     private func remove(_ cookie: Cookie) {
         var cookie = cookie
         cookie.expires = 1
@@ -135,7 +137,7 @@ final class CookieEngine: @unchecked Sendable {
     }
 }
 
-// libcurl says which handle it locks for. The engine's own is used only by who holds the lock.
+// libcurl passes the handle that it locks for. The engine's own handle is only used by a thread that holds the lock.
 private func lockCallback(
     easy: UnsafeMutableRawPointer?, data: curl_lock_data, access: curl_lock_access, owner: UnsafeMutableRawPointer?
 ) { mutex(for: easy, data, owner)?.lock() }

@@ -6,13 +6,14 @@ import CCurl
     import Darwin
 #endif
 
-// The callbacks of libcurl: on the network thread, from inside a call of ours. None removes a handle or runs user code.
+// The callbacks of libcurl. They run on the network thread, inside a call of ours. None of them removes a handle or
+// runs user code.
 
 private func transfer(_ data: UnsafeMutableRawPointer?) -> CurlTransfer? {
     data.flatMap { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue().transfer }
 }
 
-/// For the callbacks of each line and each piece: counts no references.
+/// For the callbacks of each line and each piece. Avoids reference counting.
 private func withTransfer<Result>(
     _ data: UnsafeMutableRawPointer?, orElse none: Result, _ body: (CurlTransfer) -> Result
 ) -> Result {
@@ -47,7 +48,7 @@ func writeCallback(
     }
 }
 
-/// libcurl stops when a write callback returns any other number than that of the bytes.
+/// libcurl stops when a write callback returns another number than that of the bytes.
 private func stopWriting(_ count: Int) -> Int { count == 0 ? 1 : 0 }
 
 func readCallback(
@@ -116,7 +117,8 @@ func prereqCallback(
         ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
-/// libcurl's log (CURLOPT_VERBOSE). The only way to learn that the server refused a stream, and what exactly was sent.
+/// libcurl's log (CURLOPT_VERBOSE). It is the only way to learn that the server refused a stream, and what exactly was
+/// sent.
 func debugCallback(
     easy: UnsafeMutableRawPointer?, type: curl_infotype, text: UnsafeMutablePointer<CChar>?, count: Int,
     data: UnsafeMutableRawPointer?

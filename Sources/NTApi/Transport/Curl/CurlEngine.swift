@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The network: every exchange of the process over libcurl.
+/// The network: all exchanges of the process go through libcurl.
 ///
-/// One thread of its own, or as many as the default `networkThreads` says, and the threads of callers that wait for
-/// their answer anyway. After a fork the child makes a new engine; the inherited one is never touched again.
+/// The engine has one thread, or as many as the default `networkThreads` says. A caller that blocks until its answer
+/// arrives may use its own thread instead. After a fork the child makes a new engine and never touches the parent's.
 final class CurlEngine: Sendable {
     private let threads: [NetworkThread]
     private let direct: DirectLoops
@@ -18,8 +18,8 @@ final class CurlEngine: Sendable {
     }
 
     /// - Parameters:
-    ///   - connectionAge: seconds after which a connection that is always in use gets no more requests.
-    ///   - ownIdleTime: seconds after which an idle thread of a client's own connections ends.
+    ///   - connectionAge: after how many seconds a connection that is always in use gets no more requests.
+    ///   - ownIdleTime: after how many seconds an idle thread of a client's own connections ends.
     init(
         workers: WorkerPool, threads count: Int = 1, connectionAge: Double = HostConnections.maximumAge,
         ownIdleTime: Double = ConnectionPools.idleTime
@@ -36,7 +36,7 @@ final class CurlEngine: Sendable {
         direct = DirectLoops(workers: workers, connections: connections)
     }
 
-    /// The thread for a request: the client's own, or one of those for all, in turns.
+    /// The thread for a request: the client's own, or one of the common threads in rotation.
     func transport(for settings: TransferSettings) -> NetworkThread {
         if let own = settings.context?.connections { return network(of: own).thread }
         return transport(connectionLimit: settings.maximumConnectionsPerHost)
@@ -60,17 +60,17 @@ final class CurlEngine: Sendable {
         let direct = limit == nil ? DirectLoops(workers: workers, connections: connections) : nil
         let network = OwnNetwork(thread: thread, direct: direct)
         let isStopped = own.withLock { own in
-            // Not each time: thousands of sessions would count each other.
+            // Not each time: with thousands of sessions, every one would scan all others.
             if own.networks.count.nonzeroBitCount == 1 { own.networks.removeAll { $0.network == nil } }
             own.networks.append(Reference(network: network))
             return own.isStopped
         }
-        // The engine has stopped: what is begun here ends as cancelled.
+        // The engine has stopped, so new exchanges end as cancelled.
         if isStopped { network.requestStop() }
         return network
     }
 
-    /// A loop for the calling thread to drive itself; nil when it has to leave that to a network thread.
+    /// A loop that the calling thread runs itself. Nil when the exchange must go to a network thread.
     func directLoop(
         for settings: TransferSettings, watching descriptor: Int32 = -1
     ) -> (loop: DirectLoop, loan: Int)? {
@@ -88,10 +88,10 @@ final class CurlEngine: Sendable {
     /// Cancels a job, unless its time has come.
     func cancel(_ timer: EngineTimer) { threads[0].cancel(timer) }
 
-    /// Ends every exchange as cancelled, and the threads. For process exit; may be called again.
+    /// Ends every exchange as cancelled, and then the threads. For process exit; may be called again.
     ///
-    /// - Parameter timeout: how many seconds to wait for the threads. A caller's body stream that is being read can hold up the
-    ///   end of its exchange for no longer than that.
+    /// - Parameter timeout: how many seconds to wait for the threads. A program's body stream that is being read can
+    ///   delay the end of its exchange for at most that long.
     /// - Returns: whether the threads have ended.
     @discardableResult
     func stop(timeout: Double) -> Bool {
@@ -108,11 +108,11 @@ final class CurlEngine: Sendable {
     }
 }
 
-/// Makes the exchanges of a client with its own connections: on a network thread, which the first exchange starts, and on the
-/// threads of callers that wait for their answer.
+/// Makes the exchanges of a client with its own connections. They run on a network thread, which the first exchange
+/// starts, or on the threads of callers that wait for their answer.
 final class OwnNetwork: Sendable {
     let thread: NetworkThread
-    /// Nil where the connections to all servers are limited: one loop has to count them all.
+    /// Nil if the total number of connections is limited: then one loop has to count them all.
     let direct: DirectLoops?
     private let generation = Fork.generation
 
@@ -126,7 +126,7 @@ final class OwnNetwork: Sendable {
     /// Ends every exchange as cancelled, and closes every connection. Does not wait.
     func requestStop() { _ = requestStop(until: .now()) }
 
-    /// - Parameter deadline: until when body streams may be read on.
+    /// - Parameter deadline: how long body streams may still be read.
     /// - Returns: whether there is a thread to wait for.
     func requestStop(until deadline: MonotonicTime) -> Bool {
         direct?.stop()
@@ -138,25 +138,25 @@ final class OwnNetwork: Sendable {
         if requestStop(until: .now()) { _ = thread.wait(until: .now().advanced(bySeconds: 1)) }
     }
 
-    /// Keeps it for ever: in a forked child, where it is the parent's.
+    /// Leaks the object on purpose: in a forked child it belongs to the parent.
     func leak() { _ = Unmanaged.passRetained(self) }
 }
 
-/// How many exchanges the network threads have, and how many callers drive one of their own meanwhile.
+/// Counts the exchanges of the network threads, and the callers that run a loop of their own.
 ///
-/// Both use connections to the same servers, and together they must keep to the limit. A caller drives its own exchange only
-/// when all running exchanges, to whatever server, leave room for it; the network threads then leave it that room. One
-/// atomic word has both counts, so that only one of two callers gets the last place.
+/// Both open connections to the same servers, and together they must respect the limit. A caller runs its own exchange
+/// only if the limit has room for all running exchanges, to whatever server. The network threads then leave one
+/// connection to it. One atomic word has both counts, so that only one of two callers gets the last place.
 final class ConnectionCount: Sendable {
-    /// More callers at once would only compete for the processor.
+    /// More callers would only compete for the processor.
     static let maximumDirect = 8
-    /// Below this limit the network threads get every connection.
+    /// With a limit below this, the network threads get every connection.
     private static let leastLimit = 16
 
     private static let oneDirect: UInt64 = 1 << 32
     private let word = Atomic<UInt64>(0)
 
-    /// How many callers drive an exchange of their own.
+    /// How many callers run a loop of their own.
     var direct: Int { Int(word.load(ordering: .acquiring) >> 32) }
 
     /// An exchange goes to a network thread.
@@ -165,7 +165,7 @@ final class ConnectionCount: Sendable {
     func end() { word.wrappingSubtract(1, ordering: .relaxed) }
 
     /// - Parameter limit: the connections to the server that are allowed.
-    /// - Returns: whether the caller may drive an exchange itself; `leaveDirect` follows then.
+    /// - Returns: whether the caller may run the exchange itself. If so, it must call `leaveDirect` afterwards.
     func enterDirect(limit: Int) -> Bool {
         guard limit >= Self.leastLimit else { return false }
         var seen = word.load(ordering: .relaxed)
@@ -183,13 +183,13 @@ final class ConnectionCount: Sendable {
     func leaveDirect() { word.wrappingSubtract(Self.oneDirect, ordering: .releasing) }
 }
 
-/// One network thread's part of the connections that are allowed to a server.
+/// How many of the connections to a server one network thread may open.
 struct ConnectionShare {
     let index: Int
     let count: Int
 
     static let whole = ConnectionShare(index: 0, count: 1)
 
-    /// At least 1: a thread whose part would be 0 is given no exchange with that limit.
+    /// At least 1. A thread whose part would be 0 gets no exchange with that limit.
     func part(of limit: Int) -> Int { max(1, limit / count + (index < limit % count ? 1 : 0)) }
 }

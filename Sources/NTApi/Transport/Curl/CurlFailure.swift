@@ -6,12 +6,12 @@ import CCurl
     import Darwin
 #endif
 
-/// What is known about a transfer that failed; its error is made of it.
+/// What is known about a failed transfer, to make an error from it.
 struct CurlFailure {
     var code: CURLcode
-    /// libcurl's own words for this transfer; may be empty.
+    /// libcurl's error message for this transfer; may be empty.
     var text: String
-    /// The system's error number of the connection that failed; 0 when there is none.
+    /// The system's error number for the failed connection; 0 when there is none.
     var systemError: Int32
     var host: String
     var port: Int
@@ -19,10 +19,10 @@ struct CurlFailure {
     /// Whether the request may have reached the server.
     var wasConnected: Bool
     var isIdempotent: Bool
-    /// The mobile interface that it would have used although the client forbids it.
+    /// The mobile interface that the connection would have used, although the client forbids it.
     var cellularInterface: String?
 
-    /// The one place where libcurl's codes become errors of the library.
+    /// The error for the caller. Only here libcurl's codes become errors of the library.
     var error: APIError {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: return unreachable
@@ -30,8 +30,8 @@ struct CurlFailure {
         case CURLE_PROXY: return make(.network, "the proxy refused the connection", retry: !wasConnected)
         case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             return make(
-                .tls, "the server's public key is none of the pinned ones",
-                advice: "somebody is in between, or the server has a new key: see pinnedPublicKeys")
+                .tls, "the server's public key is not one of the pinned keys",
+                advice: "somebody may intercept the connection, or the server has a new key: see pinnedPublicKeys")
         case CURLE_SSL_CERTPROBLEM:
             return make(
                 .tls, "the client certificate cannot be used",
@@ -41,12 +41,12 @@ struct CurlFailure {
         case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return make(.tls, "the server's certificate was not accepted", advice: certificateAdvice)
         case CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE:
-            return make(.tls, "the file of trusted certificates cannot be used", advice: "check the CA file's path")
+            return make(.tls, "the file of trusted certificates cannot be used", advice: "check caFile")
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
             CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_SHUTDOWN_FAILED, CURLE_USE_SSL_FAILED, CURLE_SSL_CLIENTCERT:
             return make(.tls, "the TLS handshake failed", advice: "the server must speak TLS 1.2 or newer")
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // libcurl's code for an answer without a status line, which would be HTTP/0.9.
+            // libcurl's code for an answer without a status line, which looks like HTTP/0.9.
             return wasConnected
                 ? make(.network, "the server did not answer with HTTP")
                 : make(.invalidRequest, "the protocol is not supported", domain: .request)
@@ -56,7 +56,7 @@ struct CurlFailure {
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: return make(.network, decodingProblem)
         case CURLE_GOT_NOTHING: return broken("closed the connection without an answer")
         case CURLE_PARTIAL_FILE: return broken("closed the connection in the middle of the body")
-        case CURLE_RECV_ERROR: return broken("broke the connection while the answer was awaited or received")
+        case CURLE_RECV_ERROR: return broken("broke the connection before the answer was complete")
         case CURLE_SEND_ERROR: return broken("broke the connection while the request was sent")
         case CURLE_SEND_FAIL_REWIND:
             return broken("broke the connection, and the body cannot be sent again from its start")
@@ -65,16 +65,16 @@ struct CurlFailure {
                 .invalidRequest, "the body cannot be sent", domain: .request,
                 advice: "HTTP/1.0 needs a body whose length is known")
         case CURLE_OUT_OF_MEMORY where wasConnected:
-            // libcurl 7.88 reports a header line longer than 100 KB with this code, too.
+            // libcurl 7.88 also uses this code for a header line longer than 100 KB.
             return make(.network, "out of memory, or a header line of the answer is too long")
         case CURLE_OUT_OF_MEMORY: return make(.generic, "out of memory", domain: .request)
-        // Once a transfer is connected, the code means that libcurl cannot make sense of the answer.
+        // After the connection is established, this code means that libcurl cannot parse the answer.
         case CURLE_BAD_FUNCTION_ARGUMENT where wasConnected:
             return make(.network, "the server did not answer with valid HTTP")
         case CURLE_BAD_FUNCTION_ARGUMENT, CURLE_UNKNOWN_OPTION, CURLE_NOT_BUILT_IN:
             return make(.generic, "the installed libcurl cannot do this", domain: .request)
         case CURLE_OPERATION_TIMEDOUT: return make(.timeout, "libcurl gave up waiting", retry: !wasConnected)
-        // CURLE_TOO_LARGE of libcurl 8.6: a header line, or all of them.
+        // CURLE_TOO_LARGE of libcurl 8.6: one header line, or all of them together.
         case CURLcode(rawValue: 100): return make(.network, "endless headers: the answer's headers are too large")
         default: return make(.network, "the transfer failed")
         }
@@ -82,7 +82,7 @@ struct CurlFailure {
 
     private var unreachable: APIError {
         if let cellularInterface {
-            let what = "the connection would leave by the mobile interface \(cellularInterface)"
+            let what = "the connection would use the mobile interface \(cellularInterface)"
             return make(.noInternet, what, advice: "allowsCellularAccess is false", retry: true)
         }
         let isResolver = code == CURLE_COULDNT_RESOLVE_HOST
@@ -109,7 +109,7 @@ struct CurlFailure {
             ? "the certificate is for another host name"
             : text.containsSubstring("expired")
                 ? "the certificate has expired"
-                : "if its issuer is to be trusted, name it with the CA file setting"
+                : "to trust its issuer, set caFile"
     }
 
     /// - Parameter retry: whether trying again may help. Ignored when the server may have acted on the request.
@@ -128,7 +128,7 @@ struct CurlFailure {
 }
 
 extension CurlFailure {
-    /// What kind of failure of the network libcurl's code and words stand for.
+    /// The kind of network failure, from libcurl's code and message.
     var kind: NetworkFailure {
         switch code {
         case CURLE_COULDNT_RESOLVE_HOST: .nameLookup
@@ -136,22 +136,22 @@ extension CurlFailure {
         case CURLE_COULDNT_RESOLVE_PROXY, CURLE_PROXY: .proxy
         case CURLE_GOT_NOTHING: .noAnswer
         case CURLE_PARTIAL_FILE: .cutShort
-        // libcurl 7.88 reports malformed chunks with this code, too.
+        // libcurl 7.88 also uses this code for malformed chunks.
         case CURLE_RECV_ERROR where text.containsSubstring("proxy") || text.containsSubstring("CONNECT"): .proxy
         case CURLE_RECV_ERROR where text.containsSubstring("chunk"): .notHTTP
-        // The server closed one idle connection after another as the request was sent.
+        // The server closed one idle connection after another while the request was sent.
         case CURLE_SEND_ERROR where text.containsSubstring("Connection died"): .noAnswer
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND, CURLE_HTTP2_STREAM: .reset
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLcode(rawValue: 100): .notHTTP
         case CURLE_OUT_OF_MEMORY: .notHTTP
-        // Without a failure of our own, only libcurl's decoder refuses to hand a body over.
+        // If the failure is not ours, only libcurl's decoder can have refused the body.
         case CURLE_BAD_CONTENT_ENCODING, CURLE_WRITE_ERROR: .decoding
         default: .other
         }
     }
 }
 
-/// What the machine's network looks like, for telling "the server is down" from "this machine is offline".
+/// The state of the machine's network, to distinguish "the server is down" from "this machine is offline".
 enum Network {
     static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host.hasASCIIPrefix("127.") || host == "[::1]"

@@ -1,34 +1,34 @@
 import CCurl
 
-/// libcurl, set up once for the process and never taken down: the host program may use it, too.
+/// Sets up libcurl once for the process, and never cleans it up: the host program may use it, too.
 enum CurlGlobal {
-    /// The result of `curl_global_init`, which runs at the first use of this. Its allocator is left alone: only the host program
-    /// may replace it.
+    /// The result of `curl_global_init`, which runs on first use. It does not change libcurl's allocator: only the host
+    /// program may do that.
     static let ready: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 }
 
-/// One curl multi handle, which is a pool of connections, and the sockets and timer it asks for. Lives and dies on the
-/// loop's thread.
+/// One curl multi handle, which is a pool of connections, with the sockets and the timer that it asks for. Used only on
+/// the loop's thread.
 final class CurlMulti {
     private let handle: UnsafeMutableRawPointer
     private let poller: SystemPoller
-    /// What tells it from the other pools of its loop; 0 is the first.
+    /// The number of this pool in its loop; 0 is the first.
     private let number: Int
     @exclusivity(unchecked) var state = State()
 
     struct State: ~Copyable {
-        /// The pools of its loop.
+        /// All pools of the loop.
         unowned(unsafe) var pools: ConnectionPools?
-        /// How many transfers are in it.
+        /// How many transfers the pool has.
         fileprivate(set) var transferCount = 0
-        /// When it was first seen without a transfer, since the last one.
+        /// When it was first seen idle; nil while it has transfers.
         var idleSince: MonotonicTime?
-        /// When libcurl wants to be called, whatever the sockets do.
+        /// When libcurl wants to be called, unless a socket is ready before.
         fileprivate(set) var timer: MonotonicTime?
         fileprivate var connectionLimit = 2 * CurlMulti.idleConnections
     }
 
-    /// Nil when libcurl cannot be set up.
+    /// Fails when libcurl cannot be set up.
     init?(poller: SystemPoller, number: Int) {
         guard CurlGlobal.ready == CURLE_OK, let handle = curl_multi_init() else { return nil }
         self.number = number
@@ -41,11 +41,12 @@ final class CurlMulti {
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
-    /// Idle connections that are kept; libcurl would keep four times the handles in use, and forget them after a burst.
+    /// How many idle connections are kept. libcurl's default is four times the number of handles in use, so most would
+    /// be closed after a burst.
     static let idleConnections = 256
 
-    /// libcurl's limit counts the connections of running transfers, too. Above the limit, each transfer that ends would lose its
-    /// connection, after a search through all others.
+    /// libcurl's limit includes the connections of running transfers. Above the limit, each transfer that ends would
+    /// lose its connection, after a search through all others.
     private func keepConnections() {
         let needed = state.transferCount + Self.idleConnections
         guard needed > state.connectionLimit || needed < state.connectionLimit / 4 else { return }
@@ -53,14 +54,15 @@ final class CurlMulti {
         ntapi_multi_set_long(handle, CURLMOPT_MAXCONNECTS, state.connectionLimit)
     }
 
-    /// Allows so many connections in all, idle ones counted: for a new one libcurl closes the one idle for longest.
+    /// Limits the number of connections, including idle ones. For a new one, libcurl closes the one that has been idle
+    /// for longest.
     ///
-    /// Our own queue lets no more transfers run, so that none of them waits inside of libcurl.
+    /// Our own queue starts no more transfers than that, so none waits inside libcurl.
     func limitConnections(to count: Int) { ntapi_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, count) }
 
-    /// Closes every connection. The last call; every handle must have been removed and cleaned up before.
+    /// Closes every connection. This is the last call. Remove and clean up every handle before.
     ///
-    /// Not in `deinit`, because libcurl calls back from inside this.
+    /// Not in `deinit`, because libcurl calls back during this.
     func close() { curl_multi_cleanup(handle) }
 
     func add(_ easy: UnsafeMutableRawPointer) -> CURLMcode {
@@ -72,16 +74,16 @@ final class CurlMulti {
         return code
     }
 
-    /// Never from inside a callback of libcurl.
+    /// Must not be called from a callback of libcurl.
     func remove(_ easy: UnsafeMutableRawPointer) {
         curl_multi_remove_handle(handle, easy)
         state.transferCount -= 1
     }
 
-    /// Whether the moment has come at which libcurl wanted to be called.
+    /// Whether libcurl's timer has expired.
     func isDue(_ now: MonotonicTime) -> Bool { state.timer.map { $0 <= now } ?? false }
 
-    /// Calls libcurl for its timer, which sets the next one from inside.
+    /// Calls libcurl for its timer. During this call, libcurl sets the next one.
     func runTimer() {
         state.timer = nil
         var running: Int32 = 0
@@ -96,7 +98,7 @@ final class CurlMulti {
         curl_multi_socket_action(handle, socket, mask, &running)
     }
 
-    /// The next transfer that is done, and how it ended.
+    /// The next transfer that has ended, with its result.
     func nextMessage() -> (easy: UnsafeMutableRawPointer, code: CURLcode)? {
         var remaining: Int32 = 0
         while let message = curl_multi_info_read(handle, &remaining) {
@@ -117,7 +119,7 @@ final class CurlMulti {
     }
 
     fileprivate func setTimer(milliseconds: Int) {
-        // −1 deletes the timer. 0 means now, but not from inside this call.
+        // −1 deletes the timer. 0 means now, but not during this call.
         switch milliseconds {
         case ..<0: state.timer = nil
         case 0: state.timer = MonotonicTime(nanoseconds: 0)

@@ -6,9 +6,9 @@ import CCurl
     import Darwin
 #endif
 
-/// The checks of a connection before a request goes over it.
+/// Checks a connection before a request is sent on it.
 extension CurlTransfer {
-    /// Whether a connection to an address may be opened: not by a mobile interface, if the client forbids that.
+    /// Whether a connection to an address may be opened. A client may forbid mobile interfaces.
     func mayLeave(towards address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
         guard let identity = exchange.request.settings.session?.identity, !identity.allowsCellularAccess,
             let name = CellularInterface.towards(address, length, boundTo: identity.networkInterface)
@@ -17,7 +17,7 @@ extension CurlTransfer {
         return false
     }
 
-    /// The same check for a connection that is open: it may have another interface than its address promised.
+    /// The same check for an open connection, which may use another interface than expected from its address.
     private func mayLeave(from address: UnsafePointer<CChar>?) -> Bool {
         guard exchange.request.settings.session?.identity.allowsCellularAccess == false, let address,
             let name = CellularInterface.having(String(cString: address))
@@ -26,7 +26,7 @@ extension CurlTransfer {
         return false
     }
 
-    /// A connection is ready and the request is about to be sent. False stops it.
+    /// Called when a connection is ready and the request is about to be sent. Returns false to stop it.
     func connectionIsReady(_ ends: ConnectionEnds, localAddress: UnsafePointer<CChar>?) -> Bool {
         guard mayLeave(from: localAddress), certificateIsTrusted(), beginsWithoutDoubt() else { return false }
         state.connectionsUsed += 1
@@ -36,7 +36,7 @@ extension CurlTransfer {
             state.assembler.restart()
         }
         if countsConnection { join(ends) }
-        // Nothing has been sent: the transfer starts again on another connection.
+        // Nothing was sent: the transfer starts again on another connection.
         guard !state.holds.contains(.suspended), connectionFits(ends) else {
             state.mustWait = true
             return false
@@ -48,11 +48,13 @@ extension CurlTransfer {
         return true
     }
 
-    /// A server closes an idle connection just as a POST is written to it. libcurl sees a dead connection, takes another and
-    /// sends the POST again. But the server may have acted on the first one. So a request that must not happen twice stops
-    /// at its second connection, with an error that says so.
+    /// Whether libcurl may send the request again on another connection.
     ///
-    /// HTTP/2 knows one harmless case, `StreamRefusal`.
+    /// A server may close an idle connection while a POST is written to it. libcurl then takes another connection and
+    /// sends the POST again. But the server may have processed the first one. So a request that must not be processed
+    /// twice stops at its second connection, with an error that says so.
+    ///
+    /// HTTP/2 has one harmless case: see `StreamRefusal`.
     func maySendAgain() -> Bool {
         state.handle?.wasSentAgain()
         let lastStream = state.seat.connection?.state.lastStream
@@ -68,8 +70,8 @@ extension CurlTransfer {
         return false
     }
 
-    /// Whether a request that libcurl gave up with its connection can be sent again: an HTTP/2 server has said that it did nothing
-    /// with it, or has said nothing and the request may be repeated.
+    /// Whether a request whose connection broke can be sent again. Either an HTTP/2 server said that it did not process
+    /// the request, or it said nothing and the request may be repeated.
     func wasIgnored(_ code: CURLcode) -> Bool {
         guard wasConnected, state.failure == nil, state.assembler.isEmpty, state.refusals < Self.maximumRefusals else {
             return false
@@ -82,11 +84,12 @@ extension CurlTransfer {
         return true
     }
 
-    /// As often as libcurl would by itself.
+    /// The same number of times as libcurl itself.
     private static let maximumRefusals = 5
 
-    /// Whether the connection is this origin's, and silent. Bytes that a server sends on an idle connection (a second answer, a
-    /// late 408) would be taken for the answer to this request, and all later answers would be one behind.
+    /// Whether the connection belongs to this origin and has nothing to read. If the server sent bytes on the idle
+    /// connection (a second answer, a late 408), they would be taken for the answer to this request, and all later
+    /// answers would be one behind.
     private func connectionFits(_ ends: ConnectionEnds) -> Bool {
         guard let handle = state.handle, let sockets = handle.state.sockets else { return true }
         var opened = 0
@@ -104,12 +107,12 @@ extension CurlTransfer {
             state.needsNewConnection = true
             return false
         }
-        // Another exchange uses it at the same time: it is HTTP/2, although no answer has shown it yet.
+        // Another exchange uses it at the same time, so it is HTTP/2, although no answer has shown that yet.
         return (state.seat.connection?.state.streams ?? 1) > 1 || sockets.isSilent(ends)
     }
 
-    /// Compares a certificate that libcurl has not verified with the one that the program trusts, or keeps it to be shown. Nothing
-    /// has been sent yet.
+    /// Compares a certificate that libcurl has not verified with the one that the program trusts, or keeps it to ask
+    /// the program. Nothing was sent yet.
     private func certificateIsTrusted() -> Bool {
         let trust = exchange.request.settings.trust
         guard trust != .verified, origin.scheme == "https", let easy = state.handle?.easy else { return true }
@@ -123,35 +126,35 @@ extension CurlTransfer {
             state.question = .certificates(chain)
             return stop(.tls, "the server's certificate was not accepted")
         case .pinned(let leaf):
-            // The chain must be of this connection's own handshake: with Digest there may be two connections.
+            // The chain must come from the handshake of this connection: with Digest there may be two connections.
             if chain.first == leaf, opened == state.handshakes { return true }
             state.question = .otherCertificate
             return stop(.tls, "the server's certificate is not the one that was trusted")
         }
     }
 
-    /// After a whole answer that was the server's challenge, or its leave to send the body, the request is sent once more. That
-    /// is no second attempt of the same, so it counts from the start.
+    /// The server has answered with a challenge, or allowed the body with a 100. Sending the request then is not a
+    /// repeat, so the counts start again.
     private func beginsWithoutDoubt() -> Bool {
         guard isChallenged else { return true }
         state.challengesAnswered += 1
         guard state.challengesAnswered <= Self.maximumChallenges else {
-            return stop(.network, "the server calls every nonce of its Digest challenge stale")
+            return stop(.network, "the server rejects every nonce of its Digest challenge as stale")
         }
         state.assembler.restart()
         state.connectionsUsed = 0
         return true
     }
 
-    /// Whether the server has answered with a challenge, so that it gets the request once more.
+    /// Whether the server has answered with a challenge, so that the request is sent again with credentials.
     var isChallenged: Bool { exchange.request.digest != nil && state.assembler.head != nil }
 
     private static let maximumChallenges = 5
 }
 
-/// What happens when libcurl wants to open a connection for a transfer, because no open one has room.
+/// What happens when libcurl wants to open a connection, because no open one has room.
 extension CurlTransfer {
-    /// Whether libcurl may open a connection. If not, the transfer fails, and `mustWait` or `failure` says why.
+    /// Whether libcurl may open a connection. If not, the transfer ends, and `mustWait` or `failure` says why.
     func mayOpenConnection() -> Bool {
         guard countsConnection, let ticket = state.ticket else { return true }
         if isChallenged {
@@ -175,7 +178,7 @@ extension CurlTransfer {
         return false
     }
 
-    /// Puts the transfer back to where it was before it started. Its handle is gone.
+    /// Resets the transfer to its state before the start. Its handle is gone.
     func wait() {
         state.mustWait = false
         state.failure = nil
@@ -193,32 +196,33 @@ extension CurlTransfer {
         guard ends.localPort > 0 else { return }
         state.ticket?.join(&state.seat, ends, shares: sharesConnections, turn.now)
         guard let connection = state.seat.connection else { return }
-        // libcurl reports a GOAWAY to the exchange for which it reads from the connection, whichever that is.
+        // libcurl reports a GOAWAY in the log of the exchange for which it happens to read the connection. So every
+        // exchange on it must listen.
         if mayBeRefused { connection.state.isListening = true }
         if connection.state.isListening { state.handle?.listen() }
     }
 
-    /// Whether another exchange on its connection has received something since this one has: then the answer is slow, and the
-    /// connection is not dead.
+    /// Whether another exchange on the connection has received something since this one has. Then the answer is slow,
+    /// but the connection is not dead.
     var connectionIsAlive: Bool {
         state.seat.connection.map { $0.state.lastActivity > state.clocks.lastActivity } ?? false
     }
 }
 
-/// Learns from libcurl's log that an HTTP/2 server did nothing with a request. A pure value: lines in, verdict out.
+/// Finds out from libcurl's log that an HTTP/2 server did not process a request. A pure value: lines in, verdict out.
 ///
-/// A server that is about to close a connection names the last stream that it looked at; the streams after it may be sent
-/// again, whatever they are (RFC 9113, 6.8 and 8.7). nginx does so after every thousand requests. libcurl sends them again
-/// by itself, but gives the reason only as text in its log. If that text changes, the verdict is "not known to be refused",
-/// which is the safe one.
+/// A server that is about to close a connection names the last stream that it processes. Later streams may be sent
+/// again, whatever they are (RFC 9113, 6.8 and 8.7). nginx does this after every thousand requests. libcurl then sends
+/// them again by itself, but it gives the reason only as text in its log. If that text changes, the verdict becomes
+/// "not known to be refused", which is safe.
 struct StreamRefusal: Equatable {
     private var stream: Int?
     private var isRefused = false
 
-    /// Takes one line of the transfer's log.
+    /// Reads one line of the transfer's log.
     ///
-    /// - Returns: the last stream that the server looks at, if the line says so. It counts for all exchanges on the connection;
-    ///   libcurl logs it for only one of them.
+    /// - Returns: the last stream that the server processes, if the line says so. It applies to all exchanges on the
+    ///   connection, but libcurl logs it for only one of them.
     mutating func hear(_ line: UnsafeRawBufferPointer) -> Int? {
         if line.starts(with: "REFUSED_STREAM".utf8) {
             isRefused = true
@@ -231,16 +235,16 @@ struct StreamRefusal: Equatable {
         return nil
     }
 
-    /// Whether the server did nothing with the request.
+    /// Whether the server did not process the request.
     ///
-    /// - Parameter lastStream: the last stream of the connection that it looks at.
+    /// - Parameter lastStream: the last stream of the connection that the server processes.
     func isCertain(after lastStream: Int?) -> Bool {
         if isRefused { return true }
         guard let stream, let lastStream else { return false }
         return stream > lastStream
     }
 
-    /// The decimal number that follows a text; with `then`, the one that follows that text after another number.
+    /// The decimal number after a text. With `then`, the number after that second text, which follows another number.
     private static func number(after prefix: String, then: String? = nil, in line: UnsafeRawBufferPointer) -> Int? {
         guard let start = line.firstIndex(of: prefix) else { return nil }
         let rest = line[start...].dropFirst(prefix.utf8.count)

@@ -2,7 +2,7 @@ import CCurl
 
 /// The end of an exchange: its result, its error and its metrics.
 extension CurlTransfer {
-    /// The result as it is now: whole when `code` is CURLE_OK and nothing else went wrong.
+    /// The result so far. It is a complete response if `code` is CURLE_OK and nothing else went wrong.
     func result(_ code: CURLcode, _ reason: APIError? = nil) -> ExchangeResult {
         var result = ExchangeResult(head: state.assembler.head, body: body, metrics: metrics)
         result.wasConnected = wasConnected
@@ -22,7 +22,7 @@ extension CurlTransfer {
             result.error?.failure = .cutShort
         }
         if result.error == nil, isCutShort {
-            _ = stop(.network, "the body cannot be decompressed: its gzip is cut short")
+            _ = stop(.network, "the body cannot be decompressed: its gzip data is cut short")
             state.failure?.failure = .decoding
             result.error = state.failure
         }
@@ -34,8 +34,8 @@ extension CurlTransfer {
         return result
     }
 
-    /// Whether the server has answered and wants no more of the body that was being sent (RFC 9113, 8.1). libcurl 7.88 then fails
-    /// without a message; for any other end of a stream it has one.
+    /// Whether the server has answered and does not want the rest of the body (RFC 9113, 8.1). libcurl 7.88 then fails
+    /// without a message; for other ends of a stream it has one.
     private func isAnsweredEarly(_ code: CURLcode) -> Bool {
         guard code == CURLE_HTTP2_STREAM, state.failure == nil, let handle = state.handle, handle.errorMessage.isEmpty,
             let head = state.assembler.head
@@ -87,7 +87,7 @@ extension CurlTransfer {
         return metrics
     }
 
-    /// Whether the transfer went over a connection that another one had opened.
+    /// Whether the transfer used a connection that another one had opened.
     var reusedConnection: Bool {
         guard let easy = state.handle?.easy, wasConnected else { return false }
         var opened = 0
@@ -95,7 +95,7 @@ extension CurlTransfer {
         return opened == 0
     }
 
-    /// What the program may be asked about a transfer that libcurl gave up.
+    /// What to ask the program about a transfer that failed.
     private func question(_ code: CURLcode) -> ConnectionQuestion? {
         if let question = state.question { return question }
         switch code {

@@ -1,23 +1,23 @@
 import CCurl
 
-/// What a turn of the loop shares with its transfers.
+/// What the transfers of a loop share during one pass of the loop.
 final class LoopTurn {
-    /// The time at which the loop woke, so that a callback for every 16 KB need not ask the system.
+    /// When the loop woke. A callback for every 16 KB uses it, and need not ask the system.
     @exclusivity(unchecked) var now = MonotonicTime.now()
-    /// What is to happen elsewhere, handed over at the end of the turn.
+    /// Jobs for other threads, which are delivered at the end of the pass.
     let deliveries = DeliveryBatch()
 }
 
-/// An exchange and everything that libcurl uses for it. On the network thread only.
+/// An exchange and everything that libcurl uses for it. Used only on the network thread.
 ///
-/// libcurl copies neither header lists nor bodies: they live here until the handle has left the multi.
+/// libcurl does not copy header lists or bodies. They live here until the handle has left the multi.
 final class CurlTransfer {
     let exchange: Exchange
     let origin: Origin
-    /// The request's URL, checked, and in ASCII.
+    /// The checked URL of the request, in ASCII.
     let url: String
     let turn: LoopTurn
-    /// That of the request's settings. It is needed for each line of an answer.
+    /// The context of the request's settings. Kept here because each header line needs it.
     let context: SessionContext?
     let body = Bytes()
     @exclusivity(unchecked) var state: State
@@ -34,51 +34,53 @@ final class CurlTransfer {
         /// Whether it was stopped because it may not open a connection now.
         var mustWait = false
         fileprivate var hasReportedStart = false
-        /// Whether it starts when its turn comes, without asking its observer.
+        /// Whether it starts when the queue allows it, without asking its observer.
         var mayStart: Bool
 
         /// Nil while it waits in the queue, and after its end.
         fileprivate(set) var handle: EasyHandle?
-        /// Where its handle is.
+        /// The pool of the handle.
         fileprivate unowned(unsafe) var pool: CurlMulti?
         var mime: OpaquePointer?
         var parts: [MimePart] = []
         var source: (any UploadSource)?
-        /// How much of the source libcurl has.
+        /// How many bytes of the source libcurl has read.
         var bytesTaken: Int64 = 0
 
-        /// Why we made libcurl stop; says more than its "failed writing".
+        /// Why we made libcurl stop. It says more than libcurl's "failed writing".
         @Boxed var failure: APIError?
-        /// Whether we made libcurl stop after the head: it would wait for a body in the answer to a HEAD that had one.
+        /// Whether we made libcurl stop after the head. In the answer to a HEAD with a body, libcurl would wait for a
+        /// body.
         var endsWithHead = false
-        /// Whether another request is likely to follow this answer, and whether its body was cut short for that.
+        /// Whether the body is probably not wanted, because another request follows this answer, and whether it was cut
+        /// short for that.
         fileprivate var isUnwanted = false
         var isCut = false
-        /// Whether the server said of the connection before that it did nothing with the request.
+        /// Whether the server said that it did not process the request on its last connection.
         var refusal = StreamRefusal()
         var assembler = HeaderAssembler()
         fileprivate(set) var holds: Holds
         fileprivate var route = Route.memory
         var decodedBytes: Int64 = 0
         fileprivate var gzipEnd: GzipEnd?
-        /// How much of that came before this answer, with a challenge.
+        /// How many of these bytes belong to an earlier answer, which was a challenge.
         fileprivate var decodedBefore: Int64 = 0
-        /// The beginning of the request's head; it is reported when all of it has been sent.
+        /// The first part of the sent head. The head is reported when it is complete.
         fileprivate var sentHead: [UInt8] = []
         var connectionsUsed = 0
-        /// How many connections were opened for it.
+        /// How many connections libcurl opened for it.
         var connectionsOpened = 0
-        /// The ends of the connection that it was sent on.
+        /// The addresses of the connection that it was sent on.
         var ends: ConnectionEnds?
-        /// Whether it must not use a connection that is open.
+        /// Whether it must not use an open connection.
         var needsNewConnection = false
-        /// The mobile interface that a connection would have used although the client forbids it.
+        /// The mobile interface that a connection would have used, although the client forbids it.
         var cellularInterface: String?
-        /// How often the server has ignored it and it was sent again.
+        /// How often it was sent again because the server did not process it.
         var refusals = 0
-        /// How often libcurl has sent the request once more because of the server's Digest challenge.
+        /// How often libcurl has sent the request again because of the server's Digest challenge.
         var challengesAnswered = 0
-        /// How many certificates were compared, or are to be shown, where the program decides about them.
+        /// How many handshakes were checked, if the program decides about certificates.
         var handshakes = 0
         var question: ConnectionQuestion?
         var progress = ProgressReporter()
@@ -104,14 +106,14 @@ final class CurlTransfer {
 
     var wasConnected: Bool { state.connectionsUsed > 0 }
 
-    /// Sets a handle up for the exchange, which owns it from here on, also when this fails.
+    /// Sets up a handle for the exchange. The exchange owns the handle from now on, even when this fails.
     func prepare(_ handle: EasyHandle, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
         state.handle = handle
         try handle.prepare(for: self, sockets, freshness: freshness)
         if exchange.hearsHeads { handle.listen() }
     }
 
-    /// Gives the handle to libcurl.
+    /// Adds the handle to its pool in libcurl.
     func enter(_ pools: ConnectionPools) -> CURLMcode {
         guard let handle = state.handle, let ticket = state.ticket else { return CURLM_BAD_EASY_HANDLE }
         let number = ConnectionPools.number(
@@ -122,14 +124,14 @@ final class CurlTransfer {
         return code
     }
 
-    /// Takes the handle back from libcurl. Never from inside one of its callbacks.
+    /// Removes the handle from its pool. Must not be called from a callback of libcurl.
     func leavePool() {
         guard let pool = state.pool, let handle = state.handle else { return }
         state.pool = nil
         pool.remove(handle.easy)
     }
 
-    /// Lets libcurl go on with what was paused.
+    /// Lets libcurl continue what was paused.
     func runPool() { state.pool?.runTimer() }
 
     /// Frees what libcurl used. The handle has left its pool.
@@ -143,7 +145,7 @@ final class CurlTransfer {
         if !(state.source is StreamSource) { state.source = nil }
     }
 
-    /// Whether its connection is counted: only where exchanges may share one.
+    /// Whether its connection is counted: only if exchanges may share one.
     var countsConnection: Bool {
         origin.isSecure || exchange.request.settings.httpVersion == .http2
     }
@@ -155,13 +157,14 @@ final class CurlTransfer {
         return version == .http2 && !EasyOptions.cannotReuseClearHTTP2
     }
 
-    /// Whether the server may refuse the request unseen (HTTP/2), and that matters because it must not be sent twice.
+    /// Whether an HTTP/2 server may refuse the request without processing it. That matters only if the request must not
+    /// be sent twice.
     var mayBeRefused: Bool {
         !exchange.request.mayBeRepeated
             && (origin.isSecure || exchange.request.settings.httpVersion == .http2)
     }
 
-    /// A piece of the request's head, as libcurl has sent it. The head is reported when it is whole.
+    /// Adds a part of the head, as libcurl has sent it. The head is reported when it is complete.
     func sent(head piece: UnsafeRawBufferPointer) {
         guard exchange.hearsHeads, state.sentHead.count + piece.count <= HeaderAssembler.maximumBytes else { return }
         state.sentHead += piece
@@ -170,7 +173,7 @@ final class CurlTransfer {
         state.sentHead = []
     }
 
-    /// One line of libcurl's log.
+    /// Reads one line of libcurl's log.
     func hear(_ line: UnsafeRawBufferPointer) {
         guard let last = state.refusal.hear(line) else { return }
         state.seat.connection?.state.lastStream = last
@@ -181,7 +184,7 @@ final class CurlTransfer {
 
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         bytesMoved()
-        // libcurl has not looked at the fields yet, which follow the status line.
+        // This is the status line. libcurl has not processed the following fields yet.
         if let cookies = context?.cookies, HeaderAssembler.isStatusLine(line) {
             state.handle?.shareCookies(cookies.accepts)
         }
@@ -199,7 +202,7 @@ final class CurlTransfer {
         }
     }
 
-    /// A header line, before libcurl looks at it: only where `EasyOptions.readsFreedHeader`.
+    /// Sees a header line before libcurl processes it. Only if `EasyOptions.readsFreedHeader`.
     func previewHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
         state.assembler.accepts(line) || stopAtBlankLine()
     }
@@ -213,10 +216,10 @@ final class CurlTransfer {
         state.seat.connection?.state.lastActivity = turn.now
     }
 
-    /// A piece of the body as it came over the wire.
+    /// Receives a piece of the body as it came over the wire.
     func received(raw piece: UnsafeRawBufferPointer) { state.gzipEnd?.append(piece) }
 
-    /// Whether the body was decoded, and is not all that was encoded.
+    /// Whether the body was decoded, but a part of the encoded body is missing.
     var isCutShort: Bool { state.gzipEnd?.isCutShort(decoded: state.decodedBytes - state.decodedBefore) ?? false }
 
     private func receiveHead(_ head: ResponseHead) -> Bool {
@@ -242,7 +245,8 @@ final class CurlTransfer {
         case .bytes(let count): if exchange.request.method != "HEAD" { expected = count }
         case .invalid: return stop(.network, "the server announces an impossible Content-Length")
         }
-        // The body of a challenge, or of an answer to a request whose body was not sent yet, is not what was asked for.
+        // The body of a challenge, or of an answer that came before the request's body was sent, is not the requested
+        // one.
         let isChallenge =
             exchange.quietStatuses.contains(head.status)
             || (exchange.request.digest != nil
@@ -252,9 +256,9 @@ final class CurlTransfer {
         {
             return false
         }
-        // A server may announce any length: no more than a megabyte is reserved for it.
+        // A server may announce any length. Reserve at most a megabyte for it.
         if let expected, case .memory = state.route { _ = body.reserve(Int(min(expected, 1 << 20))) }
-        // Nor is the body of a redirect.
+        // Neither is the body of a redirect.
         let isFollowed = head.redirectLocation != nil && exchange.request.settings.maximumRedirects > 0
         state.isUnwanted = isFollowed || isChallenge
         state.progress.reportsReceived = !state.isUnwanted
@@ -298,7 +302,7 @@ final class CurlTransfer {
     /// What libcurl is told about a piece of the body.
     enum BodyAnswer {
         case taken
-        /// It keeps the piece, and calls again when the transfer goes on.
+        /// libcurl keeps the piece, and calls again when the transfer continues.
         case paused
         case stopped
     }
@@ -315,8 +319,8 @@ final class CurlTransfer {
         state.clocks.release(leaving: state.holds, turn.now)
     }
 
-    /// What libcurl is to pause. If receiving is paused before the head of an HTTP/2 answer, the transfer ends without one. There
-    /// only sending is paused, and the first piece of the body waits.
+    /// What libcurl should pause. If receiving is paused before the head of an HTTP/2 answer, the transfer ends without
+    /// an answer. So only sending is paused then, and the first piece of the body waits.
     var pauseMask: Int32 {
         if state.holds.isEmpty { return CURLPAUSE_CONT }
         guard state.holds.contains(.suspended) else { return CURLPAUSE_RECV }
@@ -328,7 +332,7 @@ final class CurlTransfer {
         return version == .http2 || (version == .negotiated && origin.isSecure && !exchange.routesBody)
     }
 
-    /// - Returns: false when the exchange is to end.
+    /// - Returns: false when the exchange must end.
     func setRoute(_ route: BodyRoute) -> Bool {
         switch route {
         case .undecided:
@@ -346,7 +350,7 @@ final class CurlTransfer {
         return true
     }
 
-    /// A `BodyRoute` once it is decided.
+    /// The route of the body, once it is decided.
     fileprivate enum Route {
         case memory
         case sink(any BodySink)
@@ -380,7 +384,7 @@ final class CurlTransfer {
         if exchange.reportsProgress { state.progress.start(total: bodyLength, exchange.observer) }
     }
 
-    /// libcurl counts the framing of a chunked body, too.
+    /// libcurl also counts the framing of a chunked body.
     func withoutFraming(_ sent: Int64) -> Int64 {
         state.source is StreamSource && bodyLength == nil ? min(sent, state.bytesTaken) : sent
     }

@@ -6,7 +6,7 @@ import CCurl
     import Darwin
 #endif
 
-/// A URL that libcurl takes apart, with its `CURLU`.
+/// A URL that libcurl parses, with its `CURLU`.
 final class CurlURL {
     private let handle: OpaquePointer
 
@@ -19,11 +19,11 @@ final class CurlURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// Sets the whole URL; a second one is resolved against the first.
+    /// Sets the whole URL. A second URL is resolved against the first.
     ///
     /// - Parameters:
     ///   - keepsDots: whether the segments `.` and `..` of the path stay.
-    ///   - name: what a message calls it.
+    ///   - name: what error messages call the URL.
     func set(_ text: String, keepsDots: Bool, named name: String) throws(APIError) {
         let code = curl_url_set(handle, CURLUPART_URL, text, keepsDots ? UInt32(CURLU_PATH_AS_IS) : 0)
         guard code != CURLUE_OK else { return }
@@ -38,14 +38,14 @@ final class CurlURL {
     var hasUser: Bool { part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil }
     /// In punycode.
     var host: String? { part(CURLUPART_HOST, flags: UInt32(CURLU_PUNYCODE)) }
-    /// Also the one that a scheme stands for.
+    /// The port, even if it is the scheme's default.
     var port: Int? { part(CURLUPART_PORT, flags: UInt32(CURLU_DEFAULT_PORT)).flatMap { Int($0) } }
     var path: String? { part(CURLUPART_PATH) }
     var query: String? { part(CURLUPART_QUERY) }
     var fragment: String? { part(CURLUPART_FRAGMENT) }
 
     private func part(_ part: CURLUPart, flags: UInt32 = 0) -> String? {
-        // libidn2 reads names in the thread's locale. That of a program that never called `setlocale` is plain ASCII.
+        // libidn2 reads names in the thread's locale. If the program never called `setlocale`, that is plain ASCII.
         let previous = Self.utf8Locale.map { uselocale($0) }
         defer { if let previous { uselocale(previous) } }
         var text: UnsafeMutablePointer<CChar>?

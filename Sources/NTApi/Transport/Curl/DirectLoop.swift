@@ -1,9 +1,10 @@
-/// A loop that a caller's own thread drives while it waits for its answer. That saves two hand-overs between threads.
+/// A loop that a caller's own thread runs while it waits for its answer. This saves two switches between threads.
 ///
-/// A caller may leave before the end, because a signal came, and come back. Nobody drives the loop meanwhile; if the
-/// exchange is cancelled then, a worker brings it to its end.
+/// A caller may leave before the end because of a signal, and come back. Meanwhile nobody runs the loop. If the
+/// exchange is cancelled then, a worker ends it.
 final class DirectLoop: Transport, @unchecked Sendable {
-    // Safe to share: `loop` and `watched` belong to the thread that drives, which `state` says; the command queue is for all.
+    // Safe to share: `loop` and `watched` belong to the thread that runs the loop, which `state` names. The command
+    // queue has a lock.
     private enum Driver {
         case nobody
         case caller
@@ -13,7 +14,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     private struct State {
         var driver = Driver.nobody
         var isCancelled = false
-        /// Counts the callers that it was lent to, one after the other.
+        /// The number of the current loan. Each caller that borrows the loop gets the next one.
         var loan = 0
         var isLent = false
         var isClosed = false
@@ -25,7 +26,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     private let state = Monitor(State())
     private let lender: DirectLoops
     private let generation = Fork.generation
-    /// The caller's own descriptor that ends a wait, too.
+    /// A file descriptor of the caller that also ends a wait.
     private(set) var watched: Int32 = -1
 
     init?(of lender: DirectLoops, workers: WorkerPool) {
@@ -41,10 +42,10 @@ final class DirectLoop: Transport, @unchecked Sendable {
         if isOfThisProcess { close() }
     }
 
-    /// False in a forked child: its sockets are the parent's, too, and are not touched.
+    /// False in a forked child, which must not touch the parent's sockets.
     var isOfThisProcess: Bool { generation == Fork.generation }
 
-    /// Keeps it for ever: in a forked child.
+    /// Leaks the object on purpose, in a forked child.
     func leak() { _ = Unmanaged.passRetained(self) }
 
     var waker: Waker { loop.waker }
@@ -65,9 +66,9 @@ final class DirectLoop: Transport, @unchecked Sendable {
         endIfLeft()
     }
 
-    /// Begins to drive, after a worker that ends what was cancelled.
+    /// Makes the calling thread the one that runs the loop. Waits for a worker that ends a cancelled exchange.
     ///
-    /// - Returns: false when the loan is over by then.
+    /// - Returns: false when the loan has ended.
     func enter(_ loan: Int) -> Bool {
         let isMine = state.wait { state -> Bool? in
             guard state.isLent, state.loan == loan else { return false }
@@ -75,35 +76,35 @@ final class DirectLoop: Transport, @unchecked Sendable {
             state.driver = .caller
             return true
         }
-        // The loop's time may be old: the clocks of a new exchange would begin in the past.
+        // The loop's time may be old. The clocks of a new exchange would start in the past.
         if isMine == true { loop.wake() }
         return isMine ?? false
     }
 
-    /// Does what can be done now. As a worker would, it runs the client's hooks.
+    /// Does everything that needs no waiting, and runs the client's hooks, as a worker would.
     ///
     /// - Returns: whether nothing is left to do.
     func turn() -> Bool {
         loop.turn()
         loop.deliveries.flushRunningJobs(workers)
-        // A child that a hook has forked leaves the loop's work to its parent.
+        // If a hook has forked, the child leaves the rest to the parent.
         guard isOfThisProcess else { return true }
         return loop.isEmpty && commands.isEmpty
     }
 
     func sleep(until limit: MonotonicTime) -> Interruption? { loop.sleep(until: limit) }
 
-    /// Stops driving, for now or for good.
+    /// Stops running the loop, for now or for good.
     func leave() {
         state.withLock { $0.driver = .nobody }
         state.broadcast()
         endIfLeft()
     }
 
-    /// Its caller does not need it any more.
+    /// Ends the loan.
     func giveBack(_ loan: Int) { lender.giveBack(self, loan) }
 
-    /// A caller has it from now on.
+    /// Begins a loan.
     ///
     /// - Returns: the number of the loan.
     func beginLoan() -> Int {
@@ -113,7 +114,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         }
     }
 
-    /// Closes its connections, while nobody has it. Requests may keep the object longer.
+    /// Closes the connections. Call it while nobody borrows the loop. Requests may keep the object longer.
     func close() {
         let closes = state.withLock { state in
             defer { state.isClosed = true }
@@ -122,7 +123,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
         if closes { loop.close() }
     }
 
-    /// - Returns: false when it was given back before.
+    /// - Returns: false when the loan has ended before.
     func endLoan(_ loan: Int) -> Bool {
         let isOver = state.withLock { state in
             guard state.isLent, state.loan == loan else { return false }
@@ -135,7 +136,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
 
     private func endIfLeft() {
         let loan = state.withLock { state -> Int? in
-            // After the end, a cancel must not bring a worker into a loop that another caller may be about to drive.
+            // After the loan, a cancel must not start a worker in a loop that another caller may be about to run.
             guard state.isCancelled, state.isLent, state.driver == .nobody else { return nil }
             state.driver = .worker
             state.isCancelled = false
@@ -153,7 +154,7 @@ final class DirectLoop: Transport, @unchecked Sendable {
     }
 }
 
-/// The loops that callers drive: each keeps its connections for the next caller.
+/// The loops for callers. Each keeps its connections for the next caller.
 final class DirectLoops: Sendable {
     private struct State {
         var idle: [DirectLoop] = []
@@ -169,12 +170,13 @@ final class DirectLoops: Sendable {
         self.connections = connections
     }
 
-    /// Lends a loop until `giveBack`; nil when all connections are taken, or after `stop`.
+    /// Lends a loop until `giveBack`. Nil when all connections are taken, or after `stop`.
     func take(connectionLimit limit: Int, watching descriptor: Int32) -> (loop: DirectLoop, loan: Int)? {
         guard connections.enterDirect(limit: limit) else { return nil }
         let (idle, isStopped) = state.withLock { state -> (DirectLoop?, Bool) in
             guard !state.isStopped else { return (nil, true) }
-            // A loop that watches the descriptor already saves two system calls. Otherwise the last one has open connections.
+            // A loop that already watches the descriptor saves two system calls. Otherwise take the last one, which has
+            // open connections.
             if let index = state.idle.lastIndex(where: { $0.watched == descriptor }) {
                 return (state.idle.remove(at: index), false)
             }
@@ -189,7 +191,7 @@ final class DirectLoops: Sendable {
         return (loop, loan)
     }
 
-    /// A second time does nothing: after a cancel, both the caller and a worker may be done with it.
+    /// The second call does nothing: after a cancel, both the caller and a worker may end the loan.
     func giveBack(_ loop: DirectLoop, _ loan: Int) {
         guard loop.endLoan(loan) else { return }
         let isStopped = state.withLock { state in
@@ -200,7 +202,7 @@ final class DirectLoops: Sendable {
         connections.leaveDirect()
     }
 
-    /// Lends no more loops, and closes the connections of those that are not lent; the others close when they are given back.
+    /// Lends no more loops. Closes the connections of idle loops; the others close theirs when they are given back.
     func stop() {
         let idle = state.withLock { state in
             state.isStopped = true

@@ -2,11 +2,11 @@ import CCurl
 
 /// A libcurl easy handle and the options that it has, so that its next transfer sets only those that differ.
 ///
-/// To set every option again for each request would cost a third of what libcurl itself does for it. Options of one transfer alone
-/// (a body that is read piece by piece, a new connection) are removed by a reset.
+/// Setting every option again for each request would cost a third of what libcurl itself needs for it. Options of one
+/// transfer only (a body that is read piece by piece, a new connection) are removed by a reset.
 ///
-/// This class and others that belong to the loop's thread have their variables in one `state`, whose exclusive access is not
-/// checked at run time: no other thread uses it, and there would be a hundred checks for a request.
+/// This class and others that belong to the loop's thread have their variables in one `state`, whose exclusive access
+/// is not checked at run time. No other thread uses it, and there would be a hundred checks for each request.
 final class EasyHandle {
     let easy: UnsafeMutableRawPointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
@@ -14,7 +14,7 @@ final class EasyHandle {
     @exclusivity(unchecked) var state = State()
 
     struct State: ~Copyable {
-        /// The transfer it works for. libcurl's callbacks are given the handle, which stays, and find the transfer here.
+        /// The transfer of this handle. libcurl's callbacks get the handle, which stays, and find the transfer here.
         fileprivate(set) var unmanagedTransfer: Unmanaged<CurlTransfer>?
         /// The sockets of its loop.
         unowned(unsafe) var sockets: OpenSockets?
@@ -25,13 +25,13 @@ final class EasyHandle {
         fileprivate var headers: HeaderLines?
         fileprivate var message = HandleMessage.get
         fileprivate var customMethod: String?
-        /// The cookies of the transfer's session, and whether the handle uses them at the moment.
+        /// The cookies of the transfer's session, and whether the handle uses them now.
         fileprivate var cookies: (engine: CookieEngine, areShared: Bool)?
-        /// Whether other transfers may use it. After a Host header libcurl uses that name for all later cookies, too, and neither
-        /// another request nor a reset makes it forget the name.
+        /// Whether other transfers may use the handle. After a Host header, libcurl uses that name for the cookies of
+        /// all later requests, even after a reset.
         fileprivate(set) var isReusable = true
         fileprivate var hearsBody = false
-        /// Whether it may have TLS sessions of its own. Once it may, it keeps them.
+        /// Whether it may have TLS sessions of its own. Once it may, this does not change.
         fileprivate var keepsSessions = false
     }
 
@@ -50,7 +50,7 @@ final class EasyHandle {
         errorText.deallocate()
     }
 
-    /// libcurl's words for what went wrong; "" when it had none.
+    /// libcurl's error message; "" when there was none.
     var errorMessage: String { String(cString: errorText) }
 
     func prepare(for transfer: CurlTransfer, _ sockets: OpenSockets, freshness: Freshness?) throws(APIError) {
@@ -58,8 +58,8 @@ final class EasyHandle {
         errorText[0] = 0
         if !state.newSockets.isEmpty { state.newSockets = [] }
         var options = EasyOptions(easy)
-        // A handle remembers a server's challenge even if it had no credentials then. An answer to that one with these credentials
-        // would tell this server what is meant for another.
+        // A handle remembers a server's challenge even if it had no credentials then. With these credentials it would
+        // answer that challenge, although it is from another server.
         if state.profile?.fits(transfer) != true || transfer.exchange.request.digest != nil {
             reset()
             setUp(transfer, sockets, &options)
@@ -76,20 +76,20 @@ final class EasyHandle {
             state.message = .unique
         }
         do { try options.finish() } catch {
-            // Only some of the options are set: no other request fits them.
+            // Only some of the options are set, so the handle fits no other request.
             state.message = .unique
             throw error
         }
     }
 
-    /// Says whether the session's cookies are sent, before the request, or taken, before the response.
+    /// Decides whether the request sends the session's cookies, or whether the response may set them.
     func shareCookies(_ isShared: Bool) {
         guard let (engine, areShared) = state.cookies, areShared != isShared else { return }
         engine.setShared(isShared, easy)
         state.cookies = (engine, isShared)
     }
 
-    /// Turns libcurl's log on, for the rest of the transfer.
+    /// Turns on libcurl's log for the rest of the transfer.
     func listen() {
         ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 1)
         state.message = .unique
@@ -102,20 +102,21 @@ final class EasyHandle {
         state.hearsBody = true
     }
 
-    /// Whether libcurl decodes what is compressed.
+    /// Whether libcurl decompresses the body.
     var decodes: Bool { state.profile?.decompresses == true }
 
-    /// libcurl sent the request once more. It counts that until a reset, and gives up after five times.
+    /// libcurl sent the request again. It counts these until a reset, and gives up after five.
     func wasSentAgain() { state.message = .unique }
 
-    /// The transfer is over, and the handle is in no multi. The memory that its options point to may be freed afterwards.
+    /// Called when the transfer is over and the handle has left its multi. Afterwards the memory that its options refer
+    /// to may be freed.
     func finish() {
         state.unmanagedTransfer = nil
         if state.hearsBody {
             ntapi_easy_set_long(easy, CURLOPT_VERBOSE, 0)
             state.hearsBody = false
         }
-        // A reset would keep the cookies, and another client's request would send them.
+        // A reset would not remove the cookies, and another client's request would send them.
         if state.cookies != nil {
             CookieEngine.detach(easy)
             state.cookies = nil
@@ -157,7 +158,7 @@ final class EasyHandle {
         state.profile = profile
     }
 
-    /// Method, headers and body.
+    /// Sets method, headers and body.
     private func setMessage(of transfer: CurlTransfer, _ options: inout EasyOptions) throws(APIError) {
         let request = transfer.exchange.request
         if state.headers?.are(of: request) != true {
@@ -171,7 +172,7 @@ final class EasyHandle {
         if kind == .get, state.message == .copiedBody { options.removeBody() }
         state.message = kind
         try options.setBody(request, of: transfer, data: Unmanaged.passUnretained(self).toOpaque())
-        // After the body, which sets a method of its own.
+        // The body sets a method, so this comes after it.
         let method = try options.customMethod(of: request)
         if method != state.customMethod {
             options.set(CURLOPT_CUSTOMREQUEST, method)
@@ -186,15 +187,15 @@ final class EasyHandle {
     }
 }
 
-/// What kind of request a handle is set to send: it decides what has to be removed afterwards.
+/// What kind of request a handle is set up for. It decides what must be removed afterwards.
 private enum HandleMessage {
     /// No body.
     case get
-    /// No body either way. Only a reset removes this.
+    /// A HEAD request. Only a reset removes this.
     case head
-    /// A body of which libcurl has a copy.
+    /// A body that libcurl has copied.
     case copiedBody
-    /// Options that no other transfer wants: only a reset removes them.
+    /// Options that no other transfer wants. Only a reset removes them.
     case unique
 
     init(of request: HTTPRequest) {
@@ -212,9 +213,9 @@ struct HandleProfile {
     let settings: TransferSettings
     let isSecure: Bool
     let decompresses: Bool
-    /// Also for requests with a body: the idle clock sees its bytes only by the progress callback.
+    /// Also for requests with a body: only the progress callback tells the idle clock about sent bytes.
     let hasProgress: Bool
-    /// Whether the body may have to wait for whoever takes it.
+    /// Whether the body may have to wait for its receiver.
     let routesBody: Bool
 
     init(_ transfer: CurlTransfer) {
@@ -233,15 +234,15 @@ struct HandleProfile {
             && routesBody == transfer.exchange.routesBody && settings.connectsAlike(request.settings)
     }
 
-    /// Whether the server or the proxy may be spoken to over TLS.
+    /// Whether the connection to the server or to the proxy may use TLS.
     var maySpeakTLS: Bool { isSecure || hasProxy }
 
     var hasProxy: Bool { (isSecure ? settings.proxy.https : settings.proxy.http)?.isEmpty == false }
 
     private static func decompresses(_ request: HTTPRequest) -> Bool {
         guard request.settings.decompresses else { return false }
-        // A caller with an Accept-Encoding of their own decodes the body, too. For `identity` libcurl decodes what a server sends
-        // encoded all the same.
+        // A caller that sets Accept-Encoding decodes the body itself. For `identity` libcurl still decodes, because
+        // some servers encode anyway.
         return request.headers["accept-encoding"].map { $0 == "identity" } ?? true
     }
 
@@ -251,7 +252,7 @@ struct HandleProfile {
 }
 
 extension TransferSettings {
-    /// Whether libcurl is told the same of both.
+    /// Whether both need the same libcurl options.
     fileprivate func connectsAlike(_ other: TransferSettings) -> Bool {
         isIdentical(to: other)
             || self.httpVersion == other.httpVersion && self.allowsInvalidCertificate == other.allowsInvalidCertificate

@@ -1,14 +1,14 @@
 import CCurl
 
-/// The header lines of a request as libcurl takes them, kept as long as a handle refers to them.
+/// The header lines of a request in libcurl's form, kept as long as a handle refers to them.
 final class HeaderLines {
     @exclusivity(unchecked) private(set) var state = State()
 
     struct State: ~Copyable {
         fileprivate(set) var list: UnsafeMutablePointer<curl_slist>?
         fileprivate var last: UnsafeMutablePointer<curl_slist>?
-        /// Given to libcurl as an option only where a proxy is to have it, too. Elsewhere it is a line like any other, because libcurl
-        /// formats the option for each transfer.
+        /// Set as an option of libcurl only if a proxy should also get it. Otherwise it is an ordinary line, because
+        /// libcurl formats the option again for each transfer.
         fileprivate(set) var userAgent: String?
         fileprivate(set) var hasHost = false
     }
@@ -21,14 +21,14 @@ final class HeaderLines {
 
     deinit { curl_slist_free_all(state.list) }
 
-    /// Whether these are the lines of a request: they nearly always are for the same client's next one.
+    /// Whether these are the lines of a request. The next request of a client nearly always has the same lines.
     func are(of request: HTTPRequest) -> Bool {
         announcesBody == request.announcesBody && isMultipart == request.body.isMultipart && headers == request.headers
     }
 
     /// - Parameters:
-    ///   - tellsProxy: whether a proxy is to be told the User-Agent.
-    ///   - decompresses: whether to name the encodings that libcurl decodes.
+    ///   - tellsProxy: whether a proxy gets the User-Agent.
+    ///   - decompresses: whether to list the encodings that libcurl decodes.
     init(of request: HTTPRequest, tellsProxy: Bool, decompresses: Bool) throws(APIError) {
         self.tellsProxy = tellsProxy
         self.decompresses = decompresses
@@ -48,10 +48,10 @@ final class HeaderLines {
             if field.name.equalsIgnoringASCIICase("content-type") { hasContentType = true }
             if field.name.equalsIgnoringASCIICase("expect") { hasExpectation = true }
             if field.name.equalsIgnoringASCIICase("host") { state.hasHost = true }
-            // Framing is the transport's part: a second, different length is how requests are smuggled past proxies.
+            // The transport sets the length. A second, different length could be used to smuggle requests past proxies.
             if field.name.equalsIgnoringASCIICase("content-length") { continue }
             if field.name.equalsIgnoringASCIICase("transfer-encoding") { continue }
-            // A semicolon sends an empty header. With a colon and nothing after it libcurl would remove the header.
+            // A semicolon makes libcurl send an empty header. With a colon and no value it would remove the header.
             let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
             if tellsProxy, !isBlank, state.userAgent == nil, field.name.equalsIgnoringASCIICase("user-agent") {
                 state.userAgent = field.value
@@ -59,20 +59,21 @@ final class HeaderLines {
             }
             try append(isBlank ? "\(field.name);" : "\(field.name): \(field.value)")
         }
-        // Also a line of ours because libcurl would format its own for each transfer.
+        // Added here because libcurl would format its own line for each transfer.
         if decompresses, request.headers["accept-encoding"] == nil, let encodings = Self.encodings {
             try append("Accept-Encoding: \(encodings)")
         }
-        // Without a body libcurl adds neither of these.
+        // Without a body libcurl adds neither of the following lines.
         guard announcesBody else { return }
-        // Waiting for a "100 Continue" costs a second on every server that does not send one.
+        // Do not wait for "100 Continue": that costs a second with every server that does not send it.
         if !hasExpectation { try append("Expect:") }
-        // Without this line libcurl would call any body form-encoded. The type of a multipart body has the boundary and is libcurl's.
+        // Without this line libcurl would declare every body as form-encoded. The type of a multipart body contains the
+        // boundary, so libcurl sets it.
         if !hasContentType, !isMultipart { try append("Content-Type:") }
     }
 
-    /// What this libcurl decodes, without deflate: servers send that with or without zlib's header, and all of them have gzip. Nil
-    /// is nothing.
+    /// The encodings that this libcurl decodes, or nil. Deflate is left out: servers send it with or without zlib's
+    /// header, and all of them have gzip.
     static let encodings: String? = {
         let features = Int(ntapi_version()?.pointee.features ?? 0)
         let known = [
@@ -82,7 +83,7 @@ final class HeaderLines {
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }()
 
-    /// Adds a line after the last one, which `curl_slist_append` would search from the first line on.
+    /// Adds a line after the last one. `curl_slist_append` would search for the end from the first line.
     private func append(_ line: String) throws(APIError) {
         guard let added = curl_slist_append(nil, line) else { throw EasyOptions.outOfMemory }
         if let last = state.last { last.pointee.next = added } else { state.list = added }
@@ -90,9 +91,9 @@ final class HeaderLines {
     }
 }
 
-/// The request's body.
+/// Sets the request's body.
 extension EasyOptions {
-    /// Up to this size libcurl keeps a copy and sends it together with the headers.
+    /// libcurl copies bodies up to this size and sends them together with the headers.
     static let copiedBodySize = 65536
 
     /// - Parameter data: the `EasyHandle`, for the callbacks that read a body.
@@ -115,7 +116,7 @@ extension EasyOptions {
         }
     }
 
-    /// Frees a copied body; the handle stays one that has a body to send.
+    /// Frees a copied body. The handle is still set up to send a body.
     mutating func freeBody() { set(CURLOPT_COPYPOSTFIELDS, pointer: nil) }
 
     /// The next message has no body.
@@ -123,7 +124,7 @@ extension EasyOptions {
 
     private mutating func setCopied(_ bytes: [UInt8]) {
         set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
-        // NULL would mean that a callback has the bytes.
+        // With NULL, libcurl would ask a callback for the bytes.
         if bytes.isEmpty { return set(CURLOPT_COPYPOSTFIELDS, "") }
         // libcurl only reads, whatever the pointer's type.
         bytes.withUnsafeBytes {
@@ -142,7 +143,7 @@ extension EasyOptions {
     }
 }
 
-/// The content of one part of a multipart body, while libcurl reads it. Owned by its transfer.
+/// The content of one part of a multipart body, which libcurl reads. The transfer owns it.
 final class MimePart {
     let source: any UploadSource
     unowned let transfer: CurlTransfer
@@ -156,7 +157,7 @@ final class MimePart {
 extension EasyOptions {
     private static let copiedPartSize = 65536
 
-    /// Makes the parts through libcurl's mime API, which also quotes their names.
+    /// Makes the parts with libcurl's mime API, which also quotes their names.
     mutating func setMultipart(_ parts: [HTTPRequest.Part], of transfer: CurlTransfer) throws(APIError) {
         guard let mime = curl_mime_init(easy) else { throw Self.outOfMemory }
         transfer.state.mime = mime
@@ -197,8 +198,8 @@ extension EasyOptions {
         check(ntapi_easy_set_mime(easy, mime))
     }
 
-    /// The type of a file part without one, where libcurl would send none and the server would take text/plain (RFC 7578, 4.4);
-    /// nil where libcurl knows the type by the file name.
+    /// The type for a file part without one, where libcurl would send no type and the server would assume text/plain
+    /// (RFC 7578, 4.4). Nil where libcurl knows the type from the file name.
     static func fallbackType(_ part: HTTPRequest.Part) -> String? {
         guard let filename = part.filename?.lowercasedASCII() else { return nil }
         let known = [".gif", ".jpg", ".jpeg", ".png", ".svg", ".txt", ".htm", ".html", ".pdf", ".xml"]

@@ -1,20 +1,20 @@
 import CCurl
 
-/// How new a connection has to be: after a timeout, older ones to the host are not trusted.
+/// How new the connection must be. After a timeout, older connections to the host are not trusted.
 struct Freshness {
     /// Whether the transfer must open a connection.
     var opensConnection: Bool
-    /// The age in seconds from which an idle connection is not used again.
+    /// From which age in seconds an idle connection is not used.
     var maximumAge: Int
 }
 
-/// Sets the options of a handle and keeps the first refusal.
+/// Sets the options of a handle and remembers the first error.
 struct EasyOptions {
     let easy: UnsafeMutableRawPointer
     private var refusal: (code: CURLcode, option: UInt32)?
 
-    /// In bytes, of what libcurl reads from a socket at once, and of what it writes. Its default of 16 KB takes a quarter longer
-    /// for large bodies.
+    /// The size of libcurl's buffers for reading and writing, in bytes. With the default of 16 KB, large bodies take a
+    /// quarter longer.
     private static let bufferSize = 65536
 
     static let outOfMemory = APIError(domain: .request, code: .generic, message: "out of memory")
@@ -22,14 +22,14 @@ struct EasyOptions {
     /// libcurl before 8.0 breaks an HTTP/2 connection without TLS when it uses it again (curl pull request 10643).
     static let cannotReuseClearHTTP2 = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_00_00
 
-    /// libcurl, at least before 8.9, marks a connection when a request goes out without its body to get the server's challenge
-    /// first. If the request then goes on over another connection, the next POST on this one is sent without its body, too,
-    /// without an error. Before 8.2 it does not even end such a request over HTTP/2 (curl pull request 11200).
+    /// To get the server's challenge, libcurl first sends a request without its body, and marks the connection. Before
+    /// 8.9, if the request continues on another connection, the next POST on the marked one is also sent without its
+    /// body, and without an error. Before 8.2, such a request over HTTP/2 does not even end (curl pull request 11200).
     private static let mixesUpChallengedBodies = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_09_00
 
-    /// libcurl before 8.3 appends a first header line that begins with a blank to the last header of the handle's previous
-    /// answer, which it has freed by then (curl #11101, #11620). It shows each line of a head to the write callback
-    /// before it does that, where CURLOPT_HEADER asks for it: there the answer is refused.
+    /// If the first header line begins with a blank, libcurl before 8.3 appends it to the last header of the handle's
+    /// previous answer, which is already freed (curl #11101, #11620). With CURLOPT_HEADER, libcurl first shows each
+    /// line to the write callback, and there such an answer is refused.
     static let readsFreedHeader = (ntapi_version()?.pointee.version_num ?? 0) < 0x08_03_00
 
     init(_ easy: UnsafeMutableRawPointer) { self.easy = easy }
@@ -60,7 +60,7 @@ struct EasyOptions {
     mutating func setDigest(_ digest: Credential, hasBody: Bool) {
         check(ntapi_easy_set_digest(easy, digest.user, digest.password))
         guard hasBody, Self.mixesUpChallengedBodies else { return }
-        // A connection of its own, which nobody uses after it.
+        // The exchange needs a connection that nobody used before or uses later.
         set(CURLOPT_FRESH_CONNECT, 1)
         set(CURLOPT_FORBID_REUSE, 1)
         set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
@@ -75,7 +75,7 @@ struct EasyOptions {
             transportCode: Int(refusal.code.rawValue))
     }
 
-    /// What is the same for every request.
+    /// Sets the options that are the same for every request.
     mutating func setConstants() {
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
@@ -85,13 +85,13 @@ struct EasyOptions {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         if Self.readsFreedHeader { set(CURLOPT_HEADER, 1) }
         set(CURLOPT_PATH_AS_IS, 1)
-        // A name look-up that hangs must not hold up the loop when its transfer is removed.
+        // A slow name look-up must not block the loop when its transfer is removed.
         set(CURLOPT_QUICK_EXIT, 1)
-        // Our own clocks decide. libcurl's limit of 300 s is moved out of their way (24 days: the most that fits everywhere).
+        // Our own clocks decide, so libcurl's limit of 300 s is raised to 24 days, the most that fits everywhere.
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
         set(CURLOPT_MAXLIFETIME_CONN, 600)
-        // Ignore the result: libcurl 7.88 refuses to change the size of a buffer that a handle has already, as after a
-        // transfer that made no connection. The buffer has this size then.
+        // Ignore the result. libcurl 7.88 refuses to resize a buffer that a handle already has, for example after a
+        // transfer that made no connection. The buffer then has this size already.
         ntapi_easy_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
         ntapi_easy_set_long(easy, CURLOPT_UPLOAD_BUFFERSIZE, Self.bufferSize)
     }
@@ -100,16 +100,16 @@ struct EasyOptions {
         let settings = profile.settings
         let isSecure = profile.isSecure
         if profile.decompresses { set(CURLOPT_ACCEPT_ENCODING, "") }
-        // Always set, or libcurl reads the environment while the host program may be changing it.
+        // Always set it. Otherwise libcurl reads the environment, which the host program may be changing.
         set(CURLOPT_PROXY, (isSecure ? settings.proxy.https : settings.proxy.http) ?? "")
         set(CURLOPT_NOPROXY, settings.proxy.exceptions ?? "")
         let version: Int
         switch settings.httpVersion {
-        // libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that others on its connection go on.
+        // libcurl buffers up to 32 MB of a paused HTTP/2 stream, so that other streams on the connection continue.
         case .negotiated: version = Int(profile.routesBody ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS)
         case .http10: version = Int(CURL_HTTP_VERSION_1_0)
         case .http11: version = Int(CURL_HTTP_VERSION_1_1)
-        // Without TLS there is nothing to negotiate with: the upgrade of RFC 7540 is gone (RFC 9113, 3.1).
+        // Without TLS the version cannot be negotiated: the upgrade of RFC 7540 was removed (RFC 9113, 3.1).
         case .http2: version = Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
         }
         set(CURLOPT_HTTP_VERSION, version)
@@ -118,7 +118,7 @@ struct EasyOptions {
             set(CURLOPT_FORBID_REUSE, 1)
         }
         let identity = settings.session?.identity
-        // The proxy may be https where the server is not.
+        // The proxy may use https even if the server does not.
         let minimum = Int(identity?.tlsMinimum == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2)
         set(CURLOPT_SSLVERSION, minimum)
         set(CURLOPT_PROXY_SSLVERSION, minimum)
@@ -138,20 +138,20 @@ struct EasyOptions {
         }
     }
 
-    /// Without TLS nobody needs the system's certificates, but libcurl copies their paths for each connection. The result is
-    /// ignored: a libcurl whose TLS has no folder of certificates refuses, and has no path to copy.
+    /// Without TLS the system's certificates are not needed, but libcurl copies their paths for each connection. Ignore
+    /// the result: a libcurl whose TLS library has no certificate folder refuses, and has no path to copy.
     private func forgetCertificates() {
         for option in [CURLOPT_CAINFO, CURLOPT_CAPATH, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAPATH] {
             ntapi_easy_set_string(easy, option, nil)
         }
     }
 
-    /// For a certificate that the program looks at, or has looked at: a connection of its own, which nobody uses after it.
+    /// For a certificate that the program inspects or has accepted: a connection that nobody used before or uses later.
     private mutating func setUnverified() {
         set(CURLOPT_SSL_VERIFYPEER, 0)
         set(CURLOPT_SSL_VERIFYHOST, 0)
         set(CURLOPT_CERTINFO, 1)
-        // A handshake that resumes a session shows no certificates.
+        // A handshake that resumes a session has no certificates.
         set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         set(CURLOPT_FRESH_CONNECT, 1)
         set(CURLOPT_FORBID_REUSE, 1)
@@ -160,7 +160,7 @@ struct EasyOptions {
     private mutating func setIdentity(_ identity: ConnectionIdentity) {
         if let certificate = identity.clientCertificate { set(CURLOPT_SSLCERT, certificate) }
         if let key = identity.clientKey { set(CURLOPT_SSLKEY, key) }
-        // Always set, or OpenSSL asks for the password on the terminal.
+        // Always set it. Otherwise OpenSSL asks for the password on the terminal.
         if identity.clientCertificate != nil { set(CURLOPT_KEYPASSWD, identity.clientKeyPassword ?? "") }
         if let pins = identity.pinnedKeys { set(CURLOPT_PINNEDPUBLICKEY, pins) }
         if let interface = identity.networkInterface { set(CURLOPT_INTERFACE, interface) }
@@ -175,19 +175,19 @@ struct EasyOptions {
         check(ntapi_easy_set_header(easy, headerCallback, data))
         check(ntapi_easy_set_write(easy, writeCallback, data))
         check(ntapi_easy_set_prereq(easy, prereqCallback, data))
-        // Also for a handle without a log: one that shares its connection may have it, and without the callback libcurl prints to
-        // standard error, Authorization included.
+        // Also for a handle without a log. Another transfer on the same connection may have one, and without the
+        // callback libcurl prints to standard error, including Authorization.
         check(ntapi_easy_set_debug(easy, debugCallback, data))
         if profile.hasProgress { check(ntapi_easy_set_progress(easy, progressCallback, data)) }
     }
 
-    /// The method, where libcurl does not know it by the other options.
+    /// The method to set, if libcurl does not derive it from the other options.
     func customMethod(of request: HTTPRequest) throws(APIError) -> String? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(\.isTokenCharacter) else {
             throw .invalidRequest("method '\(request.method)' is not a token (RFC 9110, 9.1)")
         }
         if request.hasBody { return request.method }
-        // libcurl sends no body with its own HEAD; with one, the transfer is ended by us when the head is there.
+        // libcurl's HEAD has no body. If the request has one, we end the transfer when the head is complete.
         return request.method == "GET" || request.method == "HEAD" ? nil : request.method
     }
 }
@@ -198,8 +198,8 @@ extension HTTPRequest {
         return true
     }
 
-    /// Whether the head says how long the body is: for some methods a server expects to be told that there is none
-    /// (RFC 9110, 8.6).
+    /// Whether the head states the length of the body. For some methods a server expects an explicit zero (RFC 9110,
+    /// 8.6).
     var announcesBody: Bool {
         switch method {
         case "POST", "PUT", "PATCH": true

@@ -1,18 +1,18 @@
 import CCurl
 
-/// The end of an exchange that waits for callers.
+/// The end of an exchange that cannot be reported yet, because it waits for the program.
 struct HeldEnd {
     let exchange: Exchange
     var result: ExchangeResult
-    /// Whether the caller's body stream is still being read.
+    /// Whether the program's body stream is still being read.
     var isRead: Bool
-    /// Whether the observer has yet to say where the body goes, which is empty.
+    /// Whether the observer has not decided yet where the body goes. The body is empty.
     var isUndecided: Bool
 
     var mayBeTold: Bool { !isRead && !isUndecided }
 }
 
-// Exchanges that are held: the caller suspended them, is slower than the network, or has to decide first.
+// Exchanges that are held: the program suspended them, is slower than the network, or has to decide something.
 extension EngineLoop {
     func change(_ exchange: Exchange, _ change: ExchangeChange) {
         guard exchange.obeys(change) else { return }
@@ -26,13 +26,14 @@ extension EngineLoop {
         case .start:
             guard !transfer.state.mayStart else { return }
             transfer.state.mayStart = true
-            // An exchange that was suspended meanwhile has no place in the queue, and starts at its next turn.
+            // If the exchange was suspended meanwhile, it has no place in the queue. It starts when the queue selects
+            // it again.
             if transfer.state.ticket != nil { start(transfer) }
             return
         }
         if let timer = transfer.state.timer { state.timers.update(timer, key: transfer.state.clocks.nextDeadline) }
         if transfer.state.handle != nil { return applyHolds(to: transfer) }
-        // An exchange that is suspended before its turn gives up its place in the queue, and later gets one at the end.
+        // An exchange that is suspended before it starts leaves the queue. Later it joins at the end.
         let isSuspended = transfer.state.holds.contains(.suspended)
         if let ticket = transfer.state.ticket, isSuspended {
             state.hosts.remove(ticket)
@@ -54,7 +55,7 @@ extension EngineLoop {
         }
     }
 
-    /// Changes a held end, and reports it when it waits for nobody any more.
+    /// Changes a held end, and reports it when nothing holds it any more.
     func changeHeldEnd(of exchange: Exchange, _ change: (inout HeldEnd) -> Void) {
         let key = ObjectIdentifier(exchange)
         guard var end = state.overButHeld[key] else { return }
@@ -63,13 +64,14 @@ extension EngineLoop {
         if end.mayBeTold { report(end.result, of: exchange) }
     }
 
-    /// Tells libcurl what may move. A body stream that waits for its next piece is asked again.
+    /// Tells libcurl what may continue. A body stream that had no piece ready is asked again.
     func applyHolds(to transfer: CurlTransfer) {
         guard let easy = transfer.state.handle?.easy else { return }
-        // Nothing is sent yet: the transfer gives up its place, and gets another one when it goes on.
+        // Nothing was sent yet: the transfer leaves its place, and gets another one when it is resumed.
         if transfer.state.holds.contains(.suspended), !transfer.wasConnected { return putBack(transfer) }
-        // libcurl delivers what it kept from inside this call. If that is refused, it does not end the transfer itself. The code 43
-        // means that there is nothing to pause: the transfer is over, or libcurl is about to send it once more.
+        // During this call libcurl delivers what it has buffered. If we refuse that, libcurl does not end the transfer
+        // itself. Code 43 means that there is nothing to pause: the transfer is over, or libcurl is about to send it
+        // again.
         let code = curl_easy_pause(easy, transfer.pauseMask)
         guard code == CURLE_OK || code == CURLE_BAD_FUNCTION_ARGUMENT else { return end(transfer, code) }
         transfer.runPool()

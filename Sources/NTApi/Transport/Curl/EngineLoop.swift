@@ -1,16 +1,16 @@
 import CCurl
 
-/// What the loop does at a given time.
+/// What the loop does at a certain time.
 enum LoopTimer {
-    /// A clock of the exchange may have run out.
+    /// Checks whether a clock of the exchange has run out.
     case exchange(CurlTransfer)
     case job(EngineTimer)
 }
 
-/// One poller, libcurl's multi handles, and the exchanges in them: what the network thread runs, or a caller that waits.
+/// One poller, libcurl's multi handles, and their exchanges. A network thread runs it, or a caller that waits.
 ///
-/// Belongs to the thread that drives it: others speak to it through the command queue. It runs no user code, and no lock is
-/// held while it calls out. Work for other threads is collected in `deliveries`, which the driving thread hands over.
+/// It belongs to the thread that runs it. Other threads use the command queue. It runs no user code and holds no lock
+/// while it calls other code. It collects work for other threads in `deliveries`, which the running thread flushes.
 final class EngineLoop {
     private let commands: CommandQueue
     private let workers: WorkerPool
@@ -34,18 +34,18 @@ final class EngineLoop {
         fileprivate var origins = OriginCache()
         fileprivate var taken: [EngineCommand] = []
         fileprivate var isStopping = false
-        /// When the sockets were last read. A clock runs out only before this time: a process that was stopped, or that had to wait
-        /// for a processor, would otherwise give up requests whose answers have arrived.
+        /// When the sockets were last read. A clock runs out only before this time. Otherwise, after the process was
+        /// stopped or had to wait for a processor, requests would time out although their answers have arrived.
         fileprivate var lookedAt = MonotonicTime(nanoseconds: 0)
 
         fileprivate init(hosts: HostQueue<CurlTransfer>) { self.hosts = hosts }
     }
 
-    /// Nil when the system has no descriptors or libcurl cannot be set up.
+    /// Fails when the system has no file descriptors left or libcurl cannot be set up.
     ///
     /// - Parameters:
-    ///   - limit: how many connections it may have to all servers together; nil is no limit.
-    ///   - connectionAge: seconds after which a connection that is always in use gets no more to do.
+    ///   - limit: the most connections to all servers together; nil for no limit.
+    ///   - connectionAge: after how many seconds a connection that is always in use gets no more exchanges.
     init?(
         commands: CommandQueue, workers: WorkerPool, connections: ConnectionCount?, share: ConnectionShare = .whole,
         limit: Int? = nil, connectionAge: Double = HostConnections.maximumAge
@@ -61,21 +61,21 @@ final class EngineLoop {
         state = State(hosts: HostQueue(total: limit, connectionAge: connectionAge))
     }
 
-    /// What is to happen elsewhere.
+    /// Jobs for other threads.
     var deliveries: DeliveryBatch { current.deliveries }
 
-    /// Whether no exchange is left in it.
+    /// Whether no exchange is left.
     var isEmpty: Bool { isOnlyHeld && state.overButHeld.isEmpty }
 
-    /// Whether all exchanges that are left wait for callers: to read a body stream, or to decide.
+    /// Whether all remaining exchanges wait for the program: to read a body stream, or to decide.
     var isOnlyHeld: Bool { state.transferCount == 0 }
 
     /// Does everything that needs no waiting.
     ///
-    /// - Returns: whether it was told to stop.
+    /// - Returns: whether the loop must stop.
     @discardableResult func turn() -> Bool {
         let phase = commands.take(into: &state.taken)
-        // First: an exchange that is complete by now is neither cancelled nor timed out any more.
+        // First, so that an exchange that is already complete is not cancelled or timed out.
         readMessages()
         if phase == .stopping, !state.isStopping { beginStopping() }
         perform()
@@ -88,7 +88,7 @@ final class EngineLoop {
 
     /// Waits for sockets, timers or commands.
     ///
-    /// - Returns: why it woke, when that was none of these.
+    /// - Returns: what else ended the wait; nil for none.
     @discardableResult func sleep(until limit: MonotonicTime) -> Interruption? {
         var moment = limit
         if let timer = state.timers.firstKey { moment = min(moment, timer) }
@@ -98,7 +98,7 @@ final class EngineLoop {
         let sleeps = !isDue && commands.prepareToSleep(poller.waker, isStopping: state.isStopping)
         var isAwake = false
         let interruption = poller.wait(milliseconds: sleeps ? now.milliseconds(until: moment) : 0) { socket, ready in
-            // The loop may have slept for a while, and the bytes move now.
+            // The loop may have slept for a while, and bytes move now.
             if !isAwake { wake() }
             isAwake = true
             pools.run(socket, ready)
@@ -108,19 +108,19 @@ final class EngineLoop {
         return interruption
     }
 
-    /// Looks at the time: after a sleep, or a while in which nobody drove the loop.
+    /// Updates the time after a sleep, or after a while in which nobody ran the loop.
     func wake() { current.now = .now() }
 
-    /// Stops taking commands, unless there are some.
+    /// Stops taking commands, unless some are waiting.
     func rest() -> Bool { commands.rest() }
 
     /// What wakes the loop from any thread.
     var waker: Waker { poller.waker }
 
-    /// Wakes when a descriptor of the caller's is readable, too; −1 is none.
+    /// Also wakes when a file descriptor of the caller is readable; −1 for none.
     func watch(_ descriptor: Int32) { poller.watch(descriptor) }
 
-    /// Ends what is left, and frees all resources of the system and libcurl. The last call.
+    /// Ends the remaining exchanges, and frees all resources of the system and of libcurl. This is the last call.
     func close() {
         for (_, end) in state.overButHeld { report(end.result, of: end.exchange) }
         state.overButHeld = [:]
@@ -137,7 +137,8 @@ final class EngineLoop {
                 switch exchange.phase {
                 case .new: exchange.phase = .cancelledEarly
                 case .running: if let transfer = exchange.transfer as? CurlTransfer { end(transfer, .cancelled) }
-                case .cancelledEarly, .ended: break
+                case .ended: changeHeldEnd(of: exchange) { $0.isUndecided = false }
+                case .cancelledEarly: break
                 }
             case .change(let exchange, let change): self.change(exchange, change)
             case .resumeUpload(let exchange):
@@ -154,10 +155,10 @@ final class EngineLoop {
         state.taken.removeAll(keepingCapacity: state.taken.count <= 1024)
     }
 
-    /// Calls libcurl as long as its own timer is due, and ends what is done.
+    /// Calls libcurl as long as its timer has expired, and ends transfers that are done.
     private func runTransfers() {
         readMessages()
-        // A new handle sets the timer to now. The bound lets sockets have their turn when there is always another one.
+        // A new handle sets the timer to now. The limit keeps sockets from starving when new handles keep coming.
         var rounds = 0
         while rounds < 64, pools.runTimers(current.now) {
             readMessages()
@@ -165,7 +166,8 @@ final class EngineLoop {
         }
     }
 
-    /// Every message is read before the loop sleeps: libcurl reports the end of a transfer only once, and wakes nobody for it.
+    /// Read every message before the loop sleeps. libcurl reports the end of a transfer only once, and does not wake
+    /// the loop for it.
     private func readMessages() {
         while let message = pools.nextMessage() {
             var data: UnsafeMutableRawPointer?
@@ -198,7 +200,7 @@ final class EngineLoop {
         if !transfer.state.holds.contains(.suspended) { enqueue(transfer) }
     }
 
-    /// Lets a transfer wait for its turn.
+    /// Puts a transfer into the queue.
     func enqueue(_ transfer: CurlTransfer, again: Bool = false) {
         transfer.state.connectionLimit = share.part(of: transfer.exchange.request.settings.maximumConnectionsPerHost)
         transfer.state.ticket = state.hosts.enqueue(
@@ -212,7 +214,8 @@ final class EngineLoop {
         report(ExchangeResult(error: reason), of: exchange)
     }
 
-    /// Starts the exchanges whose turn it is. After every batch of commands, so that a cancel in it comes in time.
+    /// Starts the exchanges that the queue selects. Runs after every batch of commands, so that a cancel in the batch
+    /// comes first.
     private func startReady() {
         let reserved = connections?.direct ?? 0
         while let transfer = state.hosts.startNext(reserved: reserved) {
@@ -254,7 +257,7 @@ final class EngineLoop {
         end(transfer, transfer.result(code))
     }
 
-    /// Lets a transfer start again: nothing of it was sent, or the server has ignored it.
+    /// Puts a transfer back into the queue. Nothing of it was sent, or the server did not process it.
     func putBack(_ transfer: CurlTransfer) {
         transfer.leavePool()
         transfer.release(to: &state.handles)
@@ -267,7 +270,7 @@ final class EngineLoop {
 
     private func end(_ transfer: CurlTransfer, _ reason: APIError) { end(transfer, transfer.result(CURLE_OK, reason)) }
 
-    /// Takes a transfer out of everything, in libcurl's order, and only then tells its observer.
+    /// Removes a transfer from everything, in the order that libcurl needs, and then tells its observer.
     private func end(_ transfer: CurlTransfer, _ result: ExchangeResult) {
         let exchange = transfer.exchange
         transfer.leavePool()
@@ -306,7 +309,7 @@ final class EngineLoop {
                 if let expired = transfer.state.clocks.expired(state.lookedAt) {
                     timeOut(transfer, expired)
                 } else {
-                    // Bytes have moved since the timer was set: only now is it worth setting again.
+                    // Bytes have moved since the timer was set. Updating it only now is cheaper than with each byte.
                     state.timers.update(token, key: transfer.state.clocks.nextDeadline)
                 }
             }
@@ -314,8 +317,8 @@ final class EngineLoop {
     }
 
     private func timeOut(_ transfer: CurlTransfer, _ expired: TimeoutClock) {
-        // libcurl closes the connection of a transfer that is removed, unless others share it. If the server of an HTTP/2
-        // connection has gone away, all later requests would hang on it, too.
+        // libcurl closes the connection of a removed transfer, unless others share it. If the server of an HTTP/2
+        // connection is gone, all later requests would hang on that connection, too.
         if transfer.wasConnected, expired != .queue, !transfer.connectionIsAlive {
             state.suspects.add(transfer.origin, current.now)
             transfer.state.ticket?.replaceConnection(of: transfer.state.seat)

@@ -8,14 +8,15 @@
     /// Waits with epoll, with as few system calls as possible.
     ///
     /// libcurl drops a socket when a transfer ends and takes it again for the next one on the same connection. The
-    /// registration of a dropped socket is kept, so that both cost no system call: a third of all at 64 requests at once
-    /// (measured). If it becomes ready while nobody wants it, it is taken out then.
+    /// registration of a dropped socket is kept, so neither costs a system call. This saves a third of all system calls
+    /// with 64 requests at once (measured). If the socket becomes ready while nobody wants it, it is removed then.
     final class EpollPoller: Poller {
         private struct Registration {
             var wanted = Interest()
-            /// What the system knows.
+            /// The interest that is registered with the system.
             var registered = Interest()
-            /// Whether we hear of its closing. Otherwise its number may come back as another socket without notice.
+            /// Whether we are told when it is closed. Otherwise its number may be reused by another socket without
+            /// notice.
             var isKnown = false
         }
 
@@ -24,7 +25,7 @@
         @exclusivity(unchecked) private var state = State()
 
         private struct State: ~Copyable {
-            /// By socket: the system gives the lowest free number, so the array stays dense.
+            /// Indexed by socket. The system gives the lowest free number, so the array stays dense.
             var registrations: [Registration] = []
             var events = [epoll_event](repeating: epoll_event(), count: 256)
             var watched: Int32 = -1
@@ -41,7 +42,7 @@
                 return nil
             }
             waker = Waker(readEnd: event, writeEnd: event)
-            // Edge-triggered: every write wakes, and nothing has to be read to make it silent again.
+            // Edge-triggered: every write wakes the wait, and nothing has to be read afterwards.
             var entry = epoll_event()
             entry.events = EPOLLIN.rawValue | EPOLLET.rawValue
             entry.data.fd = event
@@ -57,7 +58,7 @@
             guard let index = index(of: socket) else { return }
             state.registrations[index].wanted = interest
             if interest.isEmpty {
-                // Not kept: a socket whose closing we would not hear of, or that is always ready for writing.
+                // Not kept: a socket whose closing is not reported, or that is always ready for writing.
                 if state.registrations[index].isKnown, state.registrations[index].registered == .read { return }
                 unregister(index)
             } else if state.registrations[index].registered != interest {
@@ -74,20 +75,20 @@
 
         func didClose(_ socket: Int32) {
             guard let index = index(of: socket) else { return }
-            // The system removes a closed socket by itself, but not while a forked child has a copy of it: it would be reported for
-            // ever, and could not be removed any more.
+            // The system removes a closed socket by itself, but not while a forked child has a copy of it. It would
+            // then be reported for ever, and could not be removed any more.
             unregister(index)
             state.registrations[index] = Registration()
         }
 
         func watch(_ descriptor: Int32) {
-            // A descriptor that was closed meanwhile is out already, and its number may be a socket of ours by now.
+            // A descriptor that was closed meanwhile is already removed, and its number may now be one of our sockets.
             if state.watched >= 0, state.watched != descriptor, !isRegistered(state.watched) {
                 _ = epoll_ctl(epoll, EPOLL_CTL_DEL, state.watched, nil)
             }
             state.watched = descriptor
             guard descriptor >= 0 else { return }
-            // Each time: one that was closed is out already, and this may be the next one of the same number.
+            // Each time: a closed descriptor is already removed, and this may be a new one with the same number.
             var entry = epoll_event()
             entry.events = EPOLLIN.rawValue
             entry.data.fd = descriptor
@@ -97,7 +98,8 @@
         func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption? {
             var interruption: Interruption?
             var count = take(milliseconds, &interruption, report)
-            // There may be more than had room. The bound lets timers have their turn when all are always ready.
+            // There may be more events than had room. The limit keeps timers from starving when all sockets are always
+            // ready.
             while count == state.events.count, count < Self.mostEvents {
                 state.events = [epoll_event](repeating: epoll_event(), count: 2 * count)
                 count = take(0, &interruption, report)
@@ -127,7 +129,7 @@
                 var ready = Interest()
                 if event.events & EPOLLIN.rawValue != 0 { ready.insert(.read) }
                 if event.events & EPOLLOUT.rawValue != 0 { ready.insert(.write) }
-                // Let libcurl read or write, so that it meets the error itself and can say what it is.
+                // Let libcurl read or write, so that it gets the error itself and can report it.
                 if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { ready = [.read, .write] }
                 report(socket, ready)
             }
@@ -153,7 +155,7 @@
             let operation = state.registrations[index].registered.isEmpty ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
             state.registrations[index].registered = interest
             guard epoll_ctl(epoll, operation, Int32(index), &entry) != 0 else { return }
-            // The socket is registered already, or not any more.
+            // The socket is already registered, or not registered any more.
             let other = operation == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD
             _ = epoll_ctl(epoll, other, Int32(index), &entry)
         }

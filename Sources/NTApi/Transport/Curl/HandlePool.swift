@@ -1,6 +1,6 @@
 import CCurl
 
-/// Easy handles that wait for their next transfer: making one costs more than setting one up. On the network thread only.
+/// Easy handles for the next transfers: making one costs more than setting one up. Used only on the network thread.
 struct HandlePool {
     private static let capacity = 128
     private var handles: [EasyHandle] = []
@@ -17,10 +17,11 @@ struct HandlePool {
     mutating func removeAll() { handles = [] }
 }
 
-/// What the easy handles of a loop share, so that each of thousands does not need its own. On the loop's thread only.
+/// What the easy handles of a loop share, so that each of thousands does not need its own. Used only on the loop's
+/// thread.
 final class SharedEasyState {
-    /// An empty store of TLS sessions for all handles without TLS. Each would otherwise allocate its own, of 920 bytes, with its
-    /// first transfer. A handle that is to use TLS leaves it first.
+    /// An empty store of TLS sessions for all handles without TLS. Otherwise each would allocate its own, of 920 bytes,
+    /// with its first transfer. A handle that needs TLS leaves it first.
     private let share: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var lines: HeaderLines?
 
@@ -29,10 +30,10 @@ final class SharedEasyState {
         if let share { ntapi_share_set_data(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) }
     }
 
-    // No handle uses it any more: each keeps this object.
+    // No handle uses it any more, because each keeps this object.
     deinit { if let share { curl_share_cleanup(share) } }
 
-    /// - Parameter easy: a handle that has made no transfer yet, or libcurl would lose the store that it has.
+    /// - Parameter easy: a handle that has made no transfer yet. libcurl would leak the store that it already has.
     func attach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, share) }
 
     func detach(_ easy: UnsafeMutableRawPointer) { ntapi_easy_set_pointer(easy, CURLOPT_SHARE, nil) }

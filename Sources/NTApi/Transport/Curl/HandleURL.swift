@@ -1,13 +1,13 @@
 import CCurl
 
-/// The URL that an easy handle is set to, taken apart once for all its transfers to the same server.
+/// The URL of an easy handle, parsed once for all its transfers to the same server.
 ///
-/// libcurl parses a URL's text for each transfer and then formats it again: a sixth of all that it does for a small request. A
-/// `CURLU` gives it the parts, of which only path and query change from one request to the next. It is given the text,
-/// too, which it uses when it sends a request once more.
+/// For each transfer libcurl parses the text of a URL and then formats it again: a sixth of all its work for a small
+/// request. With a `CURLU` it gets the parts, and only path and query change from one request to the next. It also gets
+/// the text, which it uses when it sends a request again.
 struct HandleURL: ~Copyable {
     private var parts: OpaquePointer?
-    /// How long the text is before its path, if the parts are those of the text; otherwise 0.
+    /// The length of the text before its path, if the parts belong to the text; otherwise 0.
     private var originLength = 0
     private var text = ""
     private var isSet = false
@@ -17,7 +17,7 @@ struct HandleURL: ~Copyable {
 
     deinit { curl_url_cleanup(parts) }
 
-    /// The handle was reset: it has forgotten the URL.
+    /// The handle was reset and has lost the URL.
     mutating func forget() {
         isSet = false
         hasParts = false
@@ -33,10 +33,10 @@ struct HandleURL: ~Copyable {
         hasParts = isApart
     }
 
-    /// - Returns: whether the parts are those of the URL now. libcurl parses an unusual URL itself.
+    /// - Returns: whether the parts belong to the URL now. libcurl parses an unusual URL itself.
     private mutating func takeApart(_ url: String) -> Bool {
         let lastLength = originLength
-        // Until this succeeds, the parts are not those of the new text.
+        // Until this succeeds, the parts do not belong to the new text.
         originLength = 0
         guard let path = url.withBytes(Self.startOfPath) else { return false }
         if parts == nil { parts = curl_url() }
@@ -61,8 +61,8 @@ struct HandleURL: ~Copyable {
         return curl_url_set(parts, CURLUPART_QUERY, query, 0)
     }
 
-    /// Nil where the URL has anything that libcurl might write differently when it is given in parts: a percent sign, whose
-    /// digits it puts into lower case, an IPv6 address, whose zone it loses, a fragment.
+    /// Where the path begins. Nil if libcurl might write the URL differently when it gets the parts: a percent sign,
+    /// whose digits it changes to lower case, an IPv6 address, whose zone it loses, or a fragment.
     private static func startOfPath(_ url: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let start = url.endOfScheme, let path = url[start...].firstIndex(of: UInt8(ascii: "/")),
             url[..<path].allSatisfy({ $0.isASCIILetter || $0.isASCIIDigit || ".-_:/".utf8.contains($0) }),

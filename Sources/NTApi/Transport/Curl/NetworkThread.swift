@@ -1,6 +1,6 @@
-/// A thread of the library's own that drives a loop for everybody, started with the first exchange.
+/// A thread of the library that runs a loop for all requests. The first exchange starts it.
 ///
-/// This is the part that other threads touch: it hands commands over and returns at once.
+/// This class is what other threads use: it queues commands and returns at once.
 final class NetworkThread: Transport {
     private let workers: WorkerPool
     private let connections: ConnectionCount
@@ -13,9 +13,9 @@ final class NetworkThread: Transport {
     private let generation = Fork.generation
 
     /// - Parameters:
-    ///   - limit: how many connections it may have to all servers together; nil is no limit.
-    ///   - idleTime: seconds after which a thread with nothing to do closes its connections and ends; the next exchange
-    ///     starts another. Nil is never.
+    ///   - limit: the most connections to all servers together; nil for no limit.
+    ///   - idleTime: after how many idle seconds the thread closes its connections and ends; the next exchange starts
+    ///     another. Nil for never.
     init(
         workers: WorkerPool, connections: ConnectionCount, share: ConnectionShare, limit: Int? = nil,
         connectionAge: Double = HostConnections.maximumAge, idleTime: Double? = nil
@@ -39,7 +39,7 @@ final class NetworkThread: Transport {
 
     func cancel(_ exchange: Exchange) { submit(.cancel(exchange)) }
 
-    // Also while the thread stops: an exchange may be waiting for just this.
+    // Also accepted while the thread stops, because an exchange may wait for it.
     func change(_ exchange: Exchange, _ change: ExchangeChange) { commands.report(.change(exchange, change)) }
 
     /// Runs a job on a worker at a given time, or when the thread stops.
@@ -47,9 +47,9 @@ final class NetworkThread: Transport {
 
     func cancel(_ timer: EngineTimer) { commands.report(.cancelTimer(timer)) }
 
-    /// Asks the thread to end. `wait` follows.
+    /// Asks the thread to end. Call `wait` afterwards.
     ///
-    /// - Returns: whether there is one to wait for.
+    /// - Returns: whether there is a thread to wait for.
     func requestStop(until deadline: MonotonicTime) -> Bool {
         ending.setLimit(deadline)
         return commands.requestStop()
@@ -72,7 +72,7 @@ final class NetworkThread: Transport {
         let (share, limit, connectionAge, idleTime) = (share, limit, connectionAge, idleTime)
         ending.threadStarts()
         let started = Thread.start(name: "ntapi-network") {
-            // A function, so that the loop and its descriptors are gone before the end is reported.
+            // A separate function, so that the loop and its descriptors are released before the end is reported.
             func drive() {
                 let loop = EngineLoop(
                     commands: commands, workers: workers, connections: connections, share: share, limit: limit,
@@ -82,7 +82,7 @@ final class NetworkThread: Transport {
                     return
                 }
                 let isIdle = loop.run(deliveringBy: workers, idleTime: idleTime, heldUntil: { ending.limit })
-                // An idle thread leaves the commands to the next one.
+                // After an idle end, the next thread gets the commands.
                 guard !isIdle else { return }
                 for command in commands.end() { Self.give(up: command, .cancelled, workers, connections) }
             }
@@ -97,11 +97,11 @@ final class NetworkThread: Transport {
     private static let noThread = APIError(
         domain: .network, code: .generic,
         message:
-            "the network thread cannot be started: the system has no thread or file descriptor to give, or libcurl "
+            "the network thread cannot be started: the system has no thread or file descriptor left, or libcurl "
             + "cannot be set up",
         isRetryable: true)
 
-    /// Ends a command that will not be carried out, on a worker: never from inside the call that gave it.
+    /// Ends a command that will not be carried out. Does it on a worker, never inside the call that gave the command.
     private static func give(
         up command: EngineCommand, _ error: APIError, _ workers: WorkerPool, _ connections: ConnectionCount
     ) {
@@ -120,12 +120,12 @@ final class NetworkThread: Transport {
 }
 
 extension EngineLoop {
-    /// Runs until a stop, on the thread that is the loop's for good, or until it has had nothing to do for a time.
+    /// Runs the loop on its thread until it is stopped or has been idle for a time.
     ///
     /// - Parameters:
-    ///   - idleTime: how long, in seconds; nil is for ever.
-    ///   - heldUntil: when to give up waiting, at a stop, for body streams that are being read.
-    /// - Returns: whether it ended because it had nothing to do.
+    ///   - idleTime: how many idle seconds; nil for ever.
+    ///   - heldUntil: when a stop gives up waiting for body streams that are being read.
+    /// - Returns: whether it ended because it was idle.
     fileprivate func run(
         deliveringBy workers: WorkerPool, idleTime: Double?, heldUntil: () -> MonotonicTime
     ) -> Bool {
@@ -151,16 +151,16 @@ extension EngineLoop {
     }
 }
 
-/// Lets a thread wait for the end of the network thread, for a time.
+/// Waits for the end of the network thread, with a limit.
 private final class Ending: Sendable {
     private let state = Monitor((running: 0, limit: MonotonicTime.distantFuture))
 
-    /// Until when the thread may wait for others when it is to end.
+    /// How long the thread may wait for others at its end.
     var limit: MonotonicTime { state.withLock { $0.limit } }
 
     func setLimit(_ moment: MonotonicTime) { state.withLock { $0.limit = min($0.limit, moment) } }
 
-    /// A thread is started; one that had nothing to do may still be closing its connections.
+    /// A thread is started. An earlier idle one may still be closing its connections.
     func threadStarts() { state.withLock { $0.running += 1 } }
 
     func threadEnds() {

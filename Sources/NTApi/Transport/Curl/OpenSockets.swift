@@ -6,10 +6,10 @@ import CCurl
     import Darwin
 #endif
 
-/// The sockets of a loop's connections. On the loop's thread only.
+/// The sockets of a loop's connections. Used only on the loop's thread.
 ///
-/// libcurl does not say which socket a request is about to use, only the addresses and ports of its connection; the socket is
-/// found by these.
+/// libcurl does not say which socket a request is about to use. It gives only the addresses and ports of the
+/// connection, which identify the socket.
 final class OpenSockets {
     private struct Socket {
         /// Whether it was opened for an https URL.
@@ -39,7 +39,7 @@ final class OpenSockets {
         if let ends = state.sockets.removeValue(forKey: descriptor)?.ends { state.descriptors[ends] = nil }
     }
 
-    /// A connection was made, over one of these.
+    /// A connection was made with one of these sockets.
     func didConnect(_ candidates: [Int32], _ ends: ConnectionEnds) {
         guard let descriptor = candidates.first(where: { ntapi_socket_port($0) == ends.localPort }),
             state.sockets[descriptor] != nil
@@ -52,20 +52,20 @@ final class OpenSockets {
         if let descriptor = state.descriptors[ends] { state.sockets[descriptor]?.isMultiplexed = true }
     }
 
-    /// Whether a connection between these is for such an origin.
+    /// Whether the connection between these ends was opened for such an origin.
     func isFor(isSecure: Bool, _ ends: ConnectionEnds) -> Bool {
         guard let socket = state.descriptors[ends].flatMap({ state.sockets[$0] }) else { return true }
         return socket.isSecure == isSecure
     }
 
-    /// Whether there is nothing to read before a request goes out. Over HTTP/2 there may be, for other requests.
+    /// Whether there is nothing to read before a request is sent. Over HTTP/2 there may be data for other requests.
     func isSilent(_ ends: ConnectionEnds) -> Bool {
         guard let descriptor = state.descriptors[ends], state.sockets[descriptor]?.isMultiplexed != true else {
             return true
         }
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-        // 0 is the end of the connection.
+        // 0 means that the server closed the connection.
         return count < 0 && errno == EAGAIN
     }
 }
@@ -81,7 +81,8 @@ extension EasyHandle {
     }
 }
 
-/// Opens a connection's socket as libcurl would, but closed in programs that the host starts.
+/// Opens a connection's socket as libcurl would, but with close-on-exec, so that programs which the host starts do not
+/// inherit it.
 private func openSocketCallback(
     data: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -90,7 +91,7 @@ private func openSocketCallback(
     }
     let address = pointer.pointee
     let handle = Unmanaged<EasyHandle>.fromOpaque(data).takeUnretainedValue()
-    // An address of IPv6 is longer than the field that it begins in.
+    // An IPv6 address is longer than the field in which it begins.
     let destination = (UnsafeRawPointer(pointer) + offset).assumingMemoryBound(to: sockaddr.self)
     guard handle.transfer?.mayLeave(towards: destination, socklen_t(address.addrlen)) != false else {
         return CURL_SOCKET_BAD
@@ -114,7 +115,7 @@ private func openSocketCallback(
 }
 
 private func closeSocketCallback(data: UnsafeMutableRawPointer?, descriptor: curl_socket_t) -> Int32 {
-    // Forget it before it is closed: after that the number may be another thread's.
+    // Forget it before closing it. Afterwards another thread may get the same number.
     if let data { Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().didClose(descriptor) }
     return close(descriptor)
 }

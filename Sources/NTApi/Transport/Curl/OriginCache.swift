@@ -1,17 +1,17 @@
-/// The server that a URL leads to. The URL is checked too, whoever built it.
+/// Finds the server of a URL, and checks the URL.
 ///
-/// libcurl parses the URL again when it connects. Here only the host is needed, which is nearly always the same. So what
-/// comes before the path is remembered.
+/// libcurl parses the URL again when it connects. Here only the host is needed, which is nearly always the same. So the
+/// text before the path is cached.
 struct OriginCache {
     private static let capacity = 256
     private var origins: [String: Origin] = [:]
-    /// The last one, which most often is the next, too.
+    /// The last one, which is usually also the next.
     private var last: (text: String, key: Origin)?
 
-    /// - Returns: the server, and the URL as libcurl is to be given it: in ASCII.
+    /// - Returns: the server, and the URL for libcurl, in ASCII.
     mutating func origin(of url: String) throws(APIError) -> (key: Origin, url: String) {
         let length = Self.lengthOfOrigin(url)
-        // An unusual URL is parsed by libcurl, and gets its error there.
+        // For an unusual URL, libcurl's parser decides and reports the error.
         if let length, let known = known(url, length) { return (known, url) }
         let parts = try URLParts(url)
         let key = Origin(scheme: parts.scheme, host: parts.host, port: parts.port)
@@ -34,12 +34,12 @@ struct OriginCache {
         last = (text, key)
     }
 
-    // A copy, or a slice would keep the whole URL in memory.
+    // Copies the text, because a slice would keep the whole URL in memory.
     private static func prefix(_ url: String, _ length: Int) -> String {
         String(decoding: url.utf8.prefix(length), as: UTF8.self)
     }
 
-    /// How many bytes stand before path, query or fragment; nil for a URL that is anything but plain.
+    /// The number of bytes before path, query or fragment; nil for an unusual URL.
     private static func lengthOfOrigin(_ url: String) -> Int? {
         url.withBytes { bytes in
             guard bytes.areVisibleASCII, let start = bytes.endOfScheme else { return nil }

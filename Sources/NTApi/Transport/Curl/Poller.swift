@@ -4,41 +4,41 @@
     import Darwin
 #endif
 
-/// Waits for many sockets at once, on the network thread. One for each kind of system.
+/// Waits for many sockets at once, on the network thread. There is one implementation for each kind of system.
 protocol Poller: AnyObject {
     /// Wakes a wait from any thread.
     var waker: Waker { get }
 
-    /// Nil when the system has no descriptor to give.
+    /// Fails when the system has no file descriptors left.
     init?()
 
-    /// Says what is wanted of a socket from now on; neither is: nothing.
+    /// Sets what to wait for at a socket from now on; an empty set for nothing.
     func want(_ interest: Interest, of socket: Int32)
 
-    /// A socket was opened, so that what is known of an earlier one of the same number is void. Such a socket promises
-    /// `didClose`; what libcurl opens for itself comes without either.
+    /// A socket was opened, so what is known of an earlier one with the same number is outdated. `didClose` will be
+    /// called for it. Neither is called for sockets that libcurl opens for its own use.
     func didOpen(_ socket: Int32)
 
     func didClose(_ socket: Int32)
 
-    /// Wakes a wait when this descriptor of the caller's is readable, too; −1 is none.
+    /// Also wakes a wait when this descriptor of the caller is readable; −1 for none.
     func watch(_ descriptor: Int32)
 
-    /// Waits until a socket is ready, the waker is used, or the time is over, and reports every ready socket.
+    /// Waits until a socket is ready, the waker is used, or the time is over. Reports every ready socket.
     ///
     /// - Returns: what else ended the wait.
     func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption?
 }
 
-/// What ends a wait beside that which it is for.
+/// What ends a wait early.
 enum Interruption {
     /// A signal handler ran on the thread.
     case signal
-    /// The caller's own descriptor is readable.
+    /// The caller's descriptor is readable.
     case watched
 }
 
-/// What is wanted of a socket, or what it is ready for.
+/// What to wait for at a socket, or what it is ready for.
 struct Interest: OptionSet {
     let rawValue: UInt8
 
@@ -77,7 +77,7 @@ final class PollPoller: Poller {
     func watch(_ descriptor: Int32) { watched = descriptor }
 
     func wait(milliseconds: Int32, _ report: (_ socket: Int32, _ ready: Interest) -> Void) -> Interruption? {
-        // A negative descriptor is passed over.
+        // `poll` ignores a negative descriptor.
         var entries = [
             pollfd(fd: waker.readEnd, events: Int16(POLLIN), revents: 0),
             pollfd(fd: watched, events: Int16(POLLIN), revents: 0),
@@ -99,7 +99,7 @@ final class PollPoller: Poller {
             var ready = Interest()
             if entry.revents & Int16(POLLIN) != 0 { ready.insert(.read) }
             if entry.revents & Int16(POLLOUT) != 0 { ready.insert(.write) }
-            // Let libcurl read or write, so that it meets the error itself and can say what it is.
+            // Let libcurl read or write, so that it gets the error itself and can report it.
             if entry.revents & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 { ready = [.read, .write] }
             report(entry.fd, ready)
         }

@@ -1,8 +1,8 @@
-/// Servers at which a request timed out: connections from before that moment are not trusted.
+/// Servers at which a request timed out. Connections that were opened before are not trusted.
 ///
-/// A pure value. One request opens a new connection, and idle ones that are older are not used again.
+/// A pure value. One request opens a new connection, and older idle ones are not used again.
 struct SuspectConnections {
-    /// As long as a connection may live anyway.
+    /// The maximum age of any connection, in seconds.
     private static let memory = 600.0
 
     private struct Suspicion {
@@ -19,7 +19,7 @@ struct SuspectConnections {
         suspicions[origin] = Suspicion(since: now)
     }
 
-    /// What a request that starts now must ask for; nil is nothing.
+    /// What a request that starts now must ask for; nil for nothing.
     mutating func freshness(for origin: Origin, _ now: MonotonicTime) -> Freshness? {
         guard let suspicion = suspicions[origin] else { return nil }
         let age = now.seconds(since: suspicion.since)

@@ -1,10 +1,10 @@
-/// What a thread waits with for a request that a network thread performs: the request wakes it, and a descriptor of the
-/// thread's own does.
+/// Lets a thread wait for a request that a network thread performs. The request wakes it, and so does a file descriptor
+/// of the caller.
 final class ThreadWaiter: @unchecked Sendable {
-    // Safe to share: `poller` belongs to the one thread that has taken this; the mailbox is made for all.
-    /// What the request wakes when it is over.
+    // Safe to share: `poller` belongs to the one thread that has taken this. The mailbox has its own lock.
+    /// The request wakes the thread through this when it is over.
     let mailbox = Mailbox(owner: .anyone)
-    // Not epoll: it forgets a descriptor that is closed, and the next one of the same number would go unnoticed.
+    // Not epoll: it forgets a closed descriptor, and would miss the next one with the same number.
     private let poller: PollPoller
 
     init?() {
@@ -13,19 +13,19 @@ final class ThreadWaiter: @unchecked Sendable {
         _ = mailbox.lend(poller.waker)
     }
 
-    /// - Returns: why the wait ended, when that was neither the request nor the time.
+    /// - Returns: why the wait ended, if it was neither the request nor the deadline.
     func wait(until deadline: MonotonicTime, watching descriptor: Int32) -> Interruption? {
         poller.watch(descriptor)
         return poller.wait(milliseconds: MonotonicTime.now().milliseconds(until: deadline)) { _, _ in }
     }
 }
 
-/// Keeps waiters for the threads that come next: each has two descriptors.
+/// Keeps waiters for the next threads, because each has two descriptors.
 final class ThreadWaiters: Sendable {
     private static let mostIdle = 64
     private let idle = Lock<[ThreadWaiter]>([])
 
-    /// - Returns: nil when the system has no descriptor to give.
+    /// - Returns: nil when the system has no file descriptors left.
     func take() -> ThreadWaiter? { idle.withLock { $0.popLast() } ?? ThreadWaiter() }
 
     func giveBack(_ waiter: ThreadWaiter) {

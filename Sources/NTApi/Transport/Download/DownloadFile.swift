@@ -8,10 +8,10 @@ import CNTApiSystem
 
 /// Writes a body to a temporary file in the destination's folder, and renames it when the body is complete.
 ///
-/// Runs on the transport's thread: writing to the system's cache is cheaper than handing the bytes to another thread.
-/// When several downloads want the same temporary file, the first one gets it.
+/// Runs on the transport's thread: writing to the system's page cache is cheaper than passing the bytes to another
+/// thread. When several downloads want the same temporary file, the first one gets it.
 final class DownloadFile: BodySink, @unchecked Sendable {
-    // Safe to share: one thread writes, and hands it over through a lock when it is done.
+    // Safe to share: one thread writes, and passes the object on through a lock when it is done.
     let destination: String
     let temporary: String
     private var descriptor: Int32
@@ -74,7 +74,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         let flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor = open(temporary, flags, isPrivate ? 0o600 : 0o666)
         guard descriptor >= 0 else {
-            throw Self.error(temporary, "cannot be gone on with: \(systemErrorText(errno))")
+            throw Self.error(temporary, "cannot be resumed: \(systemErrorText(errno))")
         }
         try self.init(destination, temporary, descriptor, offset)
     }
@@ -88,14 +88,14 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         size = offset
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refuse("is no regular file")
+            throw refuse("is not a regular file")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw refuse("is being written by another download: wait for its end")
         }
         guard offset <= status.st_size, ftruncate(descriptor, off_t(offset)) == 0,
             lseek(descriptor, off_t(offset), SEEK_SET) == offset
-        else { throw refuse("cannot be gone on with at byte \(offset): \(systemErrorText(errno))") }
+        else { throw refuse("cannot be resumed at byte \(offset): \(systemErrorText(errno))") }
     }
 
     private func refuse(_ reason: String) -> APIError {
@@ -131,7 +131,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     ///     thread.
     func finish(expected: Int64?, isDurable: Bool = false) throws(APIError) {
         if let expected, size != expected {
-            throw Self.error(destination, "is not whole: \(size) of \(expected) bytes came")
+            throw Self.error(destination, "is incomplete: \(size) of \(expected) bytes arrived")
         }
         if isDurable {
             let status = ntapi_system_sync(descriptor)
@@ -142,12 +142,12 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         // A network file system may report a full disk only here.
         guard shut() else { throw Self.error(destination, "cannot be written: \(systemErrorText(errno))") }
         guard rename(temporary, destination) == 0 else {
-            throw Self.error(destination, "cannot be moved to its place: \(systemErrorText(errno))")
+            throw Self.error(destination, "cannot be renamed: \(systemErrorText(errno))")
         }
         if isDurable { Self.syncFolder(of: destination) }
     }
 
-    /// Makes the rename durable. If it fails, a power cut may undo the rename.
+    /// Makes the rename durable. If this fails, a power cut may undo the rename.
     private static func syncFolder(of path: String) {
         let folder = open(split(path).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
@@ -155,7 +155,7 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         close(folder)
     }
 
-    /// Keeps the temporary file for a resume.
+    /// Keeps the temporary file, to resume the download later.
     func keep() { _ = shut() }
 
     /// Removes the temporary file.
@@ -185,11 +185,11 @@ final class DownloadFile: BodySink, @unchecked Sendable {
         }
         let (folder, name) = split(path)
         guard !name.isEmpty, name != ".", name != ".." else {
-            throw .invalidRequest("the path of the download \(quoted(path)) names no file")
+            throw .invalidRequest("the path of the download \(quoted(path)) does not name a file")
         }
         var status = stat()
         if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw .invalidRequest("the path of the download \(quoted(path)) is there, and no regular file")
+            throw .invalidRequest("the path of the download \(quoted(path)) is not a regular file")
         }
         guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, access(folder, W_OK | X_OK) == 0 else {
             let reason = status.st_mode & S_IFMT == S_IFDIR ? systemErrorText(errno) : "no such folder"
@@ -219,13 +219,13 @@ final class DownloadFile: BodySink, @unchecked Sendable {
     }
 }
 
-/// The file of a download without a destination. It is removed with this object, or when the process exits, unless it
+/// The file of a download without a destination. It is removed with this object or when the process exits, unless it
 /// was released.
 final class TemporaryFile: Sendable {
     let path: String
     private let generation = Fork.generation
 
-    /// The existing files. A forked child removes none of its parent's.
+    /// The existing files. A forked child does not remove its parent's.
     private struct Known {
         var generation = Fork.generation
         var paths: Set<String> = []

@@ -1,6 +1,6 @@
-/// Everything needed to resume a cancelled or failed download, in this or another process, in any of the languages.
+/// What is needed to resume a cancelled or failed download, in this or another process, in any of the languages.
 ///
-/// Keep its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
+/// Store its ``text``. It contains the URL with its query, but no headers: pass credentials again with the resuming
 /// request. The received bytes are in the temporary file.
 public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// The original URL, before redirects.
@@ -20,7 +20,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
     /// When the download began, in seconds since 1970-01-01 00:00 UTC, if it is known.
     public let startTime: Double?
 
-    /// A description with the URL's secrets redacted. Keep ``text`` instead.
+    /// A description with the URL's secrets redacted. To store the resume data, use ``text``.
     public var description: String {
         "\(Secrets.redactURL(url)) to \(quoted(destination)), \(offset.map { "from byte \($0)" } ?? "from all there is")"
     }
@@ -54,7 +54,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         try check()
     }
 
-    /// A copy that has advanced.
+    /// A copy with another offset.
     func advanced(to offset: Int64, of totalLength: Int64?) throws(APIError) -> ResumeData {
         try ResumeData(
             url: url, destination: destination, temporaryFile: temporaryFile, isTemporary: isTemporary, offset: offset,
@@ -83,11 +83,11 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
         switch validator {
         case .etag(let text):
             guard Self.isStrong(etag: text) else {
-                throw .invalidResumeData("etag", "\(quoted(text)) is no strong entity tag, which has quotes around it")
+                throw .invalidResumeData("etag", "\(quoted(text)) is not a strong entity tag in quotes")
             }
         case .lastModified(let text):
             guard HTTPDate.seconds(text) != nil, text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-                throw .invalidResumeData("lastModified", "\(quoted(text)) is no HTTP date")
+                throw .invalidResumeData("lastModified", "\(quoted(text)) is not an HTTP date")
             }
         }
         if let totalLength, totalLength < 0 { throw .invalidResumeData("totalLength", "\(totalLength) is negative") }
@@ -99,7 +99,7 @@ public struct ResumeData: Sendable, Hashable, CustomStringConvertible {
 
     private static func check(path: String, _ field: String) throws(APIError) {
         guard path.utf8.first == UInt8(ascii: "/"), path.utf8.last != UInt8(ascii: "/") else {
-            throw .invalidResumeData(field, "\(quoted(path)) is no absolute path of a file")
+            throw .invalidResumeData(field, "\(quoted(path)) is not the absolute path of a file")
         }
         guard !path.utf8.contains(0) else { throw .invalidResumeData(field, "it has a NUL") }
     }
@@ -171,10 +171,10 @@ extension ResumeData {
     }
 
     init(_ json: JSON) throws(APIError) {
-        guard json.kind == .object else { throw .invalidResumeData(nil, "it is no JSON object") }
+        guard json.kind == .object else { throw .invalidResumeData(nil, "it is not a JSON object") }
         let fields = JSONFields(json: json) { .invalidResumeData($0, $1) }
         guard let version = try fields.optionalInteger(Name.version) else {
-            throw .invalidResumeData(Name.version, "it is missing: this is no resume data")
+            throw .invalidResumeData(Name.version, "it is missing, so this is not resume data")
         }
         guard version == Self.version else {
             throw .invalidResumeData(

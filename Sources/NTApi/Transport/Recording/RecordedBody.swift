@@ -1,4 +1,4 @@
-/// A body in a recording: readable if possible, and without secrets.
+/// A body in a recording, readable if possible, and without secrets.
 enum RecordedBody: Sendable {
     case none
     case json(JSON)
@@ -6,7 +6,7 @@ enum RecordedBody: Sendable {
     case parts([Part])
     case text(String)
     case bytes([UInt8])
-    /// All of it is secret.
+    /// The whole body is secret.
     case redacted
 
     struct Part: Sendable {
@@ -21,7 +21,7 @@ enum RecordedBody: Sendable {
         case bytes([UInt8])
 
         init(_ bytes: [UInt8]) {
-            // Bytes that are unreadable, or that JSON cannot hold.
+            // The bytes are unreadable, or JSON cannot represent them.
             let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || [0x09, 0x0A, 0x0D].contains($0) }
             let text = isText ? String(validating: bytes, as: UTF8.self) : nil
             self = text.map { .text($0) } ?? .bytes(bytes)

@@ -77,7 +77,7 @@ final class RecordingObserver: ExchangeObserver {
     private let observer: any ExchangeObserver
     private let keep: @Sendable (Entry) -> Void
     private let sent = Lock<[UInt8]>([])
-    /// Body bytes that did not go into the result.
+    /// The body bytes that did not go into the result.
     private let passed = Bytes()
 
     init(
@@ -115,7 +115,7 @@ final class RecordingObserver: ExchangeObserver {
         return BodyStream(length: stream.length, rewind: rewindBoth, read: read)
     }
 
-    // MARK: What goes by
+    // MARK: Observing
 
     func exchangeDidSend(_ bytes: Int64, of total: Int64?) { observer.exchangeDidSend(bytes, of: total) }
 
@@ -192,7 +192,7 @@ extension RecordingObserver.Entry {
         guard case .multipart(let parts) = http.body else {
             return RecordedBody(sent, type: http.headers["Content-Type"], secretsNamed: names)
         }
-        // A file may be gone by now, but it was sent.
+        // The file may be gone, but it was sent.
         return .parts(
             parts.map { part in
                 (try? RecordedBody.Part(part, secretsNamed: names))
@@ -205,7 +205,7 @@ extension RecordingObserver.Entry {
         var recorded = HTTPHeaders()
         for field in headers {
             let name = field.name.lowercasedASCII()
-            // Skip headers of the connection, and of the coding: the body is stored decoded.
+            // Skip headers of the connection and of the coding: the body is stored decoded.
             guard !Self.ofConnection.contains(name) else { continue }
             let isSetCookie = name == "set-cookie"
             recorded.add(

@@ -10,7 +10,7 @@ struct Recording: Sendable {
         var status: Int?
         var headers = HTTPHeaders()
         var body = RecordedBody.none
-        /// The failure, instead of an answer or after its body.
+        /// The failure that came instead of an answer or after its body.
         var fault: String?
     }
 

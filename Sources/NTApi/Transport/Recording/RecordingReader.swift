@@ -1,4 +1,4 @@
-/// Reads a recording. An error names the wrong place.
+/// Reads a recording. Its errors name the position of the mistake.
 struct RecordingReader {
     private let path: String
     private var place = ""
@@ -16,7 +16,7 @@ struct RecordingReader {
     static func read(_ bytes: [UInt8], of path: String) throws(APIError) -> Recording {
         var reader = RecordingReader(path: path)
         let json: JSON
-        do { json = try JSON(parsing: bytes) } catch { throw reader.bad("it is no JSON: \(error)") }
+        do { json = try JSON(parsing: bytes) } catch { throw reader.bad("it is not JSON: \(error)") }
         return try reader.recording(json)
     }
 
@@ -24,13 +24,15 @@ struct RecordingReader {
 
     private mutating func recording(_ json: JSON) throws(APIError) -> Recording {
         guard json["format"]?.string == Recording.format else {
-            throw bad("it is no recording: its \"format\" is not \(quoted(Recording.format))")
+            throw bad("it is not a recording: its \"format\" is not \(quoted(Recording.format))")
         }
-        guard let version = json["version"]?.int, version >= 1 else { throw bad("\"version\" is missing or no number") }
+        guard let version = json["version"]?.int, version >= 1 else {
+            throw bad("\"version\" is missing or not a number")
+        }
         guard version <= Recording.version else {
             throw bad("its version is \(version), and this library reads up to \(Recording.version)")
         }
-        guard let exchanges = json["exchanges"]?.array else { throw bad("\"exchanges\" is missing or no array") }
+        guard let exchanges = json["exchanges"]?.array else { throw bad("\"exchanges\" is missing or not an array") }
         var recording = Recording()
         for (index, exchange) in exchanges.enumerated() {
             place = "exchange \(index + 1), "
@@ -41,18 +43,18 @@ struct RecordingReader {
 
     private func exchange(_ json: JSON) throws(APIError) -> Recording.Exchange {
         guard let request = json["request"], request.kind == .object else {
-            throw bad("\"request\" is missing or no object")
+            throw bad("\"request\" is missing or not an object")
         }
         guard let method = request["method"]?.string, !method.isEmpty else { throw bad("request.method is missing") }
         guard let url = request["url"]?.string, url.containsSubstring("://") else {
-            throw bad("request.url is missing or no URL")
+            throw bad("request.url is missing or not a URL")
         }
         var exchange = Recording.Exchange(method: method, url: url)
         exchange.requestHeaders = try headers(request["headers"], "request.headers")
         exchange.requestBody = try body(request["body"], "request.body")
         if let fault = json["fault"] {
             guard let name = fault.string, StubFault(recorded: name) != nil else {
-                throw bad("fault is none of \(StubFault.recordedNames.joined(separator: ", "))")
+                throw bad("fault is not one of \(StubFault.recordedNames.joined(separator: ", "))")
             }
             exchange.fault = name
         }
@@ -61,7 +63,7 @@ struct RecordingReader {
             return exchange
         }
         guard let status = response["status"]?.int, (200..<1000).contains(status) else {
-            throw bad("response.status is missing or no status from 200 to 999")
+            throw bad("response.status is missing or not a status from 200 to 999")
         }
         exchange.status = status
         exchange.headers = try headers(response["headers"], "response.headers")
@@ -74,7 +76,7 @@ struct RecordingReader {
         guard let json else { return headers }
         for pair in try pairs(json, name) {
             guard HeaderSyntax.allowsReceived(name: pair.0, value: pair.1) else {
-                throw bad("\(name): \(quoted(pair.0)) can be no header")
+                throw bad("\(name): \(quoted(pair.0)) cannot be a header")
             }
             headers.add(pair.0, pair.1)
         }
@@ -82,11 +84,11 @@ struct RecordingReader {
     }
 
     private func pairs(_ json: JSON, _ name: String) throws(APIError) -> [(String, String)] {
-        guard let pairs = json.array else { throw bad("\(name) is no array") }
+        guard let pairs = json.array else { throw bad("\(name) is not an array") }
         var all: [(String, String)] = []
         for pair in pairs {
             guard pair.count == 2, let first = pair[0]?.string, let second = pair[1]?.string else {
-                throw bad("\(name) is no array of pairs of strings")
+                throw bad("\(name) is not an array of pairs of strings")
             }
             all.append((first, second))
         }
@@ -96,14 +98,14 @@ struct RecordingReader {
     private func body(_ json: JSON?, _ name: String) throws(APIError) -> RecordedBody {
         guard let json else { return .none }
         guard let (kind, value) = json.object?.first, json.count == 1 else {
-            throw bad("\(name) is no object with one member: json, form, parts, text, base64 or redacted")
+            throw bad("\(name) is not an object with one member: json, form, parts, text, base64 or redacted")
         }
         switch kind {
         case "json": return .json(value)
         case "form": return .form(try pairs(value, "\(name).form"))
         case "redacted": return .redacted
         case "parts":
-            guard let parts = value.array else { throw bad("\(name).parts is no array") }
+            guard let parts = value.array else { throw bad("\(name).parts is not an array") }
             var all: [RecordedBody.Part] = []
             for part in parts { all.append(try self.part(part, "\(name).parts")) }
             return .parts(all)
@@ -112,7 +114,7 @@ struct RecordingReader {
             case .text(let text): return .text(text)
             case .bytes(let bytes): return .bytes(bytes)
             }
-        default: throw bad("\(name).\(kind) is none of json, form, parts, text, base64 or redacted")
+        default: throw bad("\(name).\(kind) is not one of json, form, parts, text, base64 or redacted")
         }
     }
 
@@ -126,7 +128,7 @@ struct RecordingReader {
     private func content(_ json: JSON, _ name: String) throws(APIError) -> RecordedBody.Content {
         if let text = json["text"]?.string { return .text(text) }
         guard let text = json["base64"]?.string else { throw bad("\(name) has neither text nor base64") }
-        guard let bytes = Base64.decode(text) else { throw bad("\(name).base64 is no base64") }
+        guard let bytes = Base64.decode(text) else { throw bad("\(name).base64 is not base64") }
         return .bytes(bytes)
     }
 

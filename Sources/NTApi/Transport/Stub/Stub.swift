@@ -20,10 +20,10 @@ public final class Stub: Sendable {
     /// A stub without expectations.
     public init() {}
 
-    /// Adds an expectation. Without an answer of its own it answers 200 without a body.
+    /// Adds an expectation. Without an answer it answers 200 without a body.
     ///
     /// - Parameters:
-    ///   - method: nil is any.
+    ///   - method: nil for any.
     ///   - url: `/notes/*` is the whole path on any server; `notes/*` is the end of the path; with `https://…` the
     ///     server must match, too. * matches any characters within a segment, ** at the end matches the rest. After a ?
     ///     come pairs that the query must have.

@@ -2,17 +2,17 @@
 public struct StubAnswer: Sendable {
     /// The HTTP status.
     public var status: Int
-    /// Content-Length is added automatically if it is missing.
+    /// The headers. Content-Length is added if it is missing.
     public var headers: HTTPHeaders
     /// The body.
     public var body: [UInt8]
-    /// Seconds of the client's clock before the answer.
+    /// How long to wait before the answer, in seconds of the client's clock.
     public var delay = 0.0
     /// The largest piece of the body in bytes; 0 is no limit.
     public var pieceSize = 0
-    /// Seconds of the client's clock before each piece except the first.
+    /// How long to wait before each piece except the first, in seconds of the client's clock.
     public var pieceDelay = 0.0
-    /// The failure.
+    /// The failure, if there is one.
     public var fault: StubFault?
 
     /// An answer: 200 without a body, unless said otherwise.
@@ -58,11 +58,11 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same with a body in pieces.
+    /// The same answer with its body in pieces.
     ///
     /// - Parameters:
     ///   - size: the largest piece in bytes.
-    ///   - delay: seconds of the client's clock before each piece except the first.
+    ///   - delay: how long to wait before each piece except the first, in seconds of the client's clock.
     public func inPieces(of size: Int, every delay: Double = 0) -> StubAnswer {
         var answer = self
         answer.pieceSize = size
@@ -70,7 +70,7 @@ public struct StubAnswer: Sendable {
         return answer
     }
 
-    /// The same with a failure.
+    /// The same answer with a failure.
     public func with(_ fault: StubFault) -> StubAnswer {
         var answer = self
         answer.fault = fault
@@ -95,7 +95,7 @@ extension StubAnswer {
     /// Why the answer is invalid; nil when it is valid.
     package var problem: String? {
         guard (200..<1000).contains(status) else {
-            return "the status \(status) is none of a final response (200 to 999)"
+            return "the status \(status) is not that of a final response (200 to 999)"
         }
         guard delay >= 0, pieceDelay >= 0, pieceSize >= 0 else { return "a delay or the size of a piece is negative" }
         for field in headers where !HeaderSyntax.allowsReceived(name: field.name, value: field.value) {
@@ -114,7 +114,7 @@ public struct StubFault: Sendable, Hashable {
 
     let kind: Kind
 
-    /// Nobody listens: `network`, as for a refused connection.
+    /// Nothing listens at the address: `network`, as for a refused connection.
     public static let noConnection = StubFault(kind: .noConnection)
     /// The machine is offline: `no internet`.
     public static let noInternet = StubFault(kind: .noInternet)
@@ -124,7 +124,7 @@ public struct StubFault: Sendable, Hashable {
     public static let untrustedCertificate = StubFault(kind: .untrustedCertificate)
     /// The idle clock has run out: `timeout`, at once.
     public static let timeout = StubFault(kind: .timeout)
-    /// Nothing ever comes: the request's own timeouts run out, by the client's clock.
+    /// No answer comes: the request's own timeouts run out, by the client's clock.
     public static let silence = StubFault(kind: .silence)
     /// The connection breaks before the answer: `network`.
     public static let connectionLost = StubFault(kind: .connectionLost(after: nil))
@@ -164,7 +164,7 @@ public struct StubFault: Sendable, Hashable {
             let what = "the server closed the connection without an answer"
             return make(.network, what, 52, .noAnswer, retry: http.mayBeRepeated)
         case .connectionLost:
-            let what = "the server broke the connection while the answer was awaited or received"
+            let what = "the server broke the connection before the answer was complete"
             return make(.network, what, 56, .reset, retry: http.mayBeRepeated)
         }
     }
@@ -195,11 +195,11 @@ public struct StubBody: Sendable {
         switch kind {
         case .any: return nil
         case .json(let expected):
-            guard let json = request.json else { return "the body is no JSON" }
-            return json == expected ? nil : "the body is other JSON"
+            guard let json = request.json else { return "the body is not JSON" }
+            return json == expected ? nil : "the body is different JSON"
         case .containing(let text):
             return request.text.containsSubstring(text) ? nil : "the body does not contain \(quoted(text))"
-        case .recorded(let body): return body.matches(request) ? nil : "the body is another"
+        case .recorded(let body): return body.matches(request) ? nil : "the body is different"
         }
     }
 }

@@ -36,7 +36,7 @@ public final class StubRule: Sendable {
         self.state = Lock(state, sharing: .clients)
     }
 
-    // MARK: What is expected
+    // MARK: Expectations
 
     /// Sets the expected body.
     @discardableResult public func body(_ body: StubBody) -> StubRule {
@@ -48,7 +48,7 @@ public final class StubRule: Sendable {
         change { $0.predicates.append(predicate) }
     }
 
-    // MARK: What it is answered with
+    // MARK: Answers
 
     /// Adds answers, each for one request.
     @discardableResult public func answer(_ answers: StubAnswer...) -> StubRule {
@@ -81,7 +81,7 @@ public final class StubRule: Sendable {
         return self
     }
 
-    // MARK: What came
+    // MARK: Received requests
 
     /// The number of matched requests.
     public var callCount: Int { state.withLock { $0.requests.count } }
@@ -97,7 +97,7 @@ public final class StubRule: Sendable {
         let (given, wanted) = state.withLock { ($0.requests.count, $0.repeatsLast ? 1 : max(1, $0.sources.count)) }
         guard given < wanted else { return nil }
         return wanted == 1
-            ? "\(description) was never asked for" : "\(description) was asked for \(given) of \(wanted) times"
+            ? "\(description) was never requested" : "\(description) was requested \(given) of \(wanted) times"
     }
 
     // MARK: For the stub
@@ -112,8 +112,8 @@ public final class StubRule: Sendable {
         closeness += 2
         let (body, predicates) = state.withLock { ($0.body, $0.predicates) }
         if let reason = body.mismatch(request) { return (reason, closeness) }
-        guard predicates.allSatisfy({ $0(request) }) else { return ("its function says no", closeness + 1) }
-        return state.withLock { $0.isUsedUp } ? ("all its answers were given", closeness + 2) : nil
+        guard predicates.allSatisfy({ $0(request) }) else { return ("its function returned false", closeness + 1) }
+        return state.withLock { $0.isUsedUp } ? ("all its answers are used up", closeness + 2) : nil
     }
 
     private func isMethod(of request: StubRequest) -> Bool { method.map { $0 == request.method } ?? true }

@@ -45,7 +45,7 @@ final class StubTransfer: @unchecked Sendable {
         let parts = try? URLParts(url)
         origin = Origin(scheme: parts?.scheme ?? "http", host: parts?.host ?? url, port: parts?.port ?? 0)
         holds = exchange.firstHolds
-        // There is no queue here, so it only waits for the permission.
+        // A stub has no queue, so the exchange only waits for permission to start.
         if exchange.asksToStart { holds.formUnion(.decision) }
         let now = transport.clock.now
         clocks = ExchangeClocks(begun: now, timeouts: exchange.request.settings.timeouts, deadline: exchange.deadline)
@@ -64,7 +64,7 @@ final class StubTransfer: @unchecked Sendable {
         }
     }
 
-    // MARK: What it is told
+    // MARK: Commands
 
     func start() {
         do throws(APIError) {
@@ -109,7 +109,7 @@ final class StubTransfer: @unchecked Sendable {
         }
     }
 
-    // MARK: Its way
+    // MARK: Steps
 
     private func proceed() {
         while holds.isEmpty, sleep == nil {
@@ -295,7 +295,7 @@ final class StubTransfer: @unchecked Sendable {
             // User code is reading the body, and the response must not come before it returns.
             held = result
         } else {
-            // It has a reference to this object.
+            // Release it, because it has a reference to this object.
             source = nil
             exchange.observer.exchangeDidEnd(result, deliveries)
         }
@@ -342,7 +342,7 @@ extension StubAnswer {
         return nil
     }
 
-    /// The head that a server would send; shortens the body to what would come with it.
+    /// The head that a server would send. Shortens the body to what a server would send with it.
     fileprivate mutating func head(to http: HTTPRequest) -> Result<ResponseHead, NetworkReason> {
         let hasBody = http.method != "HEAD" && status != 204 && status != 304
         let isLengthKnown = headers["Content-Length"] != nil || headers["Transfer-Encoding"] != nil

@@ -20,7 +20,7 @@ final class Origin: Hashable, Sendable {
         hash = hasher.finalize()
     }
 
-    /// Of a URL; nil where that has none.
+    /// The origin of a URL; nil when it has none.
     convenience init?(url: String) {
         guard let parts = try? URLParts(url) else { return nil }
         self.init(scheme: parts.scheme, host: parts.host, port: parts.port)

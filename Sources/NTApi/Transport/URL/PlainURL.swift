@@ -12,9 +12,9 @@ final class BaseURL: Sendable {
 
 /// The fast path to a URL: writes base, command and query one after the other, without a parser.
 ///
-/// libcurl's parser still decides about every URL. It has parsed the base, and the added text cannot change its result:
-/// the parser did not change the base, which has no query and no fragment, and after the base's path come only slashes,
-/// unreserved characters and percent-encoded bytes (RFC 3986, 2.3), and no dot segment. Anything else goes through
+/// libcurl's parser still decides about every URL. It has parsed the base and did not change it. The base has no query
+/// and no fragment. Only slashes, unreserved characters and percent-encoded bytes (RFC 3986, 2.3) follow the base's
+/// path, and no dot segments, so the added text cannot change the parser's result. Anything else goes through
 /// `URLBuilder.parsed`. A test compares the two.
 struct PlainURL: Sendable {
     /// The URL without a command.
@@ -24,7 +24,7 @@ struct PlainURL: Sendable {
 
     /// Longer URLs go through the parser, because libcurl has a limit of its own.
     private static let maximumLength = 65536
-    /// Up to so many values are searched one by one.
+    /// Up to this many values are searched one by one.
     private static let maximumValues = 32
 
     init?(base: String) {
@@ -71,7 +71,7 @@ struct PlainURL: Sendable {
                 let byte = command[index]
                 index += 1
                 defer { previous = byte }
-                // It may be a dot segment.
+                // This may be a dot segment.
                 if byte == UInt8(ascii: "."), previous == UInt8(ascii: "/") { return false }
                 if byte.isUnreserved || byte == UInt8(ascii: "/") {
                     writer.write(byte)

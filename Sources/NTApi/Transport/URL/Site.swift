@@ -2,10 +2,10 @@ import CNTApiSystem
 
 /// Whether hosts belong to the same site, the registered domain: `example.com` for `www.example.com`.
 enum Site {
-    /// Whether a host may set cookies for a domain that its name ends with: 1, 0, or -1 when nobody knows.
+    /// Whether a host may set cookies for a domain that its name ends with: 1, 0, or -1 when it is not known.
     typealias SuffixList = (_ host: String, _ domain: String) -> Int32
 
-    /// By the list of public suffixes that libcurl uses; without one, a host and those below it are a site.
+    /// Uses the list of public suffixes that libcurl uses. Without one, a host and its subdomains are a site.
     static func isSame(
         _ one: String, _ other: String, by list: SuffixList = { ntapi_system_may_set_cookies($0, $1) }
     ) -> Bool {
@@ -18,10 +18,10 @@ enum Site {
         }
     }
 
-    /// Why no cookie may be set for a domain: it is a public suffix, or it may be one because there is no list of them. A host
-    /// with a single name, in a network of one's own, may have cookies of its own.
+    /// Why no cookie may be set for a domain. It is a public suffix, or it may be one, because there is no list. A host
+    /// with a single name, in a private network, may have cookies of its own.
     ///
-    /// - Returns: nil when one may be set.
+    /// - Returns: nil when a cookie may be set.
     static func objectionToCookies(
         for domain: String, includingSubdomains: Bool,
         by list: SuffixList = { ntapi_system_may_set_cookies($0, $1) }

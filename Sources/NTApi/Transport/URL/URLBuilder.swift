@@ -87,7 +87,7 @@ enum URLBuilder {
             let hasSegments = inside.hasSuffix("*")
             let name = String(hasSegments ? inside.dropLast() : inside)
             guard let value = values[name] else {
-                throw .invalidRequest("nothing fills {\(inside)} in the command: add a path arg named \(quoted(name))")
+                throw .invalidRequest("no arg fills {\(inside)} in the command: add a path arg named \(quoted(name))")
             }
             let start = filled.utf8.count
             filled += hasSegments ? segments(value, after: filled) : PercentEncoding.component(value)
@@ -108,8 +108,8 @@ enum URLBuilder {
     /// Refuses values that make a segment `.` or `..`, alone or together with the text next to them.
     ///
     /// Encoding does not help: `%2E%2E` is `..` (RFC 3986, 6.2.2.2). An encoded slash still separates: nginx reads
-    /// `a%2F..%2F..` as three segments, and Windows treats backslashes as slashes. So a segment is checked as those
-    /// servers read it.
+    /// `a%2F..%2F..` as three segments, and Windows treats backslashes as slashes. So segments are split as those
+    /// servers split them.
     private static func checkSteps(_ filled: String, _ values: [FilledValue]) throws(APIError) {
         guard !values.isEmpty else { return }
         // Values have no question marks or slashes, because these are encoded.
@@ -122,8 +122,8 @@ enum URLBuilder {
                     .split { $0 == "/" || $0 == "\\" }
                 if let step = names.first(where: { $0 == "." || $0 == ".." }) {
                     throw .invalidRequest(
-                        "the path arg \(quoted(value.name)) makes the segment \(quoted(String(step))), which leads to "
-                            + "another path however it is encoded: refuse such a value, or pass it in the query")
+                        "the path arg \(quoted(value.name)) makes the segment \(quoted(String(step))), which changes "
+                            + "the path even when it is encoded: refuse such a value, or pass it in the query")
                 }
             }
             start = end + 1

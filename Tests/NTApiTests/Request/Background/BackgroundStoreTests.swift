@@ -84,7 +84,7 @@ import Testing
     @Test func twoAtOnceAreAClearError() throws {
         let store = try open()
         let error = try #require(thrown { _ = try open() })
-        #expect(error.code == .invalidRequest && error.message.containsSubstring("this process has it open already"))
+        #expect(error.code == .invalidRequest && error.message.containsSubstring("it is already open in this process"))
         let other = try open("com.example.other")
         _ = try add(other)
         #expect(store.records.isEmpty)

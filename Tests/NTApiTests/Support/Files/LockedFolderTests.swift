@@ -43,7 +43,7 @@ import Testing
         let temporary = try TemporaryFolder()
         let first = try LockedFolder(temporary.path)
         let error = try #require(thrown { _ = try LockedFolder(temporary.path + "/.") })
-        #expect(error.code == .invalidRequest && error.message.containsSubstring("this process has it open already"))
+        #expect(error.code == .invalidRequest && error.message.containsSubstring("it is already open in this process"))
         // And that attempt has not let go of the lock: it is held against others, too.
         #expect(isLocked(temporary.path))
         first.unlock()

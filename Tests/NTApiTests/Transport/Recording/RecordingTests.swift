@@ -189,13 +189,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("nothing", "no JSON"), ("{}", "format"), (#"{"format":"ntapi-recording"}"#, "version"),
+        ("nothing", "not JSON"), ("{}", "format"), (#"{"format":"ntapi-recording"}"#, "version"),
         (#"{"format":"ntapi-recording","version":2}"#, "its version is 2"),
         (#"{"format":"ntapi-recording","version":1}"#, "exchanges"), (exchange("{}"), "exchange 1, \"request\""),
         (exchange(#"{"request":{"method":"GET"}}"#), "request.url"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/"}}"#), "neither"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/"},"response":{"status":99}}"#), "response.status"),
-        (exchange(#"{"request":{"method":"GET","url":"http://h/"},"fault":"bad luck"}"#), "fault is none of"),
+        (exchange(#"{"request":{"method":"GET","url":"http://h/"},"fault":"bad luck"}"#), "fault is not one of"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/","body":{"base64":"!"}}}"#), "body.base64"),
         (exchange(#"{"request":{"method":"GET","url":"http://h/","headers":[["a"]]}}"#), "headers"),
     ]) func aBadFileIsAClearError(_ text: String, _ message: String) throws {

@@ -53,7 +53,7 @@ import Testing
         let limited = stub.on("GET", "b").answer(.json(1), .json(2)).usedUp()
         for expected in [1, 2] { #expect(try await client.send("b").json?.int == expected) }
         let error = await client.response("b").error
-        #expect(error?.message.containsSubstring("all its answers were given") == true)
+        #expect(error?.message.containsSubstring("all its answers are used up") == true)
         #expect(limited.callCount == 2)
     }
 
@@ -73,7 +73,7 @@ import Testing
         let json = try await client.send("a", args: [.json(["n": 7])]).json
         #expect(json == ["echo": ["n": 7], "method": "POST"])
         let error = await client.response("a", args: [.json(["n": 8])]).error
-        #expect(error?.message.containsSubstring("its function says no") == true)
+        #expect(error?.message.containsSubstring("its function returned false") == true)
         stub.on("GET", "bad").answer { _ in .status(101) }
         #expect(await client.response("bad").error?.message.containsSubstring("status 101") == true)
     }
@@ -103,7 +103,7 @@ import Testing
         _ = await client.response("what")
         #expect(
             stub.problems == [
-                "GET never was never asked for", "GET twice was asked for 1 of 2 times",
+                "GET never was never requested", "GET twice was requested 1 of 2 times",
                 "no stub has matched GET http://api.test/v1/what",
             ])
         #expect(thrown { try stub.verify() }?.code == .noStub)

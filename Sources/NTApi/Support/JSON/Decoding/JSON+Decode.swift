@@ -1,15 +1,15 @@
 extension JSON {
-    /// Makes a value of a type of the program.
+    /// Decodes the value as a type of the program.
     ///
-    /// Members that the type does not ask for are ignored, and null reads as absent where the type allows it. Numbers
-    /// arrive as declared: 3.0 is the `Int` 3, and a number that does not fit is an error. A property of type `JSON`
-    /// keeps its part of the document unchanged. Nesting beyond 512 levels is an error.
+    /// Members that the type does not ask for are ignored. Null reads as absent where the type allows it. A whole
+    /// number decodes as an integer, also when it is written as 3.0. A number that does not fit is an error. A property
+    /// of type `JSON` keeps its part of the document unchanged. Nesting beyond 512 levels is an error.
     ///
     /// - Parameters:
     ///   - path: where the value is, such as `list[0]`; the whole value by default. A missing value reads as null.
     ///   - options: how the JSON writes keys, dates and numbers.
-    /// - Throws: `unexpected JSON`, which names the path, what was expected there and what was found, or an `APIError` that
-    ///   the type itself throws.
+    /// - Throws: `unexpected JSON`, which names the path, what was expected there and what was found, or an `APIError`
+    ///   that the type itself throws.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self, at path: String = "", options: DecodingOptions = DecodingOptions()
     ) throws(APIError) -> Value {
@@ -49,21 +49,21 @@ extension JSON: Decodable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "JSON is decoded by JSON.decode alone"))
+                .init(codingPath: decoder.codingPath, debugDescription: "only JSON.decode can decode JSON"))
         }
         self = JSON(decoder.decoding.document, decoder.index)
     }
 }
 
-/// How a service writes keys, dates and numbers that the program's types declare.
+/// How a service writes the keys, dates and numbers that the program's types declare.
 public struct DecodingOptions: Sendable {
-    /// How the keys of the JSON follow from the coding keys of a type. The keys of dictionaries stay as they are.
+    /// How the keys in the JSON are made from the coding keys of a type. The keys of dictionaries never change.
     public enum Keys: Sendable {
-        /// They are the same.
+        /// The keys are the same as the coding keys.
         case asDeclared
         /// `tempMin` is `temp_min`, and `avatarURL` is `avatar_url`.
         case snakeCase
-        /// They are paths: `case temperature = "main.temp"`, `case icon = "weather[0].icon"`.
+        /// The coding keys are paths: `case temperature = "main.temp"`, `case icon = "weather[0].icon"`.
         case paths
     }
 
@@ -71,9 +71,9 @@ public struct DecodingOptions: Sendable {
     public var keys: Keys
     /// The formats of dates, tried in order.
     public var dates: [DateFormat]
-    /// Whether a string such as "5.0" is taken for a number where a number is declared.
+    /// Whether a string such as "5.0" is read as a number where a number is declared.
     public var numbersInStrings: Bool
-    /// Whether 1 and 0, and the strings "true", "false", "1" and "0", are taken for booleans where a boolean is declared.
+    /// Whether 1 and 0, and the strings "true", "false", "1" and "0", are read as booleans where a boolean is declared.
     public var looseBooleans: Bool
 
     /// - Parameters:
@@ -94,7 +94,8 @@ public struct DecodingOptions: Sendable {
 
 /// How a coding key is spelled in a service's JSON.
 enum JSONKeySpelling {
-    /// Lends the key in snake_case: `tempMin` as `temp_min`, `avatarURL` as `avatar_url`, `URLPath` as `url_path`.
+    /// Calls the body with the key in snake_case: `tempMin` as `temp_min`, `avatarURL` as `avatar_url`, `URLPath` as
+    /// `url_path`.
     static func withSnakeCase<Result>(
         _ key: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Result
     ) -> Result {

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// One run of a decoder over a part of a document. All its containers share it.
+/// One call of a decoder for a part of a document. All its containers share it.
 ///
-/// A container is only this object and a place on the tape, small enough for an existential without an allocation. The
-/// path to a place is computed from the tape when an error needs it.
+/// A container is only this object and a place on the tape, which is small enough for an existential without an
+/// allocation. The path to a place is computed from the tape when an error needs it.
 ///
 /// Not `Sendable`: it belongs to one call of `decode`, on one thread.
 final class JSONDecoding {
@@ -25,7 +25,7 @@ final class JSONDecoding {
     /// the declaration. Valid for one object, identified by its place on the tape.
     private var expected = (object: -1, key: -1)
 
-    /// - Parameter root: where paths in errors begin.
+    /// - Parameter root: where the paths in errors begin.
     init(_ document: JSONDocument, root: Int, _ options: DecodingOptions) {
         self.document = document
         tape = document.tape
@@ -61,7 +61,7 @@ final class JSONDecoding {
         return try Value(from: JSONValueDecoder(decoding: self, index: index, isVerbatim: isVerbatim))
     }
 
-    /// Arrays of scalars, without a container call for each element.
+    /// Decodes arrays of scalars, without a container call for each element.
     private func elements<Element>(at index: Int, _ element: (Int) throws -> Element) throws -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(tape.count(index))
@@ -75,7 +75,7 @@ final class JSONDecoding {
     }
 }
 
-// Members of objects.
+// MARK: Members of objects
 extension JSONDecoding {
     /// The place of the member's value; nil when there is none.
     ///
@@ -115,7 +115,7 @@ extension JSONDecoding {
     }
 }
 
-// Scalars.
+// MARK: Scalars
 extension JSONDecoding {
     func isNull(_ index: Int) -> Bool { tape.kind(index) == .null }
 
@@ -124,7 +124,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A boolean, or a number or string that stands for one.
+    /// A boolean, or a number or string that is read as one.
     func truth(at index: Int) -> Bool? { document.bool(at: index) ?? looseBoolean(at: index) }
 
     @inline(never)
@@ -154,7 +154,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// A number, or a string that stands for one.
+    /// A number, or a string that is read as one.
     @inline(__always)
     func number(at index: Int) -> Double? { document.double(at: index) ?? numberInString(at: index) }
 
@@ -192,7 +192,7 @@ extension JSONDecoding {
         return value
     }
 
-    /// An integer, or a number or string that stands for one; nil when it does not fit.
+    /// An integer, or a number or string that is read as one; nil when it does not fit.
     @inline(__always)
     func fitting<Value: FixedWidthInteger>(_ type: Value.Type, at index: Int) -> Value? {
         if let value = document.int64(at: index) { return Value(exactly: value) }
@@ -201,7 +201,7 @@ extension JSONDecoding {
     }
 }
 
-// Dates. JSON has no form for them.
+// MARK: Dates (JSON has no type for them)
 extension JSONDecoding {
     func date(at index: Int) throws -> APIDate { try date(at: index, options.dates) }
 
@@ -232,7 +232,7 @@ extension APIDate: Decodable {
     public init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? JSONValueDecoder else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: decoder.codingPath, debugDescription: "APIDate is decoded by JSON.decode alone"))
+                .init(codingPath: decoder.codingPath, debugDescription: "only JSON.decode can decode an APIDate"))
         }
         self = try decoder.decoding.date(at: decoder.index)
     }
@@ -247,7 +247,7 @@ extension APIDate: APIArgValue {
 struct JSONValueDecoder: Decoder {
     let decoding: JSONDecoding
     let index: Int
-    /// Whether the keys of the JSON are data.
+    /// Whether the keys in the JSON are data.
     var isVerbatim = false
 
     var codingPath: [any CodingKey] { decoding.path(to: index) }
@@ -283,11 +283,12 @@ extension JSONValueDecoder: SingleValueDecodingContainer {
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decoding.value(type, at: index) }
 }
 
-/// Foundation's types that other decoders and encoders than Foundation's get wrong.
+/// Foundation's types that only Foundation's coders handle correctly.
 ///
-/// Foundation's `JSONDecoder` and `JSONEncoder` handle these types specially. Elsewhere they write forms that nobody
-/// wants: `Date` the seconds since 2001, `URL` and `Decimal` objects of their parts, `Data` an array of numbers. The
-/// core must not import Foundation, so it recognizes them by name. NTApiFoundation makes them ``BridgedJSON``.
+/// Foundation's `JSONDecoder` and `JSONEncoder` handle these types specially. With other coders they have forms that
+/// nobody wants: `Date` becomes the seconds since 2001, `URL` and `Decimal` become objects of their parts, and `Data`
+/// becomes an array of numbers. The core must not import Foundation, so it recognizes them by name.
+/// NTApiFoundation makes them ``BridgedJSON``.
 enum ForeignTypes {
     /// What to use instead of such a type; nil for all other types.
     static func advice(for type: Any.Type) -> String? {
@@ -316,7 +317,7 @@ enum ForeignTypes {
 
     private static let capacity = 256
 
-    // Safe to share: made once, never freed, with atomic content. Each slot holds one type that passed the check; types
+    // Safe to share: made once, never freed, with atomic content. Each slot has one type that passed the check; types
     // are never freed either.
     nonisolated(unsafe) private static let fine: UnsafeMutablePointer<Atomic<UInt>> = {
         let places = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: capacity)

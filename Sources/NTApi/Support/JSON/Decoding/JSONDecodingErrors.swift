@@ -1,4 +1,4 @@
-// Mismatches as the standard library's errors, because hand-written decoding code looks at those, and as an `APIError`
+// Mismatches are errors of the standard library for hand-written decoding code, which expects those, and an `APIError`
 // for the caller.
 extension JSONDecoding {
     func mismatch(_ expected: Any.Type, at index: Int) -> DecodingError {
@@ -41,8 +41,8 @@ extension JSONDecoding {
         .dataCorrupted(.init(codingPath: path(to: index), debugDescription: "cannot be decoded as \(type)"))
     }
 
-    /// Strings may be secret, and arrays and objects long, so only numbers are shown: the value may be why it does not
-    /// fit.
+    /// Only numbers are shown, because the value may be why it does not fit. Strings may be secret, and arrays and
+    /// objects long.
     private func found(at index: Int) -> String {
         switch tape.kind(index) {
         case .null: "null"

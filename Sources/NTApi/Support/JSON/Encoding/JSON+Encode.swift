@@ -1,5 +1,5 @@
 extension JSON {
-    /// Makes JSON of a value of a type of the program, the reverse of ``decode(_:at:options:)``.
+    /// Encodes a value of a type of the program, the reverse of ``decode(_:at:options:)``.
     ///
     /// A nil member is left out, unless the type writes null itself. A member of type `JSON` is not changed.
     ///
@@ -51,7 +51,7 @@ extension APIDate: Encodable {
     }
 }
 
-/// Makes JSON of values of the program's types.
+/// Encodes values of the program's types.
 struct JSONEncoding {
     let options: DecodingOptions
 
@@ -82,7 +82,7 @@ struct JSONEncoding {
 
     /// Writes a floating-point number, for which JSON may have no text.
     func write(_ number: Double, to tree: JSONTree, _ path: [any CodingKey]) throws {
-        guard number.isFinite else { throw Self.invalid(number, path, "\(number) is no JSON number") }
+        guard number.isFinite else { throw Self.invalid(number, path, "\(number) is not a JSON number") }
         tree.set(JSON(number))
     }
 

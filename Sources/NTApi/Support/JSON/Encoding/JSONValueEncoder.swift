@@ -1,4 +1,4 @@
-/// The encoder that an `Encodable` type writes to: a place in the JSON.
+/// The encoder for an `Encodable` type. It writes to a place in the JSON.
 struct JSONValueEncoder: Encoder {
     let encoding: JSONEncoding
     let keys: DecodingOptions.Keys
@@ -31,7 +31,7 @@ struct JSONValueEncoder: Encoder {
     /// For the next element.
     fileprivate func next() -> JSONValueEncoder { below(JSONPathKey.index(tree.count), tree.append()) }
 
-    /// When the place cannot be made and this cannot throw, the written value is lost.
+    /// If the place cannot be made, the written value is lost, because this cannot throw.
     fileprivate func nested(_ key: any CodingKey) -> JSONValueEncoder { (try? below(key)) ?? below(key, JSONTree()) }
 }
 
@@ -114,7 +114,7 @@ private struct JSONSingleWriter: SingleValueEncodingContainer {
     func encode(_ value: Bool) { encoder.tree.set(JSON(value)) }
     func encode(_ value: String) { encoder.tree.set(JSON(value)) }
     func encode(_ value: Double) throws { try encoder.encoding.write(value, to: encoder.tree, codingPath) }
-    // Via the shortest digits that read back the same: 0.1, not 0.10000000149011612.
+    // Uses the shortest digits that read back the same: 0.1, not 0.10000000149011612.
     func encode(_ value: Float) throws { try encode(Double(value.description) ?? Double(value)) }
     func encode(_ value: Int) throws { try integer(value) }
     func encode(_ value: Int8) throws { try integer(value) }

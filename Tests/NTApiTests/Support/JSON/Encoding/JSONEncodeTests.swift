@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func whatJSONHasNoTextForIsNamed() {
-        #expect(problem(["a": [1, Double.nan]]) == "invalid request: a[1]: nan is no JSON number")
+        #expect(problem(["a": [1, Double.nan]]) == "invalid request: a[1]: nan is not a JSON number")
         #expect(problem(["a": UInt64.max]).hasPrefix("invalid request: a: 18446744073709551615 is beyond 64 bits"))
         let format = DateFormat.custom("20.11.2013") { _ in nil }
         #expect(
@@ -155,6 +155,6 @@ import Testing
         #expect(await client.response("issues", args: [.json(encoding: ["title": "a"])]).error == nil)
         #expect(client.request("issues", args: [.json(encoding: Issue?.none)]).httpRequest?.method == "GET")
         let refused = await client.response("issues", args: [.json(encoding: ["a": Double.infinity])])
-        #expect(refused.error?.message == "the json arg: a: inf is no JSON number")
+        #expect(refused.error?.message == "the json arg: a: inf is not a JSON number")
     }
 }
