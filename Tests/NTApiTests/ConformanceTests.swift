@@ -45,6 +45,7 @@ import Testing
         let client = mapping ?? TestClient(at: base)
         client.defaults["caFile"] = JSON(try TestServers.url("ca"))
         client.logFlags = .all
+        if let name = json["attempt_header"]?.string { client.interceptors = [Self.attempts(in: name)] }
         var (response, failure): (APIResponse?, APIError?)
         do {
             let args = try APIArg.list(parsing: try #require(json["args"]).text)
@@ -56,6 +57,15 @@ import Testing
         let check = Check(
             response: response, error: failure ?? response?.error, mapped: mapping?.errors.all ?? [], log: log)
         for (key, value) in json["expect"]?.object ?? [] { check.expect(key, value) }
+    }
+
+    /// Sets a header to what an attempt is told of itself.
+    private static func attempts(in name: String) -> Interceptor {
+        Interceptor(.attempt) { call in
+            var request = call.request
+            request.headers.set(name, "\(call.number) \(call.reason) \(call.isOwnOrigin ? "own" : "other")")
+            return try await call.next(request)
+        }
     }
 
     private struct Check {

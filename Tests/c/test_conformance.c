@@ -294,6 +294,18 @@ static void set_map_error(ntapi_client *client, json_t *code) {
     ntapi_hooks_free(hooks);
 }
 
+/** Sets a header to what an attempt is told of itself. */
+static void set_attempt_header(void *user_data, ntapi_interception *interception) {
+    const char *origin = ntapi_interception_is_own_origin(interception) ? "own" : "other";
+    char value[64];
+    snprintf(value, sizeof value, "%d %s %s", ntapi_interception_number(interception),
+             ntapi_interception_reason(interception), origin);
+    check_ok(ntapi_http_request_set_header(ntapi_interception_http_request(interception), json_string_value(user_data),
+                                           value));
+    check_ok(ntapi_interception_proceed(interception));
+    ntapi_interception_free(interception);
+}
+
 /** The case with each {{key}} replaced by the servers' table. */
 static json_t *filled(const json_t *template) {
     char *text = json_dumps(template, 0);
@@ -343,6 +355,10 @@ static int run_case(const json_t *template) {
     ntapi_error *refused = NULL;
     ntapi_response *response = NULL;
     set_map_error(client, json_object_get(item, "map_error"));
+    json_t *header = json_object_get(item, "attempt_header");
+    if (header != NULL)
+        check_ok(
+            ntapi_client_add_interceptor(client, NTAPI_INTERCEPTOR_ATTEMPT, set_attempt_header, NULL, header, NULL));
     if (ntapi_args_append_json(args, text, strlen(text), &refused) == NTAPI_STATUS_OK)
         response = ntapi_client_perform(client, json_string_value(json_object_get(item, "command")), args);
     run.response = response;

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("cases.json").read_text("utf-8"))
-OPTIONAL = {"base", "not_in", "map_error"}
+OPTIONAL = {"base", "not_in", "map_error", "attempt_header"}
 KEYS = {"name", "server", "command", "args", "expect"} | OPTIONAL
 ARGS = {
     "url": {3},
@@ -78,7 +78,17 @@ CODES = {
     "too many redirects",
     "generic",
 }
-PLACEHOLDERS = {"fault", "fault_tls", "tls_self_signed", "httpbin", "weather", "nginx", "ca", "tmp"}
+PLACEHOLDERS = {
+    "fault",
+    "fault_other",
+    "fault_tls",
+    "tls_self_signed",
+    "httpbin",
+    "weather",
+    "nginx",
+    "ca",
+    "tmp",
+}
 
 
 def test_names_are_unique() -> None:

@@ -76,6 +76,12 @@ struct RequestFlow: Sendable {
         return goIn(chain, from: .calls)
     }
 
+    /// Whether an answer of this kind simply stands: no stage has to do with it.
+    func isPlain(_ result: ExchangeResult) -> Bool {
+        guard chain == nil, let current = history.current else { return false }
+        return !Chain.isNeeded(for: result, current)
+    }
+
     /// The exchange has ended, and its body was read.
     mutating func answered(_ answer: Answer, _ moment: Moment) -> Transition {
         guard !gate.isCancelled else { return Transition(next: .cancelled) }

@@ -35,16 +35,18 @@ struct ResponseContent: Sendable {
             self.content = content
             self.isJudged = isJudged
         }
+    }
 
-        /// Of a plain answer: its only exchange is told of by the rest.
-        init(_ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime) {
-            isJudged = false
-            // Here, and not before: each copy would count up all that it refers to.
-            content = ResponseContent(history, now)
-            content.take(result)
-            content.json = json
-            content.lacksLastTransaction = true
-        }
+    /// What a plain answer comes to. Its one transaction can be derived from the rest.
+    // A function, and not an initializer: those copy what they are given.
+    static func plain(
+        _ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
+    ) -> Box {
+        var content = ResponseContent(history, now)
+        content.take(result)
+        content.json = json
+        content.lacksLastTransaction = true
+        return Box(content)
     }
 
     /// - Parameter error: of a request that never got an answer.

@@ -112,7 +112,7 @@ struct Moment: Sendable {
     var deadline: MonotonicTime
     /// What somebody wants to be asked.
     var asks: DecisionKinds
-    /// By chance, from 0 to 1.
+    /// By chance, from 0 to 1, for who waits between attempts.
     var fraction: Double
     /// Whether the body goes elsewhere than into the response.
     var isElsewhere: Bool

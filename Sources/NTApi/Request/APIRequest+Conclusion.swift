@@ -1,49 +1,47 @@
 // The outcome of a request: what its answer comes to, what is done about that, and who is told.
 extension APIRequest {
-    /// Ends the request where its answer has arrived, when that is plain sailing: no code of the program's is in the way.
+    /// Ends the request where its answer has arrived, on the network thread: no code of the program and no disk is in the way.
     ///
     /// - Returns: false when it is a case for a worker.
     func endAtOnce(_ result: ExchangeResult, _ deliveries: DeliveryBatch) -> Bool {
         guard let plain = plainAnswer(result) else { return false }
-        let now = now
-        let end = shared.withLock { shared -> (action: DeliveryGate.EndAction, way: ResponseWay)? in
-            guard shared.isPlain, shared.flow.chain == nil, let current = shared.flow.history.current,
-                !Chain.isNeeded(for: result, current)
-            else { return nil }
-            shared.exchangeEnded(result)
-            shared.setCounts(result.metrics)
-            shared.content = ResponseContent.Box(shared.flow.history, result, plain.json, now)
-            return (shared.flow.gate.ended(successfully: true), shared.handlers.responseWay)
-        }
-        guard let end else { return passAtOnce(result, plain, deliveries) }
-        if end.action == .deliverResponse { postResponse(end.way, deliveries) }
-        return true
-    }
-
-    /// The same, through stages that have nothing to say to it.
-    private func passAtOnce(
-        _ result: ExchangeResult, _ plain: ResponseClassifier.PlainAnswer, _ deliveries: DeliveryBatch
-    ) -> Bool {
         var moment = moment
-        let transition = shared.withLock { shared -> RequestFlow.Transition? in
-            guard shared.isPlain, shared.flow.chain?.reconnection == nil, shared.flow.chain?.download == nil,
-                let answer = shared.answer(result)
-            else { return nil }
+        let step = shared.withLock { shared -> Step? in
+            guard shared.isPlain else { return nil }
             shared.exchangeEnded(result)
+            if shared.flow.isPlain(result) {
+                let content = ResponseContent.plain(shared.flow.history, result, plain.json, moment.now)
+                return .end(shared.conclude(content, result.metrics))
+            }
+            guard let answer = shared.answer(result) else { return .next(RequestFlow.Transition(next: .cancelled)) }
             shared.flow.history.end(result, moment.now)
             shared.complete(&moment)
-            return shared.flow.answered(answer, moment)
+            return .next(shared.flow.answered(answer, moment))
         }
-        guard let transition else { return false }
-        guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
-            deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })
-            return true
+        switch step {
+        case nil: return false
+        case .end(let way?): postResponse(way, deliveries)
+        case .end(nil): break
+        case .next(let transition):
+            guard case .conclude(let answer) = transition.next, transition.effects.allSatisfy(\.isBrief) else {
+                deliveries.add(Job { self.deliver { self.carryOut(transition, $0) } })
+                return true
+            }
+            for effect in transition.effects { perform(effect, deliveries) }
+            if !commit(answer, plain, deliveries) {
+                deliveries.add(Job { self.deliver { self.conclude(answer, $0) } })
+            }
         }
-        for effect in transition.effects { perform(effect, deliveries) }
-        if !commit(answer, plain, deliveries) { deliveries.add(Job { self.deliver { self.conclude(answer, $0) } }) }
         return true
     }
 
+    private enum Step {
+        /// The response is delivered this way, now or, if that is nil, when other handlers have returned.
+        case end(ResponseWay?)
+        case next(RequestFlow.Transition)
+    }
+
+    /// What a small, successful answer comes to, if nobody but its handler has to see it.
     private func plainAnswer(_ result: ExchangeResult) -> ResponseClassifier.PlainAnswer? {
         guard hookKinds.isDisjoint(with: .ofResponses.union(.ofTransfers)), logFlags.isDisjoint(with: [.debug, .info]),
             background == nil
@@ -64,21 +62,17 @@ extension APIRequest {
             return false
         }
         let now = now
-        let (action, chain) = shared.withLock { shared -> (DeliveryGate.EndAction?, Chain?) in
-            guard shared.isPlain, shared.flow.chain?.download == nil, shared.flow.chain?.reconnection == nil else {
-                return (nil, nil)
-            }
-            shared.setCounts(answer.result.metrics)
+        let (isDone, way, chain) = shared.withLock { shared -> (Bool, ResponseWay?, Chain?) in
+            guard shared.isPlain else { return (false, nil, nil) }
             var content = ResponseContent(shared.flow.history, now)
             content.take(answer.result)
             content.json = plain.json
-            shared.content = ResponseContent.Box(content)
-            return (shared.flow.gate.ended(successfully: true), shared.flow.takeChain())
+            let way = shared.conclude(ResponseContent.Box(content), answer.result.metrics)
+            return (true, way, shared.flow.takeChain())
         }
         withExtendedLifetime(chain) {}
-        guard let action else { return false }
-        if action == .deliverResponse { postResponse(deliveries) }
-        return true
+        if let way { postResponse(way, deliveries) }
+        return isDone
     }
 
     /// The answer stands. On a worker, or on the thread of a caller that waits.
@@ -235,8 +229,11 @@ extension APIRequest {
             !uploadProgressDestination.isInOrder(with: responseDestination)
             || !downloadProgressDestination.isInOrder(with: responseDestination)
         guard isBehind else { return }
-        runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) {
-            guard self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else { return }
+        // Weak: it holds no request that has ended meanwhile.
+        runtime.engine.schedule(at: .now().advanced(bySeconds: Self.progressPatience)) { [weak self] in
+            guard let self, self.shared.withLock({ $0.flow.gate.progressWaitIsOver() }) == .deliverResponse else {
+                return
+            }
             self.log(.warn, "progress was dropped: its thread has not run its mailbox for \(Self.progressPatience) s")
             self.deliver { self.postResponse($0) }
         }
@@ -257,14 +254,21 @@ extension APIRequest.Shared {
     /// Whether nobody wants to know more of the answer than what it is.
     fileprivate var isPlain: Bool {
         !flow.gate.isCancelled && !handlers.wantsProgress && head == nil && handlers.interpreter == nil
+            && flow.chain?.reconnection == nil && flow.chain?.download == nil
     }
 
-    /// What an exchange sent and received in all.
-    fileprivate mutating func setCounts(_ metrics: ExchangeMetrics) {
+    /// A successful answer stands.
+    ///
+    /// - Returns: how its response is delivered, if that is now.
+    fileprivate mutating func conclude(
+        _ content: ResponseContent.Box, _ metrics: ExchangeMetrics
+    ) -> APIRequest.ResponseWay? {
         if metrics.bytesSent > 0 { sent = TransferProgress(bytes: metrics.bytesSent, total: metrics.bytesSent) }
         if metrics.bytesReceived > 0 {
             decoded = metrics.bytesDecoded
             received = TransferProgress(bytes: metrics.bytesReceived, total: metrics.bytesReceived)
         }
+        self.content = content
+        return flow.gate.ended(successfully: true) == .deliverResponse ? handlers.responseWay : nil
     }
 }

@@ -68,7 +68,7 @@ extension APIRequest {
         /// It is taken from a mailbox.
         case event
         /// Nobody waits for a call: there is no thread to go to.
-        case none
+        case nowhere
     }
 
     /// Once.
@@ -78,7 +78,9 @@ extension APIRequest {
 
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
-        case .none: return handlerReturned(takeHandlers().0)
+        case .nowhere:
+            var handlers = takeHandlers()
+            return handlerReturned(&handlers)
         case .handler: break
         case .event:
             let event = DeliveryBatch.Event(take: { self.takeResponseEvent() }, runOrphaned: { self.deliverOrphaned() })
@@ -89,17 +91,17 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        let (handlers, content) = takeHandlers()
+        var handlers = takeHandlers()
         let isHeard: Bool
-        if let content, let handler = handlers.response {
+        if handlers.response != nil, let response = handlers.answer {
             isHeard = true
             beginDelivery()
-            Delivery.run(self) { handler.call(APIResponse(request: self, content)) }
+            Delivery.run(self) { handlers.response?.call(APIResponse(request: self, response)) }
         } else {
             // Events that nobody took are nobody's: the next process tells of a background transfer then.
             isHeard = !handlers.eventKinds.contains(.response)
         }
-        handlerReturned(consume handlers, acknowledges: isHeard)
+        handlerReturned(&handlers, acknowledges: isHeard)
     }
 
     private func deliverOrphaned() {
@@ -108,20 +110,25 @@ extension APIRequest {
     }
 
     private func takeResponseEvent() -> AnyObject? {
-        let (handlers, content) = takeHandlers()
-        let event = content.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
+        var handlers = takeHandlers()
+        let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
         // Whoever took it says when it begins to deal with it, and when it is done: it may have taken many at once.
-        handlerReturned(consume handlers, acknowledges: false)
+        handlerReturned(&handlers, acknowledges: false)
         return event
     }
 
-    /// Takes the handlers out of the request, for its last callback.
-    private func takeHandlers() -> (Handlers, ResponseContent.Box?) {
-        shared.withLock { (exchange(&$0.handlers, with: Handlers()), $0.content) }
+    /// Takes the handlers out of the request, for its last callback, with the answer that it is called with.
+    private func takeHandlers() -> Handlers {
+        shared.withLock { shared in
+            var handlers = Handlers()
+            swap(&handlers, &shared.handlers)
+            handlers.answer = shared.content
+            return handlers
+        }
     }
 
     /// - Parameter handlers: they go now, and with them what they hold: a C caller's destroy runs here.
-    private func handlerReturned(_ handlers: consuming Handlers, acknowledges: Bool = true) {
+    private func handlerReturned(_ handlers: inout Handlers, acknowledges: Bool = true) {
         // In a child that the handler has forked they are the parent's.
         guard isOfThisProcess else { return Fork.leak(handlers) }
         Delivery.run(self) { handlers = Handlers() }

@@ -66,7 +66,7 @@ extension APIRequest: ExchangeObserver {
         return Moment(
             now: clock.now, calendar: clock.calendarSeconds,
             cacheCalendar: built.request?.http.settings.context?.cache?.cache.now ?? 0, deadline: .distantFuture,
-            asks: clientDecisionKinds, fraction: .random(in: 0...1), isElsewhere: false,
+            asks: clientDecisionKinds, fraction: pacing?.retry == nil ? 0 : .random(in: 0...1), isElsewhere: false,
             keepsCredentials: client.credentialStorage != nil)
     }
 
@@ -316,7 +316,7 @@ extension APIRequest.Handlers {
     var isRead: Bool { body?.isReader == true || (format != .bytes && wantsData) }
 
     var responseWay: APIRequest.ResponseWay {
-        eventKinds.contains(.response) ? .event : response != nil ? .handler : .none
+        eventKinds.contains(.response) ? .event : response != nil ? .handler : .nowhere
     }
 
     var wantsProgress: Bool { wants(.upload) || wants(.download) }

@@ -94,6 +94,8 @@ public final class APIRequest: Sendable {
         var keepsBody = false
         /// Whether the line about the error is written here; else whoever takes the response knows a better one.
         var logsError = true
+        /// What the response handler is called with, once it is.
+        var answer: ResponseContent.Box?
 
         init(
             _ response: ResponseHandler? = nil, uploadProgress: ProgressHandler? = nil,

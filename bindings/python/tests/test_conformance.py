@@ -109,6 +109,18 @@ class Mapping(Logging):
         return None if self.code is None else ntapi.ApiError(self.code)
 
 
+def attempts_in(name: str) -> ntapi.Interceptor:
+    """Sets a header to what an attempt is told of itself."""
+
+    @ntapi.attempt_interceptor
+    def tell(call: ntapi.InterceptedCall) -> Iterator[ntapi.HTTPRequest]:
+        origin = "own" if call.is_own_origin else "other"
+        call.request.headers[name] = f"{call.number} {call.reason} {origin}"
+        yield call.request
+
+    return tell
+
+
 def check_error(error: ntapi.ApiError | None, expected: dict[str, Any] | None) -> None:
     if expected is None:
         assert error is None
@@ -145,7 +157,8 @@ def test_case(case: dict[str, Any], servers: dict[str, str]) -> None:
     base = filled(case["base"], servers) if "base" in case else servers[case["server"]]
     args = [python_arg(filled(arg, servers)) for arg in case["args"]]
     kind = Mapping if "map_error" in case else Logging
-    with kind(base, log_flags=ntapi.LogFlags.ALL) as client:
+    interceptors = [attempts_in(case["attempt_header"])] if "attempt_header" in case else []
+    with kind(base, log_flags=ntapi.LogFlags.ALL, interceptors=interceptors) as client:
         if isinstance(client, Mapping):
             client.code = case["map_error"]
         response = client.perform(case["command"], args)
