@@ -72,7 +72,7 @@ public final class APIRequest: Sendable {
         }
     }
 
-    /// Wraps a function, because generic code would convert a bare one each time it is stored or read.
+    /// Wraps a function. Generic code would add a thunk to a bare one each time it is stored or read.
     struct ResponseCallback: Sendable {
         let call: ResponseHandler
     }
