@@ -82,11 +82,6 @@ public func ntapi_client_log_flags(_ client: OpaquePointer!) -> CInt {
     Handles.get(client, ClientBox.self).map { CInt(truncatingIfNeeded: $0.client.logFlags.rawValue) } ?? 0
 }
 
-@_cdecl("ntapi_client_set_hooks") @implementation
-public func ntapi_client_set_hooks(_ client: OpaquePointer!, _ hooks: OpaquePointer!) -> ntapi_status {
-    attach(client, hooks, HooksBox.self) { $0.setHooks($1) }
-}
-
 /// Attaches the object of a handle to a client; NULL removes it.
 func attach<Object: AnyObject>(
     _ client: OpaquePointer?, _ handle: OpaquePointer?, _ type: Object.Type, _ set: (CClient, Object?) -> Void

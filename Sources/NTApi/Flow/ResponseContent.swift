@@ -36,18 +36,19 @@ struct ResponseContent: Sendable {
             self.content = content
             self.isJudged = isJudged
         }
-    }
 
-    /// The content of a plain answer. Its one transaction can be derived from the other fields.
-    // A function, because an initializer would copy its arguments.
-    static func plain(
-        _ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
-    ) -> Box {
-        var content = ResponseContent(history, now)
-        content.take(result)
-        content.json = json
-        content.lacksLastTransaction = true
-        return Box(content)
+        /// The content of a plain answer. Its one transaction can be derived from the other fields.
+        init(
+            plain history: borrowing RequestHistory, _ result: borrowing ExchangeResult, _ json: JSON?,
+            _ now: MonotonicTime
+        ) {
+            isJudged = false
+            // Built in place, because a copy would retain every reference in it.
+            content = ResponseContent(copy history, now)
+            content.take(copy result)
+            content.json = json
+            content.lacksLastTransaction = true
+        }
     }
 
     /// - Parameter error: the error of a request that got no answer.

@@ -80,7 +80,8 @@ extension APIRequest {
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
         case .nowhere:
-            var handlers = takeHandlers()
+            var handlers = Handlers()
+            takeHandlers(&handlers)
             return handlerReturned(&handlers)
         case .handler: break
         case .event:
@@ -92,7 +93,8 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let isHeard: Bool
         if handlers.response != nil, let response = handlers.answer {
             isHeard = true
@@ -112,7 +114,8 @@ extension APIRequest {
     }
 
     private func takeResponseEvent() -> AnyObject? {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
         // Whoever took it calls `beginDelivery` and `acknowledge` itself, as it may have taken many events at once.
         handlerReturned(&handlers, acknowledges: false)
@@ -120,12 +123,10 @@ extension APIRequest {
     }
 
     /// Takes the handlers out of the request for its last callback, with the response content.
-    private func takeHandlers() -> Handlers {
+    private func takeHandlers(_ handlers: inout Handlers) {
         shared.withLock { shared in
-            var handlers = Handlers()
             swap(&handlers, &shared.handlers)
             handlers.answer = shared.content
-            return handlers
         }
     }
 

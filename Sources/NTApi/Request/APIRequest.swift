@@ -61,7 +61,7 @@ public final class APIRequest: Sendable {
     /// Receives each event of a stream of server-sent events. The network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
-    enum BodyHandler {
+    enum BodyHandler: Sendable {
         case data(DataHandler)
         case json(JSONLinesHandler)
         case event(ServerEventHandler)
@@ -77,20 +77,25 @@ public final class APIRequest: Sendable {
         let call: ResponseHandler
     }
 
-    struct Handlers {
+    struct Handlers: Sendable {
+        /// The handlers that most requests do not have, in one box.
+        private struct Others: Sendable {
+            var uploadProgress: ProgressHandler?
+            var downloadProgress: ProgressHandler?
+            var body: BodyHandler?
+            var interpreter: (any ResponseInterpreter)?
+            var decision: DecisionHandler?
+            var makeEvent: EventMaker?
+        }
+
         var response: ResponseCallback?
-        var uploadProgress: ProgressHandler?
-        var downloadProgress: ProgressHandler?
-        var body: BodyHandler?
-        var interpreter: (any ResponseInterpreter)?
+        @Boxed private var others: Others?
         /// What the body is read as.
         var format = BodyFormat.bytes
         /// Whether an empty first piece announces the head of an answer.
         var announcesHead = false
-        var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
-        var makeEvent: EventMaker?
         /// Whether the response also holds the body whose pieces are delivered.
         var keepsBody = false
         /// Whether the error is logged here; otherwise whoever takes the response logs it.
@@ -103,8 +108,46 @@ public final class APIRequest: Sendable {
             downloadProgress: ProgressHandler? = nil
         ) {
             if let response { self.response = ResponseCallback(call: response) }
-            self.uploadProgress = uploadProgress
-            self.downloadProgress = downloadProgress
+            guard uploadProgress != nil || downloadProgress != nil else { return }
+            others = Others(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        }
+
+        var uploadProgress: ProgressHandler? {
+            get { others?.uploadProgress }
+            set { change(newValue != nil) { $0.uploadProgress = newValue } }
+        }
+
+        var downloadProgress: ProgressHandler? {
+            get { others?.downloadProgress }
+            set { change(newValue != nil) { $0.downloadProgress = newValue } }
+        }
+
+        var body: BodyHandler? {
+            get { others?.body }
+            set { change(newValue != nil) { $0.body = newValue } }
+        }
+
+        var interpreter: (any ResponseInterpreter)? {
+            get { others?.interpreter }
+            set { change(newValue != nil) { $0.interpreter = newValue } }
+        }
+
+        var decision: DecisionHandler? {
+            get { others?.decision }
+            set { change(newValue != nil) { $0.decision = newValue } }
+        }
+
+        /// Makes the events that are delivered instead of calls.
+        var makeEvent: EventMaker? {
+            get { others?.makeEvent }
+            set { change(newValue != nil) { $0.makeEvent = newValue } }
+        }
+
+        private mutating func change(_ isSet: Bool, _ body: (inout Others) -> Void) {
+            guard isSet || others != nil else { return }
+            var changed = others ?? Others()
+            body(&changed)
+            others = changed
         }
 
         mutating func setBody(_ handler: BodyHandler?, _ format: BodyFormat) {

@@ -69,8 +69,8 @@ struct RequestBuilder {
         if applied.isDownload { headers.setIfAbsent("Accept-Encoding", "identity") }
         headers.addMissing(from: wantsJSON ? settings.headersForJSON : settings.headers)
         var request = HTTPRequest(
-            method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: headers, body: body,
-            settings: transfer, hasSecretBody: applied.secrets.isInBody)
+            method: applied.method ?? (applied.body == nil ? "GET" : "POST"), url: url, headers: consume headers,
+            body: body, settings: transfer, hasSecretBody: applied.secrets.isInBody)
         if let directive = transfer.cachePolicy.cacheControl, ["GET", "HEAD"].contains(request.method) {
             request.headers.setIfAbsent("Cache-Control", directive)
         }
