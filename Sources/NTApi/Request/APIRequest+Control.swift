@@ -1,8 +1,9 @@
 extension APIRequest {
     /// How `wait` ended.
     public enum WaitResult: Sendable {
-        case completed
         /// The handler has returned.
+        case completed
+        /// The time is over first.
         case timedOut
         /// Waiting would never end: the request was not resumed, the caller is its handler, or it belongs to the
         /// process that forked this one.

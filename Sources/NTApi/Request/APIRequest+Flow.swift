@@ -1,4 +1,4 @@
-// The way of a request. `RequestFlow` decides what comes next, under the request's lock. Here it is done, without the lock.
+// The way of a request. `RequestFlow` decides what comes next, under the request's lock; it is done here, without it.
 //
 // A plain request, without stages:
 // 1. `start`, on the thread that resumes, calls the hook; `makeChain` makes no stages.
@@ -11,7 +11,7 @@
 // A request with stages:
 // 1. `makeChain` makes the stages (Flow/Chain.swift); an answer may add those for redirects and challenges.
 // 2. `RequestFlow.begin` passes the request in, from stage to stage; `carryOut` does what the transition says.
-// 3. A stage that waits returns a need: `fulfil` (APIRequest+Waits.swift) replies now, or `replied` is called later.
+// 3. A stage that waits returns a need: `meet` (APIRequest+Waits.swift) replies now, or `told` is called later.
 // 4. After the last stage `beginExchange` makes the exchange, as above.
 // 5. `answered` passes the answer out, from stage to stage; a stage may send the request in again (back to 2).
 // 6. When the answer is final, `carryOut` calls `concludeAtOnce` or `conclude`; the rest is as above.
