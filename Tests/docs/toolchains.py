@@ -1,7 +1,12 @@
-"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python."""
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, by Python after
+mypy, or by LuaJIT.
+"""
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -60,7 +65,7 @@ ADAPTERS = (
 
 
 class CannotFetchError(Exception):
-    """An example needs a package that is not to be had here."""
+    """An example needs a package that is not here."""
 
 
 class CannotBuildError(Exception):
@@ -83,6 +88,7 @@ class Toolchains:
         self._library = library.resolve()
         self._python_path = python_path.resolve()
         self._swift_output = ""
+        self._python_examples = [item for item in examples if item.language == "python"]
         self._swift_examples = [item for item in examples if item.language == "swift"]
         scratch.mkdir(parents=True, exist_ok=True)
 
@@ -92,6 +98,7 @@ class Toolchains:
         return {
             "NTAPI_LIBRARY": str(self._library),
             "PYTHONPATH": str(self._python_path),
+            "LUA_PATH": f"{self._root}/bindings/lua/?.lua",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONWARNINGS": "error",
             # What background sessions leave must neither be found nor stay.
@@ -113,8 +120,15 @@ class Toolchains:
         if not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
         if example.language == "python":
-            source = self._write(self._scratch / "python" / f"{example.name}.py", example.code)
-            return [sys.executable, str(source)]
+            if complaints := self._wrong_types.get(f"{example.name}.py"):
+                raise CannotBuildError("\n".join(complaints))
+            return [sys.executable, str(self._scratch / "python" / f"{example.name}.py")]
+        if example.language == "lua":
+            luajit = shutil.which("luajit")
+            if luajit is None:
+                raise CannotFetchError
+            source = self._write(self._scratch / "lua" / f"{example.name}.lua", example.code)
+            return [luajit, str(source)]
         return self._c_program(example)
 
     def _c_program(self, example: Example) -> list[str]:
@@ -127,6 +141,29 @@ class Toolchains:
         words = ["cc", *STRICT_C, include, str(source), library, *jansson, search]
         self._run([*words, "-o", str(program)])
         return [str(program)]
+
+    @cached_property
+    def _wrong_types(self) -> dict[str, list[str]]:
+        """What mypy --strict says about the programs in Python, by the names of their files, which
+        are written here. One run for all of them.
+        """
+        folder = self._scratch / "python"
+        for example in self._python_examples:
+            self._write(folder / f"{example.name}.py", example.code)
+        if importlib.util.find_spec("mypy") is None:
+            print("mypy is not installed: the types of the programs in Python are not checked")
+            return {}
+        command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
+        command += ["--config-file", "", "--cache-dir", str(self._scratch / "mypy")]
+        command += [f"{example.name}.py" for example in self._python_examples]
+        environment = {**os.environ, "MYPYPATH": str(self._python_path)}
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        complaints: dict[str, list[str]] = {}
+        for line in (done.stdout + done.stderr).splitlines():
+            complaints.setdefault(line.partition(":")[0], []).append(line)
+        return complaints
 
     @cached_property
     def _swift_folder(self) -> Path:
