@@ -35,18 +35,19 @@ struct ResponseContent: Sendable {
             self.content = content
             self.isJudged = isJudged
         }
-    }
 
-    /// What a plain answer comes to. Its one transaction can be derived from the rest.
-    // A function, and not an initializer: those copy what they are given.
-    static func plain(
-        _ history: RequestHistory, _ result: ExchangeResult, _ json: JSON?, _ now: MonotonicTime
-    ) -> Box {
-        var content = ResponseContent(history, now)
-        content.take(result)
-        content.json = json
-        content.lacksLastTransaction = true
-        return Box(content)
+        /// Of a plain answer: its one transaction can be derived from the rest.
+        init(
+            plain history: borrowing RequestHistory, _ result: borrowing ExchangeResult, _ json: JSON?,
+            _ now: MonotonicTime
+        ) {
+            isJudged = false
+            // Changed here, and not before: each copy counts all that it refers to.
+            content = ResponseContent(copy history, now)
+            content.take(copy result)
+            content.json = json
+            content.lacksLastTransaction = true
+        }
     }
 
     /// - Parameter error: of a request that never got an answer.

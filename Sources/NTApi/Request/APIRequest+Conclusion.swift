@@ -10,7 +10,7 @@ extension APIRequest {
             guard shared.isPlain else { return nil }
             shared.exchangeEnded(result)
             if shared.flow.isPlain(result) {
-                let content = ResponseContent.plain(shared.flow.history, result, plain.json, moment.now)
+                let content = ResponseContent.Box(plain: shared.flow.history, result, plain.json, moment.now)
                 return .end(shared.conclude(content, result.metrics))
             }
             guard let answer = shared.answer(result) else { return .next(RequestFlow.Transition(next: .cancelled)) }

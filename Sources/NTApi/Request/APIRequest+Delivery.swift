@@ -79,7 +79,8 @@ extension APIRequest {
     func postResponse(_ way: ResponseWay, _ deliveries: DeliveryBatch) {
         switch way {
         case .nowhere:
-            var handlers = takeHandlers()
+            var handlers = Handlers()
+            takeHandlers(&handlers)
             return handlerReturned(&handlers)
         case .handler: break
         case .event:
@@ -91,7 +92,8 @@ extension APIRequest {
     }
 
     private func deliverResponse() {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let isHeard: Bool
         if handlers.response != nil, let response = handlers.answer {
             isHeard = true
@@ -110,7 +112,8 @@ extension APIRequest {
     }
 
     private func takeResponseEvent() -> AnyObject? {
-        var handlers = takeHandlers()
+        var handlers = Handlers()
+        takeHandlers(&handlers)
         let event = handlers.answer.flatMap { handlers.makeEvent?(.response(APIResponse(request: self, $0))) }
         // Whoever took it says when it begins to deal with it, and when it is done: it may have taken many at once.
         handlerReturned(&handlers, acknowledges: false)
@@ -118,12 +121,10 @@ extension APIRequest {
     }
 
     /// Takes the handlers out of the request, for its last callback, with the answer that it is called with.
-    private func takeHandlers() -> Handlers {
+    private func takeHandlers(_ handlers: inout Handlers) {
         shared.withLock { shared in
-            var handlers = Handlers()
             swap(&handlers, &shared.handlers)
             handlers.answer = shared.content
-            return handlers
         }
     }
 

@@ -60,7 +60,7 @@ public final class APIRequest: Sendable {
     /// Receives each event of a stream of server-sent events; the network waits while the handler is behind.
     public typealias ServerEventHandler = @Sendable (ServerSentEvent) -> Void
 
-    enum BodyHandler {
+    enum BodyHandler: Sendable {
         case data(DataHandler)
         case json(JSONLinesHandler)
         case event(ServerEventHandler)
@@ -76,20 +76,25 @@ public final class APIRequest: Sendable {
         let call: ResponseHandler
     }
 
-    struct Handlers {
+    struct Handlers: Sendable {
+        /// What most requests do not have, in a box of its own.
+        private struct Others: Sendable {
+            var uploadProgress: ProgressHandler?
+            var downloadProgress: ProgressHandler?
+            var body: BodyHandler?
+            var interpreter: (any ResponseInterpreter)?
+            var decision: DecisionHandler?
+            var makeEvent: EventMaker?
+        }
+
         var response: ResponseCallback?
-        var uploadProgress: ProgressHandler?
-        var downloadProgress: ProgressHandler?
-        var body: BodyHandler?
-        var interpreter: (any ResponseInterpreter)?
+        @Boxed private var others: Others?
         /// What the body is read as.
         var format = BodyFormat.bytes
         /// Whether a piece without bytes tells that the head of an answer is there.
         var announcesHead = false
-        var decision: DecisionHandler?
         var decisionKinds: RequestDecision.Kinds = []
         var eventKinds: HandlerKinds = []
-        var makeEvent: EventMaker?
         /// Whether the response holds the body though its pieces are handed over, too.
         var keepsBody = false
         /// Whether the line about the error is written here; else whoever takes the response knows a better one.
@@ -102,8 +107,46 @@ public final class APIRequest: Sendable {
             downloadProgress: ProgressHandler? = nil
         ) {
             if let response { self.response = ResponseCallback(call: response) }
-            self.uploadProgress = uploadProgress
-            self.downloadProgress = downloadProgress
+            guard uploadProgress != nil || downloadProgress != nil else { return }
+            others = Others(uploadProgress: uploadProgress, downloadProgress: downloadProgress)
+        }
+
+        var uploadProgress: ProgressHandler? {
+            get { others?.uploadProgress }
+            set { change(newValue != nil) { $0.uploadProgress = newValue } }
+        }
+
+        var downloadProgress: ProgressHandler? {
+            get { others?.downloadProgress }
+            set { change(newValue != nil) { $0.downloadProgress = newValue } }
+        }
+
+        var body: BodyHandler? {
+            get { others?.body }
+            set { change(newValue != nil) { $0.body = newValue } }
+        }
+
+        var interpreter: (any ResponseInterpreter)? {
+            get { others?.interpreter }
+            set { change(newValue != nil) { $0.interpreter = newValue } }
+        }
+
+        var decision: DecisionHandler? {
+            get { others?.decision }
+            set { change(newValue != nil) { $0.decision = newValue } }
+        }
+
+        /// Makes events of what happens, in the place of calls.
+        var makeEvent: EventMaker? {
+            get { others?.makeEvent }
+            set { change(newValue != nil) { $0.makeEvent = newValue } }
+        }
+
+        private mutating func change(_ isSet: Bool, _ body: (inout Others) -> Void) {
+            guard isSet || others != nil else { return }
+            var changed = others ?? Others()
+            body(&changed)
+            others = changed
         }
 
         mutating func setBody(_ handler: BodyHandler?, _ format: BodyFormat) {
