@@ -1,10 +1,9 @@
-"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, by Python after
-mypy, or by LuaJIT.
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, by LuaJIT, or by
+Python, whose programs have to pass mypy --strict.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -120,9 +119,10 @@ class Toolchains:
         if not self._library.exists():
             raise CannotBuildError(f"there is no {self._library}: build it with CMake first")
         if example.language == "python":
-            if complaints := self._wrong_types.get(f"{example.name}.py"):
-                raise CannotBuildError("\n".join(complaints))
-            return [sys.executable, str(self._scratch / "python" / f"{example.name}.py")]
+            source = self._python_folder / f"{example.name}.py"
+            if complaints := self._python_complaints.get(source.name):
+                raise CannotBuildError(complaints)
+            return [sys.executable, str(source)]
         if example.language == "lua":
             luajit = shutil.which("luajit")
             if luajit is None:
@@ -130,6 +130,34 @@ class Toolchains:
             source = self._write(self._scratch / "lua" / f"{example.name}.lua", example.code)
             return [luajit, str(source)]
         return self._c_program(example)
+
+    @cached_property
+    def _python_folder(self) -> Path:
+        """Where the programs are, all written when the first is asked for."""
+        folder = self._scratch / "python"
+        for example in self._python_examples:
+            self._write(folder / f"{example.name}.py", example.code)
+        return folder
+
+    @cached_property
+    def _python_complaints(self) -> dict[str, str]:
+        """What mypy --strict says about the programs, by their files."""
+        names = [f"{example.name}.py" for example in self._python_examples]
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", *names],
+            cwd=self._python_folder,
+            env={**os.environ, "MYPYPATH": str(self._python_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return {}
+        lines = done.stdout.splitlines()
+        found = {name: [line for line in lines if line.startswith(f"{name}:")] for name in names}
+        if not any(found.values()):
+            raise CannotBuildError(f"mypy has failed\n{done.stdout}{done.stderr}")
+        return {name: "\n".join(complaints) for name, complaints in found.items()}
 
     def _c_program(self, example: Example) -> list[str]:
         source = self._write(self._scratch / "c" / f"{example.name}.c", example.code)
@@ -141,29 +169,6 @@ class Toolchains:
         words = ["cc", *STRICT_C, include, str(source), library, *jansson, search]
         self._run([*words, "-o", str(program)])
         return [str(program)]
-
-    @cached_property
-    def _wrong_types(self) -> dict[str, list[str]]:
-        """What mypy --strict says about the programs in Python, by the names of their files, which
-        are written here. One run for all of them.
-        """
-        folder = self._scratch / "python"
-        for example in self._python_examples:
-            self._write(folder / f"{example.name}.py", example.code)
-        if importlib.util.find_spec("mypy") is None:
-            print("mypy is not installed: the types of the programs in Python are not checked")
-            return {}
-        command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary"]
-        command += ["--config-file", "", "--cache-dir", str(self._scratch / "mypy")]
-        command += [f"{example.name}.py" for example in self._python_examples]
-        environment = {**os.environ, "MYPYPATH": str(self._python_path)}
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        complaints: dict[str, list[str]] = {}
-        for line in (done.stdout + done.stderr).splitlines():
-            complaints.setdefault(line.partition(":")[0], []).append(line)
-        return complaints
 
     @cached_property
     def _swift_folder(self) -> Path:

@@ -67,7 +67,8 @@ open class APIClient: @unchecked Sendable {
     /// How far the client's end has come.
     let life = Atomic<Life>(.open)
 
-    /// The hooks of a subclass, all but those of transfers: Swift cannot tell which methods a subclass overrides.
+    /// The hooks that may be overridden. A subclass counts as having all of them except those for transfers, because
+    /// Swift cannot tell which methods it overrides.
     package var hookKinds: HookKinds {
         get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
         set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
@@ -223,7 +224,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     /// Limits how many requests start in a period of time; nil, the initial value, uses the default `rateLimit`.
-    /// Applies to requests begun from now on.
+    /// Applies to requests made from now on.
     public var rateLimiter: RateLimiter? {
         get { ownRateLimiter.value }
         set { ownRateLimiter.set(newValue) }
@@ -361,7 +362,7 @@ open class APIClient: @unchecked Sendable {
     /// initially none.
     ///
     /// Set it in the initializer of a subclass that overrides one of them. Swift cannot tell which methods a subclass
-    /// overrides, and each hook costs time. Applies to requests begun from now on.
+    /// overrides, and each hook costs time. Applies to requests sent from now on.
     public var transferHooks: TransferHooks {
         get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
         set {

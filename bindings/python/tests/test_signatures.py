@@ -160,7 +160,7 @@ def test_same_structures(structure: Any, layout: Any) -> None:
 def test_same_functions_of_python() -> None:
     body = re.search(r"typedef struct ntapi_python \{(.*?)\} ntapi_python;", SOURCE, re.S)
     assert body
-    in_header = re.findall(r"(?:void \*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
+    in_header = re.findall(r"(?:void \*\s*|ptrdiff_t |\(\*)(\w+)(?:;|\)\()", body[1])
     assert in_header == [name for name, _ in signatures.Python._fields_]
     assert f"#define NTAPI_PYTHON_KEYS_SIZE {signatures.PYTHON_KEYS_SIZE}\n" in HEADER
 
