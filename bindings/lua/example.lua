@@ -26,8 +26,8 @@ mailbox:begin(client, "slow", { ntapi.url("seconds", 30) }):cancel()
 local answers = {}
 while mailbox.outstanding > 0 do
     for _, request in ipairs(mailbox:wait(10)) do
-        local answer = request.response
-        answers[#answers + 1] = answer.error and tostring(answer.error) or request.city .. " " .. answer.json.sys.country
+        local error, json = request.response.error, request.response.json
+        table.insert(answers, error and tostring(error) or request.city .. " " .. json.sys.country)
     end
 end
 table.sort(answers)

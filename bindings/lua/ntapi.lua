@@ -183,7 +183,8 @@ local function copied_response(handle)
         headers[name:lower()] = ffi.string(C.ntapi_headers_get(lines, name))
     end
     local length = ffi.new "size_t[1]"
-    local data, json, error = C.ntapi_response_data(handle, length), C.ntapi_response_json(handle), C.ntapi_response_error(handle)
+    local data = C.ntapi_response_data(handle, length)
+    local json, error = C.ntapi_response_json(handle), C.ntapi_response_error(handle)
     local response = {
         status = C.ntapi_response_status(handle),
         headers = headers,

@@ -15,8 +15,8 @@ local function there_and_back(value)
 end
 
 for _, value in ipairs {
-    'a"\\/\n\0\127 Zürich', "", true, false, 0, -7, 0.1, 1 / 3, 1e300, 2 ^ 53, 9007199254740993LL, -0x8000000000000000LL,
-    ntapi.null,
+    'a"\\/\n\0\127 Zürich', "", true, false, 0, -7, 0.1, 1 / 3, 1e300, 2 ^ 53, 9007199254740993LL,
+    -0x8000000000000000LL, ntapi.null,
 } do
     local got = there_and_back { value = value }.value
     assert(got == value and type(got) == type(value), tostring(value) .. " became " .. tostring(got))
