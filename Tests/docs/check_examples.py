@@ -3,9 +3,9 @@
     python3 Tests/docs/check_examples.py            # all, with build/libntapi.so.0
     python3 Tests/docs/check_examples.py --only c,python
 
-An example is a fenced block behind `<!-- run: c -->`, `<!-- run: swift -->` or
-`<!-- run: python -->`: a complete program that takes the base URL as its first argument and exits
-with 0. A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
+An example is a fenced block behind `<!-- run: c -->`, or swift, python or lua: a complete program
+that takes the base URL as its first argument and exits with 0. Programs in Python pass mypy --strict.
+A ```text block behind `<!-- output -->` is what it prints; `...` in it stands for anything,
 and the server's address is shown as http://127.0.0.1:8000. Words behind the language are keys of the
 servers' table (Tests/servers/README.md): such a program gets their values as its arguments.
 """
@@ -71,7 +71,7 @@ def check(found: Sequence[Example], tools: Toolchains, url: str, table: dict[str
         except CannotBuildError as error:
             problem = f"does not build\n{error}"
         except CannotFetchError:
-            print(f"skipped {where}: it needs a package that cannot be fetched")
+            print(f"skipped {where}: it needs a package that is not here")
             continue
         print(f"{'FAILED' if problem else 'passed'}  {where}", flush=True)
         if problem:
@@ -90,7 +90,7 @@ def main() -> int:
     parser.add_argument(
         "--scratch", type=Path, help="keep the builds here, which makes the next run quick"
     )
-    parser.add_argument("--only", default=",".join(LANGUAGES), help="c,swift,python")
+    parser.add_argument("--only", default=",".join(LANGUAGES), help="c,swift,python,lua")
     parser.add_argument("pages", nargs="*", type=Path, help="README.md and docs/*.md if none")
     options = parser.parse_args()
 

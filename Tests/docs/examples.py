@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LANGUAGES = ("c", "swift", "python")
+LANGUAGES = ("c", "swift", "python", "lua")
 RUN = re.compile(r"<!-- run: (\w+)((?: \w+)*) -->")
 OUTPUT = "<!-- output -->"
 FENCE = "```"

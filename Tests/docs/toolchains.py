@@ -1,10 +1,11 @@
-"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, or by Python,
-whose programs have to pass mypy --strict.
+"""Makes a program of an example: by cc, by one SwiftPM package for all of Swift, by LuaJIT, or by
+Python, whose programs have to pass mypy --strict.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ ADAPTERS = (
 
 
 class CannotFetchError(Exception):
-    """An example needs a package that is not to be had here."""
+    """An example needs a package that is not here."""
 
 
 class CannotBuildError(Exception):
@@ -96,6 +97,7 @@ class Toolchains:
         return {
             "NTAPI_LIBRARY": str(self._library),
             "PYTHONPATH": str(self._python_path),
+            "LUA_PATH": f"{self._root}/bindings/lua/?.lua",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONWARNINGS": "error",
             # What background sessions leave must neither be found nor stay.
@@ -121,6 +123,12 @@ class Toolchains:
             if complaints := self._python_complaints.get(source.name):
                 raise CannotBuildError(complaints)
             return [sys.executable, str(source)]
+        if example.language == "lua":
+            luajit = shutil.which("luajit")
+            if luajit is None:
+                raise CannotFetchError
+            source = self._write(self._scratch / "lua" / f"{example.name}.lua", example.code)
+            return [luajit, str(source)]
         return self._c_program(example)
 
     @cached_property

@@ -52,6 +52,37 @@ def test_weather_errors(servers: Table, target: str, status: int, cod: object) -
     assert (answer.status, answer.json["cod"]) == (status, cod)
 
 
+def test_notes_have_pages(servers: Table) -> None:
+    first = fetch(servers["weather"], "/notes")
+    assert [note["id"] for note in first.json] == [1, 2]
+    assert (first.header("Link") or "").startswith('</notes?page=2>; rel="next"')
+    assert fetch(servers["weather"], "/notes?page=3").header("Link") is None
+    page = fetch(servers["weather"], "/notes/since?cursor=4").json
+    assert page == {"notes": [{"id": 5, "text": "Note 5"}], "next": None}
+
+
+def test_a_document_changes_only_by_its_version(servers: Table) -> None:
+    base, target = servers["weather"], "/document?name=test"
+    version = {"If-Match": fetch(base, target).header("ETag") or ""}
+    assert fetch(base, target, "PUT", b"{}").status == 428
+    assert fetch(base, target, "PUT", b'{"views": 1}', version).status == 200
+    assert fetch(base, target, "PUT", b'{"views": 2}', version).status == 412
+    assert fetch(base, target).json == {"views": 1}
+
+
+def test_graphql_has_its_errors_in_a_200(servers: Table) -> None:
+    def ask(query: str, name: str) -> Any:
+        text = json.dumps({"query": query, "variables": {"name": name}}).encode()
+        answer = fetch(servers["weather"], "/graphql", "POST", text)
+        assert answer.status == 200
+        return answer.json
+
+    query = "{ city(name: $name) { name country } }"
+    assert ask(query, "Oslo") == {"data": {"city": {"name": "Oslo", "country": "NO"}}}
+    assert ask(query, "Atlantis")["errors"][0]["extensions"] == {"code": "NOT_FOUND"}
+    assert "data" not in ask("{ river }", "Rhine")
+
+
 SEARCH = "/2.3/search/advanced?site=superuser&order=desc&sort=creation&pagesize=4&q=retry"
 
 

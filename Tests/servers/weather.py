@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 
 from serving import serve
-from weather_app import accounts, api, extras, live, orders
+from weather_app import accounts, api, extras, live, notes, orders
 from weather_app.handler import WeatherServer
 
-ROUTE_MODULES = (accounts, api, extras, live, orders)
+ROUTE_MODULES = (accounts, api, extras, live, notes, orders)
 """Their import registers the routes."""
 
 
