@@ -14,9 +14,7 @@ from ntapi import _enums, _metrics, codes
 from ntapi._bridge import callbacks, signatures
 
 TABLE = {**signatures.FUNCTIONS, **callbacks.CALLBACK_FUNCTIONS}
-HEADER = "".join(
-    path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h"))
-)
+HEADER = "".join(path.read_text() for path in sorted((REPOSITORY / "include").glob("*.h")))
 # Without comments, the preprocessor's lines and their continuations.
 SOURCE = re.sub(r"^\s*#(.*\\\n)*.*$", "", re.sub(r"/\*.*?\*/", "", HEADER, flags=re.S), flags=re.M)
 
