@@ -321,9 +321,8 @@ def describe(arg: Arg) -> str:
         lib.ntapi_args_free(pointer)
 
 
-# The short way: a request whose caller waits for it is begun by one call into C, and owes its
-# response to nobody else. Hooks, progress handlers and streams need more than that, and go the
-# long way: `_building` and `_delivery`.
+# For the fast start: if the caller waits for the response, and no hook, progress handler or stream
+# has to run, one call into C begins the request. Other requests are made by `build` in `_request`.
 
 
 _TEXTS = 256
