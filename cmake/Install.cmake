@@ -19,14 +19,14 @@ endif()")
 # ntapi_python.h is for the Python package alone, which has its own table of it.
 install(FILES include/ntapi.h include/ntapi_testing.h include/ntapi_jansson.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 
-# The prefix is found from where the file lies, so that `cmake --install --prefix` and a moved tree both work.
+# The prefix is computed from the location of this file, so that `cmake --install --prefix` and a moved tree both work.
 file(RELATIVE_PATH up_to_prefix "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
 configure_file(cmake/ntapi.pc.in ntapi.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/ntapi.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
 configure_package_config_file(cmake/ntapiConfig.cmake.in ntapiConfig.cmake INSTALL_DESTINATION "${package_folder}"
                               PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-# Before 1.0 a minor version may break what the last one promised.
+# Before 1.0 a minor version may break compatibility.
 write_basic_package_version_file(ntapiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/ntapiConfig.cmake" "${PROJECT_BINARY_DIR}/ntapiConfigVersion.cmake"
         DESTINATION "${package_folder}")

@@ -13,7 +13,7 @@ set(archive "${scratch}/${configuration}/libNTApiABI.a")
 
 set(swift_options -c ${configuration} --product NTApiABI --package-path "${PROJECT_SOURCE_DIR}" --scratch-path
                   "${scratch}")
-# Never unmapped (nodelete): its threads run on, and libcurl gets its memory by functions of it.
+# Never unmapped (nodelete), because its threads keep running.
 set(link_options
     -static-stdlib
     -emit-library
@@ -57,8 +57,8 @@ else()
   if(NTAPI_PACK_RELOCATIONS)
     list(APPEND link_options -Xlinker -z -Xlinker pack-relative-relocs)
   endif()
-  # The part of the C++ runtime that Swift's needs is 80 KB; to load all of it takes almost a millisecond of a process's
-  # start. A folder that has the archive alone makes the linker take that.
+  # Swift's runtime needs 80 KB of the C++ runtime. Loading all of it takes almost a millisecond when a process starts. A
+  # folder that has only the archive makes the linker use the archive.
   execute_process(COMMAND "${CMAKE_C_COMPILER}" -print-file-name=libstdc++.a OUTPUT_VARIABLE archive_of_cxx
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(IS_ABSOLUTE "${archive_of_cxx}")
@@ -84,8 +84,8 @@ add_custom_target(
   COMMENT "Compiling the Swift sources"
   USES_TERMINAL VERBATIM)
 
-# SwiftPM's own list names the objects, so that one left behind by a deleted source file is never linked. The archive
-# with the same objects is what tells that one of them changed; linking it would lose the exports.
+# SwiftPM's own list names the objects, so that an object of a deleted source file is never linked. The archive with the
+# same objects shows that one of them has changed. Linking the archive itself would lose the exports.
 set(soname "libntapi.so.${PROJECT_VERSION_MAJOR}")
 set(library "${PROJECT_BINARY_DIR}/libntapi.so.${PROJECT_VERSION}")
 add_custom_command(

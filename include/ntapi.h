@@ -1241,8 +1241,8 @@ ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const n
  *   ATTEMPT  around each exchange with a server: every redirect, retry and repeat passes it again; an answer from the
  *            cache does not. It comes last before the network, so that signatures are fresh; stubs and recorders see
  *            what it made of the request. When it changes method, URL or credentials, the answer is not cached.
- * Several of one scope nest: those of the configuration are outside, then those of the client, then those of the args;
- * among these the first that was added is the outermost. A request uses those that exist when it begins.
+ * Several of one scope nest: those of the class are outside, then those of the configuration, of the client and of the
+ * args; among these the first that was added is the outermost. A request uses those that exist when it begins.
  *
  * A passage is one way of a request through an interceptor:
  *   1. intercept is called with an interception that has no response.
@@ -1255,6 +1255,9 @@ ntapi_status ntapi_http_request_assign(ntapi_http_request *http_request, const n
  *        proceed   lets it pass;
  *        send      sends the request again; step 3 follows once more, as often as you like;
  *        respond, fail  replace it.
+ * When the body goes to a data handler, a stream or a file, step 3 of an ATTEMPT comes when the head has arrived,
+ * before the body. There send, fail and respond end the exchange, and nobody gets anything of it; respond with a status
+ * below 300 and no body replaces only the head, and the server's body follows.
  * Interceptors further out see what the inner ones made of the answer. An interception that is freed without an answer
  * proceeds.
  *
@@ -1278,13 +1281,16 @@ typedef void (*ntapi_intercept_fn)(void *user_data, ntapi_interception *intercep
  *  returned, and not before the first. */
 typedef void (*ntapi_interceptor_end_fn)(void *user_data, uint64_t passage);
 
-/** Adds an interceptor, inside those that are there: to a client, for requests begun from now on; to a
- *  configuration, for clients made from now on; to one request.
+/** Adds an interceptor, inside those that are there: to a client, or to all clients of a class and its subclasses, for
+ *  requests begun from now on; to a configuration, for clients made from now on; to one request.
  *  @param intercept NULL suppresses the arg.
  *  @param end may be NULL. */
 ntapi_status ntapi_client_add_interceptor(ntapi_client *client, ntapi_interceptor_scope scope,
                                           ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
                                           ntapi_destroy_fn destroy);
+ntapi_status ntapi_class_add_interceptor(ntapi_class *class_handle, ntapi_interceptor_scope scope,
+                                         ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end, void *user_data,
+                                         ntapi_destroy_fn destroy);
 ntapi_status ntapi_configuration_add_interceptor(ntapi_configuration *configuration, ntapi_interceptor_scope scope,
                                                  ntapi_intercept_fn intercept, ntapi_interceptor_end_fn end,
                                                  void *user_data, ntapi_destroy_fn destroy);

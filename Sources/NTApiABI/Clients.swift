@@ -22,10 +22,9 @@ final class ClientBox: Sendable {
 public func ntapi_client_create(_ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!) -> OpaquePointer! {
     let url = String(c: base_url)
     guard base_url == nil || url != nil else { return nil }
-    guard let class_handle else { return Handles.make(ClientBox(CClient(inheriting: nil, baseURL: url))) }
-    return Handles.get(class_handle, ClassBox.self).flatMap {
-        Handles.make(ClientBox(CClient(inheriting: $0.place, baseURL: url)))
-    }
+    let ofClass = Handles.get(class_handle, ClassBox.self)
+    guard class_handle == nil || ofClass != nil else { return nil }
+    return Handles.make(ClientBox(CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url)))
 }
 
 @_cdecl("ntapi_client_create_with_configuration") @implementation
@@ -33,13 +32,17 @@ public func ntapi_client_create_with_configuration(
     _ class_handle: OpaquePointer!, _ base_url: UnsafePointer<CChar>!, _ configuration: OpaquePointer!
 ) -> OpaquePointer! {
     let url = String(c: base_url)
-    let place = Handles.get(class_handle, ClassBox.self)?.place
+    let ofClass = Handles.get(class_handle, ClassBox.self)
     let box = Handles.get(configuration, ConfigurationBox.self)
-    guard base_url == nil || url != nil, class_handle == nil || place != nil, configuration == nil || box != nil else {
+    guard base_url == nil || url != nil, class_handle == nil || ofClass != nil, configuration == nil || box != nil
+    else {
         return nil
     }
     let configuration = box.map { ($0.kind, $0.settings, $0.cache, $0.credentialStorage, $0.interceptors) }
-    return Handles.make(ClientBox(CClient(inheriting: place, baseURL: url, configuration: configuration)))
+    return Handles.make(
+        ClientBox(
+            CClient(inheriting: ofClass?.place, ofClass?.interceptors.list, baseURL: url, configuration: configuration))
+    )
 }
 
 @_cdecl("ntapi_client_free") @implementation

@@ -149,6 +149,31 @@ extension Interceptor.Scope {
     }
 }
 
+/// The interceptors of a class, behind those of its parent.
+final class ClassInterceptors: Sendable {
+    private let parent: ClassInterceptors?
+    private let own = Lock<[Interceptor]>([])
+
+    init(parent: ClassInterceptors?) { self.parent = parent }
+
+    func add(_ interceptor: Interceptor) { own.withLock { $0.append(interceptor) } }
+
+    @Sendable func list() -> [Interceptor] { (parent?.list() ?? []) + own.withLock { $0 } }
+}
+
+@_cdecl("ntapi_class_add_interceptor") @implementation
+public func ntapi_class_add_interceptor(
+    _ class_handle: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,
+    _ end: ntapi_interceptor_end_fn!, _ user_data: UnsafeMutableRawPointer!, _ destroy: ntapi_destroy_fn!
+) -> ntapi_status {
+    let userData = UserData(user_data, destroy)
+    guard let box = Handles.get(class_handle, ClassBox.self),
+        let interceptor = Interceptor(scope, intercept, end, userData)
+    else { return NTAPI_STATUS_INVALID_ARGUMENT }
+    box.interceptors.add(interceptor)
+    return NTAPI_STATUS_OK
+}
+
 @_cdecl("ntapi_client_add_interceptor") @implementation
 public func ntapi_client_add_interceptor(
     _ client: OpaquePointer!, _ scope: ntapi_interceptor_scope, _ intercept: ntapi_intercept_fn!,

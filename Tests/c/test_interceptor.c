@@ -400,6 +400,38 @@ static void those_of_the_configuration_are_outside_and_those_of_the_args_inside(
     ntapi_client_free(session);
 }
 
+static void those_of_a_class_are_outermost_and_inherited(void **state) {
+    (void)state;
+    stub_everything();
+    static const char *const names[] = {"a", "b", "c", "d"};
+    for (size_t index = 0; index < 4; index++) {
+        all[index]->request = append_name;
+        all[index]->response = note_name;
+        all[index]->name = names[index];
+    }
+    ntapi_class *parent = ntapi_class_create("Parent", NULL);
+    ntapi_class *child = ntapi_class_create("Child", parent);
+    ntapi_client *of_parent = ntapi_client_create(parent, "https://api.test");
+    ntapi_client *of_child = ntapi_client_create(child, "https://api.test");
+    check_ok(ntapi_client_set_stub(of_parent, stub));
+    check_ok(ntapi_client_set_stub(of_child, stub));
+    add_to_client(of_child, NTAPI_INTERCEPTOR_CALL, &fourth);
+    add_to_class(child, NTAPI_INTERCEPTOR_CALL, &second);
+    add_to_class(child, NTAPI_INTERCEPTOR_CALL, &third);
+    /* Also for clients that exist. */
+    add_to_class(parent, NTAPI_INTERCEPTOR_CALL, &first);
+    check_invalid(ntapi_class_add_interceptor(NULL, NTAPI_INTERCEPTOR_CALL, interceptor_intercept, NULL, NULL, NULL));
+    ntapi_class_free(parent);
+    ntapi_class_free(child);
+    ntapi_response_free(perform(of_child, "notes", raw()));
+    check_sent(0, "X-Order", "abcd");
+    assert_string_equal(first.log, "dcba");
+    ntapi_response_free(perform(of_parent, "notes", raw()));
+    check_sent(1, "X-Order", "a");
+    ntapi_client_free(of_parent);
+    ntapi_client_free(of_child);
+}
+
 static void note_passage(interceptor *self, ntapi_interception *interception) {
     note(self, "%d %s %s;", ntapi_interception_number(interception), ntapi_interception_reason(interception),
          ntapi_interception_is_own_origin(interception) ? "own" : "other");
@@ -495,6 +527,7 @@ int main(void) {
         on_stub(a_stream_is_rewound_before_it_is_sent_again),
         on_stub(a_stream_that_cannot_be_rewound_is_answered_with_an_error),
         on_stub(those_of_the_configuration_are_outside_and_those_of_the_args_inside),
+        on_stub(those_of_a_class_are_outermost_and_inherited),
         on_stub(a_call_passes_once_and_each_attempt_with_its_reason),
         on_stub(what_was_made_another_request_is_not_cached),
         on_stub(a_registration_that_fails_destroys_its_data),

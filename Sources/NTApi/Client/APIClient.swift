@@ -57,6 +57,8 @@ open class APIClient: @unchecked Sendable {
     /// Whether the client has interceptors, so that a request need not take a lock to know.
     private let hasInterceptors = Atomic<Bool>(false)
     private let configuredInterceptors: [Interceptor]
+    /// Those of a class that is not a Swift type.
+    private let classInterceptors: (@Sendable () -> [Interceptor])?
     private let ownAuthenticator = Attachment<Authenticator>(sharing: .clients)
     private let ownRateLimiter = Attachment<RateLimiter>(sharing: .clients)
     private let ownClock = Attachment<ManualClock>(sharing: .clients)
@@ -65,7 +67,8 @@ open class APIClient: @unchecked Sendable {
     /// How far the client's end has come.
     let life = Atomic<Life>(.open)
 
-    /// The hooks of a subclass, all but those of transfers: Swift cannot tell which methods a subclass overrides.
+    /// The hooks that may be overridden. A subclass counts as having all of them except those for transfers, because
+    /// Swift cannot tell which methods it overrides.
     package var hookKinds: HookKinds {
         get { HookKinds(rawValue: ownHooks.load(ordering: .relaxed)) }
         set { ownHooks.store(newValue.rawValue, ordering: .relaxed) }
@@ -99,6 +102,7 @@ open class APIClient: @unchecked Sendable {
         ownHooks = Atomic(type(of: self) == APIClient.self ? 0 : HookKinds.all.rawValue)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
+        classInterceptors = nil
         let place = ClassDefaults.of(type(of: self))
         defaults = Self.defaults(inheriting: place, configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -110,7 +114,7 @@ open class APIClient: @unchecked Sendable {
 
     /// For C, whose classes and configurations are named levels of defaults.
     package init(
-        inheriting place: Defaults?, baseURL: String?,
+        inheriting place: Defaults?, _ classInterceptors: (@Sendable () -> [Interceptor])? = nil, baseURL: String?,
         configuration: (
             kind: SessionConfiguration.Kind, settings: Defaults, cache: HTTPCache?,
             credentialStorage: CredentialStorage?, interceptors: [Interceptor]
@@ -119,6 +123,7 @@ open class APIClient: @unchecked Sendable {
         ownHooks = Atomic(0)
         sessionKind = configuration?.kind
         configuredInterceptors = configuration?.interceptors ?? []
+        self.classInterceptors = classInterceptors
         defaults = Self.defaults(
             inheriting: place ?? ClassDefaults.of(APIClient.self), configuration?.settings, baseURL)
         cookies = Self.cookies(of: configuration?.kind, defaults)
@@ -219,7 +224,7 @@ open class APIClient: @unchecked Sendable {
     }
 
     /// Limits how many requests start in a period of time; nil, the initial value, uses the default `rateLimit`.
-    /// Applies to requests begun from now on.
+    /// Applies to requests made from now on.
     public var rateLimiter: RateLimiter? {
         get { ownRateLimiter.value }
         set { ownRateLimiter.set(newValue) }
@@ -259,7 +264,7 @@ open class APIClient: @unchecked Sendable {
 
     var allInterceptors: [Interceptor] {
         let own = hasInterceptors.load(ordering: .relaxed) ? interceptors : []
-        return type(of: self).interceptors + configuredInterceptors + own
+        return type(of: self).interceptors + (classInterceptors?() ?? []) + configuredInterceptors + own
     }
 
     // MARK: Hooks
@@ -357,7 +362,7 @@ open class APIClient: @unchecked Sendable {
     /// initially none.
     ///
     /// Set it in the initializer of a subclass that overrides one of them. Swift cannot tell which methods a subclass
-    /// overrides, and each hook costs time. Applies to requests begun from now on.
+    /// overrides, and each hook costs time. Applies to requests sent from now on.
     public var transferHooks: TransferHooks {
         get { TransferHooks(rawValue: hookKinds.intersection(.ofTransfers).rawValue) }
         set {

@@ -1,7 +1,7 @@
-/// Reads a body as events or lines, and connects again when the connection of a stream of events has ended: at the
-/// request's own URL, with Last-Event-ID.
+/// Reads a body as events or lines. A stream of events connects again when its connection ends: at the request's own
+/// URL, with Last-Event-ID.
 struct Reconnection: Stage {
-    /// What is read, over all connections.
+    /// The reader of the body, over all connections.
     let stream: RequestStream
     private var given: HTTPRequest?
     private var pause = 0.0
@@ -26,7 +26,7 @@ struct Reconnection: Stage {
         switch reply {
         case .stream(.failed(let error)):
             answer?.result.error = error
-            return .stands
+            return .accept
         case .stream(.connectAgain(let seconds)):
             if known.lacksToken, let failure = answer?.failure.take() { answer?.result.error = failure }
             pause = seconds
@@ -35,9 +35,9 @@ struct Reconnection: Stage {
         case .rewound(true): return wait(&answer, &trip)
         case .rewound(false):
             answer?.note = "not connected again: the body is a stream that cannot be sent twice"
-            return .stands
+            return .accept
         case .done:
-            guard let given else { return .stands }
+            guard let given else { return .accept }
             trip.request = given
             return .again(.reconnect)
         default: return .on
@@ -47,7 +47,7 @@ struct Reconnection: Stage {
     private func wait(_ answer: inout Answer?, _ trip: inout Trip) -> Step {
         guard pause < trip.moment.secondsLeft else {
             answer?.result.error = Self.outOfTime
-            return .stands
+            return .accept
         }
         trip.log(.connectsAgain(problem: answer?.result.problem, seconds: pause))
         return .wait(.pause(pause))
@@ -62,22 +62,22 @@ struct Reconnection: Stage {
     }()
 }
 
-/// What a stream is asked.
+/// A question to a stream.
 indirect enum StreamWork: Sendable {
-    /// How the request is sent on the next connection.
+    /// How to send the request on the next connection.
     case request(HTTPRequest)
-    /// What follows the end of a connection whose body has been read.
+    /// What follows a connection that has ended and whose body has been read.
     case ended(ExchangeResult, calendar: Double)
-    /// What follows where there is no token for the next connection.
+    /// What follows when there is no token for the next connection.
     case lacksToken(APIError)
 }
 
-/// What a stream answers.
+/// The answer of a stream.
 enum StreamReply: Sendable {
     case request(HTTPRequest)
     case connectAgain(afterSeconds: Double)
-    /// The body, or the answer, is no such stream.
+    /// The body or the answer is not a valid stream.
     case failed(APIError)
-    /// The answer stands as it is.
-    case stands
+    /// The server's answer is final.
+    case accept
 }

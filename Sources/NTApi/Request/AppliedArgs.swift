@@ -1,6 +1,6 @@
-/// What a list of args comes to: the state that applying them in order fills.
+/// The result of applying a list of args in order.
 struct AppliedArgs {
-    /// The kinds of body, which exclude each other.
+    /// The kinds of body. A request has at most one.
     enum Body {
         case form([(name: String, value: String)])
         case multipart([HTTPRequest.Part])
@@ -21,27 +21,27 @@ struct AppliedArgs {
         }
     }
 
-    /// The pairs of the query, which need not be kept apart.
+    /// The pairs of the query.
     let query: QueryArgs
     private(set) var path: [(name: String, value: String)] = []
     private(set) var body: Body?
     private(set) var baseURL: String?
     private(set) var headers = HTTPHeaders()
-    /// In the place of an Authorization header.
+    /// Replaces an Authorization header.
     @Boxed private(set) var digest: Credential?
     private(set) var method: String?
     private(set) var timeouts: [TimeoutClock: Double] = [:]
-    /// Nil leaves it to the client.
+    /// Nil uses the client's.
     private(set) var cachePolicy: CachePolicy?
     private(set) var options = APIOptions()
-    /// The file that the body of the response is to become.
+    /// The file to write the body of the response to.
     private(set) var download: DownloadPlace?
     @Boxed private(set) var resumeData: ResumeData?
     @Boxed private(set) var retry: RetryPolicy?
-    /// In the place of the client's.
+    /// Replaces the client's.
     private(set) var rateLimiter: RateLimiter?
     private(set) var interceptors: [Interceptor] = []
-    /// Whether the request is to be given a key, if it needs one.
+    /// Whether to make a key for the request, if its method needs one.
     private(set) var makesIdempotencyKey = false
     private(set) var secrets = MarkedSecrets()
 
@@ -101,12 +101,12 @@ struct AppliedArgs {
         }
     }
 
-    /// Whether the body of the response is to become a file.
+    /// Whether the body of the response goes to a file.
     var isDownload: Bool { download != nil || resumeData != nil }
 
     private mutating func setBasicAuth(_ user: String, _ password: String) throws(APIError) {
         guard !user.utf8.contains(UInt8(ascii: ":")) else {
-            throw .invalidRequest("the user of basic auth has a colon: RFC 7617 has no way to send it")
+            throw .invalidRequest("the user of basic auth has a colon, which RFC 7617 does not allow")
         }
         try Self.checkAuth("basic", user, password)
         setAuthorization("Basic \(Base64.encode("\(user):\(password)".utf8))")
@@ -122,7 +122,7 @@ struct AppliedArgs {
         makesIdempotencyKey = key == nil
         guard let key else { return headers.remove(IdempotencyKey.header) }
         guard !key.isEmpty else {
-            throw .invalidRequest("the idempotency key is empty: leave it out, and one is made")
+            throw .invalidRequest("the idempotency key is empty: leave it out to have one made")
         }
         try HeaderSyntax.check(name: IdempotencyKey.header, value: key)
         headers.set(IdempotencyKey.header, key)
@@ -135,7 +135,7 @@ struct AppliedArgs {
 
     private mutating func add(_ pair: (name: String, value: String)) throws(APIError) {
         if case .form(var pairs) = body {
-            // Nobody else has the list now, so that it is not copied for each pair.
+            // Release the other reference first, so that appending does not copy the list.
             body = nil
             pairs.append(pair)
             body = .form(pairs)
@@ -158,7 +158,7 @@ struct AppliedArgs {
     private mutating func set(_ new: Body) throws(APIError) {
         if let old = body {
             let what = old.kind == new.kind ? "a second \(new.kind) body" : "a \(old.kind) and a \(new.kind) body"
-            throw .invalidRequest("the request has \(what): kinds of body exclude each other, keep one")
+            throw .invalidRequest("the request has \(what): a request has one body, so keep one")
         }
         body = new
     }
@@ -181,7 +181,7 @@ struct QueryArgs: Sequence, IteratorProtocol {
 }
 
 extension MarkedSecrets {
-    /// What an arg that is marked as secret hides.
+    /// Marks what a secret arg hides.
     mutating func mark(_ kind: APIArg.Kind) {
         switch kind {
         case .url(let name, _): mark(name: name)

@@ -1,12 +1,12 @@
 extension APIRequest: CustomStringConvertible {
-    /// The request's number in log lines, the method, the URL with its secrets redacted, and the state.
+    /// The request's number in log lines, the method, the redacted URL, and the state.
     public var description: String { line + " (\(state))" }
 
     fileprivate var line: String { "#" + logName + " " + summary }
 }
 
 extension APIResponse: CustomStringConvertible {
-    /// What was asked, and the error, or the status, the size of the body and the time; secrets redacted.
+    /// The request, followed by its error, or by its status, the size of the body and the time. Secrets are redacted.
     public var description: String {
         request.line + ": "
             + (error.map { request.redacted($0.description) }

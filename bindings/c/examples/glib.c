@@ -1,6 +1,6 @@
 /*
  * glib.c - callbacks in a GLib main loop: GTK, GStreamer, D-Bus and the like. The main thread's mailbox is one more
- * source of the loop, so handlers run on the main thread, where the default wants them, and may touch widgets.
+ * source of the loop. So handlers run on the main thread, which is the default, and may use widgets.
  *
  *   glib http://127.0.0.1:PORT
  */

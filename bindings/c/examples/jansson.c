@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/** This service says {"cod":"404","message":"..."} when it finds nothing: that is an error with the code "404". */
+/** This service answers {"cod":"404","message":"..."} when it finds nothing. This makes it an error with the code
+ * "404". */
 static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
     (void)user_data;
     const json_t *tree = ntapi_response_jansson(response);
@@ -32,7 +33,7 @@ static ntapi_client *open_service(const char *url) {
 
 static bool has_failed; /* what main returns */
 
-/** Says what went wrong; what the service reports with status 200 is an answer here.
+/** Prints what went wrong. An error that the service reports with status 200 counts as an answer here.
  *  @returns whether there is no answer to read. */
 static bool say_error(const ntapi_response *response) {
     const ntapi_error *error = ntapi_response_error(response);
@@ -45,7 +46,7 @@ static bool say_error(const ntapi_response *response) {
     return true;
 }
 
-/** A text that the JSON may lack. */
+/** A text, or a replacement if the JSON has none. */
 static const char *text(const json_t *value) {
     return json_is_string(value) ? json_string_value(value) : "";
 }
@@ -64,7 +65,7 @@ static void find(ntapi_client *client, const char *name) {
             printf("%5.1f °C  %s\n", json_number_value(temperature), text(json_object_get(city, "name")));
         }
     }
-    ntapi_response_free(response); /* the tree goes with it */
+    ntapi_response_free(response); /* frees the tree, too */
     ntapi_args_free(args);
 }
 

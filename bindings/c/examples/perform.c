@@ -1,5 +1,5 @@
 /*
- * perform.c - the shortest program possible: one request, waited for.
+ * perform.c - the shortest possible program: one blocking request.
  *
  *   perform http://127.0.0.1:PORT
  */

@@ -1,5 +1,5 @@
 /*
- * poll.c - callbacks in a poll(2) loop of your own. The mailbox has a file descriptor that is readable while callbacks
+ * poll.c - callbacks in your own poll(2) loop. The mailbox has a file descriptor that is readable while callbacks
  * wait; draining it runs them, here, on this thread. No callback ever runs anywhere else.
  *
  *   poll http://127.0.0.1:PORT
@@ -50,13 +50,13 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof cities / sizeof *cities; i++) {
         ntapi_args *args = ntapi_args_create();
         ntapi_args_url(args, "q", cities[i]);
-        /* The request goes on when its handle is freed; its handler is called exactly once. */
+        /* The request continues when its handle is freed; its handler is called exactly once. */
         ntapi_request_free(ntapi_client_begin(client, "data/2.5/weather", args, on_weather, cities[i], NULL));
         ntapi_args_free(args);
         unanswered++;
     }
 
-    /* Your loop: the mailbox is one descriptor among those you have. */
+    /* Your loop: the mailbox is one of its descriptors. */
     struct pollfd fds[] = {{.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN}};
     while (unanswered > 0) {
         if (poll(fds, 1, -1) < 0) {

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 static int requests;          /* responses received */
-static int expected_errors;   /* those that a step provokes */
-static int unexpected_errors; /* those that nobody wanted */
+static int expected_errors;   /* those that a step causes on purpose */
+static int unexpected_errors; /* all others */
 
 void heading(int number, const char *feature) {
     printf("\n%d  %s\n", number, feature);
@@ -24,7 +24,7 @@ static void print_error(const ntapi_error *error) {
     printf("error \"%s\": %s\n", ntapi_error_code_name(error), ntapi_error_message(error));
 }
 
-/** Counts a response and returns its error or NULL. The error is the step's aim when `wanted` names it. */
+/** Counts a response and returns its error or NULL. `wanted` is the code of an error that the step expects. */
 static const ntapi_error *count(const ntapi_response *response, const char *wanted) {
     requests++;
     const ntapi_error *error = ntapi_response_error(response);
@@ -57,7 +57,7 @@ static void add_common_args(void *user_data, const char *command, ntapi_args *ar
     ntapi_args_url_default(args, "units", NULL);
 }
 
-/** This service says 200 and then {"cod":"404","message":"..."}: that is an error with the code "404". */
+/** This service answers 200 with {"cod":"404","message":"..."}. This makes it an error with the code "404". */
 static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
     (void)user_data;
     const ntapi_json *json = ntapi_response_json(response);
@@ -72,7 +72,7 @@ static ntapi_client *open_service(const char *base_url) {
     ntapi_defaults_set_string(ntapi_class_defaults(weather), "appid", "demo");
     ntapi_defaults_set_string(ntapi_class_defaults(weather), "units", "metric");
     ntapi_client *client = ntapi_client_create(weather, base_url);
-    ntapi_class_free(weather); /* the client keeps it */
+    ntapi_class_free(weather); /* the client keeps a reference */
 
     ntapi_hooks hooks = {.size = sizeof hooks, .build_args = add_common_args, .map_service_error = map_service_error};
     ntapi_client_set_hooks(client, &hooks, NULL, NULL);
@@ -80,7 +80,7 @@ static ntapi_client *open_service(const char *base_url) {
     return client;
 }
 
-/* ---- 1, 2: calls that are waited for ---- */
+/* ---- 1, 2: blocking calls ---- */
 
 static bool search(ntapi_client *client) {
     heading(1, "A search: url args, and defaults that every call gets");
@@ -118,7 +118,7 @@ static void feedback(ntapi_client *client) {
 
 /* ---- 3, 4: progress ---- */
 
-/** Draws on one line, over and over; into a file, the last state only. */
+/** Draws on one line, again and again; into a file, only the last state. */
 static void draw_bar(void *user_data, int64_t bytes, int64_t total) {
     static const char full[] = "########################################";
     bool is_terminal = isatty(STDOUT_FILENO);
@@ -142,7 +142,7 @@ static ntapi_response *transfer(ntapi_client *client, const char *command, const
     ntapi_request_resume(request);
     ntapi_request_wait(request, -1); /* meanwhile, handlers of the main thread run */
     ntapi_response *response = ntapi_request_response(request);
-    ntapi_request_free(request); /* the response keeps it */
+    ntapi_request_free(request); /* the response keeps a reference */
     if (succeeded(response, NULL))
         return response;
     ntapi_response_free(response);
@@ -173,7 +173,7 @@ static void download(ntapi_client *client) {
     ntapi_args *args = ntapi_args_create();
     ntapi_args_url_int(args, "size", 4000000);
     ntapi_args_url_int(args, "rate", 4000000);
-    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is no JSON */
+    ntapi_args_option(args, NTAPI_OPTION_RAW_DATA); /* the body is not JSON */
     ntapi_response *response = transfer(client, "download", args, false, "download");
     if (response != NULL) {
         size_t length = 0;

@@ -6,7 +6,8 @@
 
 void heading(int number, const char *feature);
 
-/** Counts a response and prints its error; true when it has none. The error is the step's aim when `wanted` names it.
+/** Counts a response and prints its error; true when it has none. `wanted` is the code of an error that the step
+ * expects.
  */
 bool succeeded(const ntapi_response *response, const char *wanted);
 

@@ -35,7 +35,7 @@ static void *run_job(void *job) {
     return NULL;
 }
 
-/** An executor: gets each job and runs it where it likes, here on a new thread. */
+/** An executor: gets each job and runs it anywhere, here on a new thread. */
 static void submit(void *thread, ntapi_job *job) {
     pthread_create(thread, NULL, run_job, job);
 }

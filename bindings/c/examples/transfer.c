@@ -1,11 +1,11 @@
 /*
- * transfer.c - downloads into a file, or uploads a file, and shows how far it is, how fast and how long yet.
+ * transfer.c - downloads into a file, or uploads a file, and shows progress, speed and the time left.
  *
  *   transfer get URL FILE
  *   transfer put FILE URL
  *
- * Enter pauses, and Enter goes on. Ctrl-C stops; the same command then goes on with a download where it was stopped,
- * even after a crash: once a second FILE.resume is written, which says how.
+ * Enter pauses and continues. Ctrl-C stops; the same command then resumes a download where it stopped, even after a
+ * crash: the program writes the resume data to FILE.resume once a second.
  */
 #include <inttypes.h>
 #include <ntapi.h>
@@ -18,9 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SAMPLES = 64, WINDOW = 5 /* seconds over which the rate is told */ };
+enum { SAMPLES = 64, WINDOW = 5 /* seconds for which the speed is computed */ };
 
-/** What is shown: a line that is drawn over and over; where that is no terminal, a new line each second. */
+/** The display: a line that is drawn again and again, or without a terminal a new line each second. */
 struct display {
     int64_t bytes, total; /* total -1 while unknown */
     bool is_paused, is_terminal;
@@ -32,14 +32,14 @@ struct display {
     unsigned first, count;
 };
 
-/** A transfer from its beginning to its end. */
+/** A transfer. */
 struct transfer {
     struct display display;
     const char *url;
-    const char *file; /* that is transferred */
+    const char *file; /* the transferred file */
     char *saved;      /* FILE.resume; NULL for an upload */
-    char *unsaved;    /* FILE.resume.new, until it is whole */
-    int status;       /* that the program ends with; -1 while it runs */
+    char *unsaved;    /* FILE.resume.new, until it is complete */
+    int status;       /* the program's exit status; -1 while it runs */
 };
 
 static double now(void) {
@@ -48,9 +48,9 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* How it is shown. */
+/* The display. */
 
-/** Bytes as people read them. */
+/** A number of bytes for people. */
 static const char *size(double bytes, char text[static 16]) {
     const char *const units[] = {"B", "kB", "MB", "GB"};
     int unit = 0;
@@ -70,11 +70,11 @@ static const char *duration(double seconds, char text[static 16]) {
     return text;
 }
 
-/** Bytes per second in the last seconds; 0 while it is too early to say. */
+/** Bytes per second in the last seconds; 0 while it is too early to know. */
 static double rate(struct display *self) {
     double time = now();
     unsigned last = (self->first + self->count - 1) % SAMPLES;
-    /* What was there before is no measure of how fast the rest comes. */
+    /* Bytes of an earlier run say nothing about the current speed. */
     if (!self->is_paused && self->bytes > 0 && (self->count == 0 || time - self->samples[last].time >= 0.1)) {
         last = (self->first + self->count) % SAMPLES;
         self->samples[last].time = time;
@@ -103,7 +103,7 @@ static void draw(struct display *self) {
     if (now() - self->drawn_at < (self->is_terminal ? 0.1 : 1.0))
         return;
     self->drawn_at = now();
-    /* Back to the start of the line, and at its end what is left of a longer one goes. */
+    /* Go back to the start of the line, and clear the rest of a longer one. */
     if (self->is_terminal)
         printf("\r");
     if (self->total > 0) {
@@ -124,9 +124,9 @@ static void draw(struct display *self) {
     fflush(stdout);
 }
 
-/* What is needed to go on. */
+/* The resume data. */
 
-/** Reads what FILE.resume says of the URL, to be freed; NULL when it is not there, or of another URL. */
+/** Reads the resume data for the URL from FILE.resume; free it. NULL when there is none, or for another URL. */
 static char *load(const struct transfer *self) {
     FILE *file = fopen(self->saved, "r");
     if (file == NULL)
@@ -148,7 +148,7 @@ static char *load(const struct transfer *self) {
     return data;
 }
 
-/** Writes FILE.resume, or removes it when there is nothing to go on from. A crash leaves the one from before. */
+/** Writes FILE.resume, or removes it when there is nothing to resume. After a crash, the old file is still there. */
 static void save(const struct transfer *self, const char *resume_data) {
     if (self->saved == NULL)
         return;
@@ -163,7 +163,7 @@ static void save(const struct transfer *self, const char *resume_data) {
     rename(self->unsaved, self->saved);
 }
 
-/* What the library calls, on the main thread, when the main thread drains its mailbox. */
+/* The callbacks. They run on the main thread when it drains its mailbox. */
 
 static void progressed(void *user_data, int64_t bytes, int64_t total) {
     struct display *display = &((struct transfer *)user_data)->display;
@@ -199,7 +199,7 @@ static void interrupt(int signal) {
         _exit(130);
 }
 
-/** Runs the callbacks, listens to the keyboard and draws, until the response is there. */
+/** Runs the callbacks, reads the keyboard and draws, until the response has arrived. */
 static void follow(struct transfer *self, ntapi_request *request) {
     ntapi_mailbox *mailbox = ntapi_mailbox_main();
     struct pollfd fds[] = {{.fd = ntapi_mailbox_fd(mailbox), .events = POLLIN},

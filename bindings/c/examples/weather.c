@@ -3,9 +3,9 @@
  *
  *   weather URL find NAME [TYPE [COUNT]]       cities by their name; TYPE is accurate or like
  *   weather URL list CODE ...                  their weather now
- *   weather URL follow SECONDS TIMES CODE ...  again and again: what is new
+ *   weather URL follow SECONDS TIMES CODE ...  repeats, and prints what is new
  *
- * URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_APPID, or what
+ * URL is https://api.openweathermap.org, with the API key in OPENWEATHER_APPID, or what
  * `python3 Tests/servers/weather.py` prints.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define NOT_FOUND ntapi_code_register("404")
 #define INTERNAL_ERROR ntapi_code_register("500")
 
-/** A city and the weather there. */
+/** A city and its weather. */
 struct city {
     int64_t id;
     const char *name;
@@ -51,9 +51,9 @@ static const ntapi_field cities_fields[] = {
     NTAPI_FIELD_END,
 };
 
-/* ---- the client: each call fills `cities` and returns what they are in, new; NULL with an error, new ---- */
+/* ---- the client: each call fills `cities` and returns their owner (new), or NULL and an error (new) ---- */
 
-/** This service says 200 and then {"cod":"404","message":"..."}: that is an error with the code "404". */
+/** This service answers 200 with {"cod":"404","message":"..."}. This makes it an error with the code "404". */
 static ntapi_error *map_service_error(void *user_data, const ntapi_response *response) {
     (void)user_data;
     const ntapi_json *json = ntapi_response_json(response);
@@ -63,21 +63,21 @@ static ntapi_error *map_service_error(void *user_data, const ntapi_response *res
     return ntapi_error_create(NTAPI_ERROR_DOMAIN_SERVICE, code, ntapi_json_string(json, "message"));
 }
 
-/** A client whose defaults are `appid`, the key of the API, and `unit`: metric, imperial or standard. */
+/** A client whose defaults are `appid`, the API key, and `unit`: metric, imperial or standard. */
 static ntapi_client *open_weather(const char *base_url) {
     const char *appid = getenv("OPENWEATHER_APPID");
     ntapi_class *class = ntapi_class_create("OpenWeather", NULL);
     ntapi_defaults_set_string(ntapi_class_defaults(class), "appid", appid != NULL ? appid : "demo");
     ntapi_defaults_set_string(ntapi_class_defaults(class), "unit", "metric");
     ntapi_client *client = ntapi_client_create(class, base_url);
-    ntapi_class_free(class); /* the client keeps it */
+    ntapi_class_free(class); /* the client keeps a reference */
     ntapi_hooks hooks = {.size = sizeof hooks, .map_service_error = map_service_error};
     ntapi_client_set_hooks(client, &hooks, NULL, NULL);
     ntapi_client_set_log_flags(client, NTAPI_LOG_NONE); /* errors are printed below */
     return client;
 }
 
-/** The direct request: what is common to every call. */
+/** The direct request: what all calls have in common. */
 static ntapi_decoded *direct(ntapi_client *client, const char *command, ntapi_args *args, struct cities *cities,
                              ntapi_error **error) {
     ntapi_args_header(args, "Accept-Language", "en");
@@ -89,7 +89,7 @@ static ntapi_decoded *direct(ntapi_client *client, const char *command, ntapi_ar
     return decoded;
 }
 
-/** The standard request, on top of the direct one: adds the parameters of the session, which are defaults. */
+/** The standard request: calls the direct one, with the session's parameters, which are defaults. */
 static ntapi_decoded *standard(ntapi_client *client, const char *command, ntapi_args *args, struct cities *cities,
                                ntapi_error **error) {
     ntapi_args_url_default(args, "appid", NULL);
@@ -97,7 +97,7 @@ static ntapi_decoded *standard(ntapi_client *client, const char *command, ntapi_
     return direct(client, command, args, cities, error);
 }
 
-/** Cities by their name: `type` is "accurate", "like" for a part of it, or NULL, and `count` text or NULL, too. */
+/** Finds cities by name. `type` is "accurate", "like" for a part of the name, or NULL; `count` is text or NULL. */
 static ntapi_decoded *find_cities(ntapi_client *client, const char *name, const char *type, const char *count,
                                   struct cities *cities, ntapi_error **error) {
     ntapi_args *args = ntapi_args_create();
@@ -111,7 +111,7 @@ static ntapi_decoded *find_cities(ntapi_client *client, const char *name, const 
     return standard(client, "data/2.5/find", args, cities, error);
 }
 
-/** Whether the city of that code is among them. */
+/** Whether the city with this code is among them. */
 static const struct city *find(const struct cities *cities, int64_t code) {
     for (size_t i = 0; i < cities->count; i++)
         if (cities->list[i].id == code)
@@ -119,7 +119,7 @@ static const struct city *find(const struct cities *cities, int64_t code) {
     return NULL;
 }
 
-/** The weather of cities now, by their codes. The service leaves out what it does not know: that is an error here. */
+/** The current weather of cities, by their codes. An unknown city, which the service leaves out, is an error here. */
 static ntapi_decoded *current_weather(ntapi_client *client, char **codes, int count, struct cities *cities,
                                       ntapi_error **error) {
     size_t room = 1;
@@ -157,7 +157,7 @@ static void show(const struct city *city) {
            moment);
 }
 
-/** Prints what is there, and frees it; returns the status of the program. */
+/** Prints the cities or the error, and frees them; returns the exit status. */
 static int finish(ntapi_decoded *decoded, const struct cities *cities, ntapi_error *error) {
     int status = decoded != NULL ? 0 : 1;
     for (size_t i = 0; decoded != NULL && i < cities->count; i++)
@@ -202,7 +202,7 @@ static int follow(ntapi_client *client, double seconds, int times, char **codes,
     return error != NULL ? finish(NULL, NULL, error) : 0;
 }
 
-/** Whether a word is a whole number from 1 to `most`; says so when it is not. */
+/** Whether a word is a whole number from 1 to `most`. Prints an error if not. */
 static bool is_number(const char *word, const char *name, long most) {
     char *end = NULL;
     errno = 0;
@@ -220,7 +220,7 @@ static bool are_codes(char **words, int count) {
     return true;
 }
 
-/** Whether a word is a number of seconds up to a day; says so when it is not. */
+/** Whether a word is a number of seconds up to a day. Prints an error if not. */
 static bool is_duration(const char *word) {
     char *end = NULL;
     double seconds = strtod(word, &end);
@@ -237,7 +237,7 @@ static bool is_type(const char *word) {
     return false;
 }
 
-/** Does what the words say; the status of the program, 2 when one of them is wrong. */
+/** Runs the command. Returns the exit status: 2 when the command line is wrong. */
 static int run(ntapi_client *client, const char *action, char **words, int count) {
     struct cities cities = {0};
     ntapi_error *error = NULL;

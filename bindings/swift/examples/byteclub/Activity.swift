@@ -6,7 +6,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// A sign that the network is at work, as a phone has it beside the clock.
+/// A sign that the network is in use, like the one beside a phone's clock.
 final class Activity: Sendable {
     private let running = Mutex(0)
 

@@ -14,7 +14,7 @@ final class StorageClient: APIClient, @unchecked Sendable {
         logFlags = []  // errors are printed by the program
     }
 
-    /// `{"error": "…"}` says more than the status does.
+    /// `{"error": "…"}` says more than the status.
     override func mapServiceError(_ response: APIResponse) -> APIError? {
         guard var error = response.error, let text = response.json?["error"]?.string else { return nil }
         error.message = text
@@ -28,12 +28,12 @@ final class StorageClient: APIClient, @unchecked Sendable {
 
 /// The notes and photos of a club, in a folder that its members share.
 final class ByteClub: Sendable {
-    /// Notes are in it, photos in a folder below it.
+    /// The folder of the notes; photos are in a folder below it.
     static let folder = variable("BYTECLUB_FOLDER") ?? "byteclub"
 
     let api: StorageClient
     let content: StorageClient
-    /// Uploads keep to one connection, whatever else goes on.
+    /// Uploads use one connection, so that other requests have room.
     let uploads: StorageClient
 
     init(_ session: Session) {
@@ -60,8 +60,8 @@ final class ByteClub: Sendable {
         try await content.call(ReadNote(path: "/\(Self.folder)/\(note)"))
     }
 
-    /// - Parameter replacing: what the writer has read; without it the note is a new one.
-    /// - Returns: what was written: by another name, when another note was in its place.
+    /// - Parameter replacing: the version that the writer has read; nil for a new note.
+    /// - Returns: what was written. It has another name if there was another note with this name.
     func write(_ note: String, _ text: String, replacing: Entry? = nil) async throws(APIError) -> Entry {
         let body = APIArg.data(Array(text.utf8), contentType: "text/plain; charset=utf-8")
         return try await content.call(
@@ -76,7 +76,7 @@ final class ByteClub: Sendable {
         try await content.call(Thumbnail(path: photo.path, size: display.size, kind: display.kind))
     }
 
-    /// Puts a photo among the others, under a name that none of them has.
+    /// Adds a photo, under a name that no other photo has.
     func upload(
         _ file: String, progress: @escaping @Sendable (TransferProgress) -> Void
     ) async throws(APIError) -> Entry {
@@ -85,8 +85,8 @@ final class ByteClub: Sendable {
         return try await uploads.call(service, uploadProgress: progress)
     }
 
-    /// - Parameter resuming: what an earlier response has left.
-    /// - Returns: the response, which has resume data when the download was stopped.
+    /// - Parameter resuming: the resume data of an earlier response.
+    /// - Returns: the response, which has resume data if the download was stopped.
     func download(
         _ photo: String, to file: String, resuming: ResumeData?,
         progress: @escaping @Sendable (TransferProgress) -> Void
@@ -98,7 +98,7 @@ final class ByteClub: Sendable {
             downloadProgress: progress)
     }
 
-    /// A folder that is not there is an empty one: it is made when something is written.
+    /// A missing folder is empty: it is made when something is written.
     private func search(_ words: String, in folder: String) async throws(APIError) -> [Entry] {
         do {
             return try await api.call(Search(path: folder, query: words))
@@ -108,7 +108,7 @@ final class ByteClub: Sendable {
     }
 }
 
-/// What is said to people about an error.
+/// The text that people see for an error.
 func explanation(of error: APIError) -> String {
     let wait = error.retryAfter.map { "try again in \(Int(min($0, 1e9).rounded(.up))) s" } ?? "try again later"
     return switch error.httpStatus {

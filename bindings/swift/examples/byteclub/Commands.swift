@@ -6,7 +6,7 @@ import NTApi
     import Darwin
 #endif
 
-/// What a member does, and how many words follow.
+/// The commands, and how many words follow each.
 let commands: [String: (words: Int, run: @Sendable (ByteClub, [String]) async throws -> Void)] = [
     "account": (0, { club, _ in try await showAccount(club) }),
     "notes": (0, { club, _ in list(try await club.notes(), "no notes yet") }),
@@ -78,7 +78,7 @@ func search(_ club: ByteClub, _ words: String) async throws {
     if entries.isEmpty { print("nothing found") }
 }
 
-/// What is needed to go on with this photo, if that is what was stopped.
+/// The resume data for this photo, if its download was stopped.
 func saved(at path: String, of photo: String) -> ResumeData? {
     let lines = contents(of: path)?.split(separator: "\n") ?? []
     guard lines.count == 2, let data = try? ResumeData(String(lines[1])) else { return nil }
@@ -87,7 +87,7 @@ func saved(at path: String, of photo: String) -> ResumeData? {
     return nil
 }
 
-/// FILE.resume keeps the photo's name, and what is needed to go on.
+/// FILE.resume contains the photo's name and the resume data.
 func download(_ club: ByteClub, _ photo: String, _ file: String) async throws {
     let path = "\(file).resume"
     let resuming = saved(at: path, of: photo)

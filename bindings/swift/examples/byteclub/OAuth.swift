@@ -6,16 +6,16 @@ import NTApi
     import Darwin
 #endif
 
-/// What a request is signed with: a request token, and later an access token.
+/// The token that signs requests: a request token, and later an access token.
 struct Token: Sendable {
     var token = ""
     var secret = ""
 
-    /// What the service knows the application by.
+    /// The application's key and secret at the service.
     static let key = variable("BYTECLUB_KEY") ?? "byteclub"
     static let keySecret = variable("BYTECLUB_SECRET") ?? "club secret"
 
-    /// The signature in its simplest form, PLAINTEXT (RFC 5849, 3.4.4).
+    /// The simplest kind of signature, PLAINTEXT (RFC 5849, 3.4.4).
     var header: String {
         let signature = "\(encoded(Self.keySecret))&\(encoded(secret))"
         var fields = [
@@ -27,7 +27,7 @@ struct Token: Sendable {
     }
 }
 
-/// All but the unreserved characters as %XX.
+/// Encodes everything except the unreserved characters as %XX.
 func encoded(_ text: String) -> String {
     text.utf8.map { byte in
         let character = Character(Unicode.Scalar(byte))
@@ -38,7 +38,7 @@ func encoded(_ text: String) -> String {
     }.joined()
 }
 
-/// Answers a form: `oauth_token=…&oauth_token_secret=…`, of letters and digits.
+/// The answer is a form: `oauth_token=…&oauth_token_secret=…`, with letters and digits.
 protocol TokenService: APIService where Response == Token {}
 
 extension TokenService {
@@ -59,33 +59,34 @@ extension TokenService {
     }
 }
 
-/// The first step: a token that the user is asked to allow.
+/// The first step: gets a token that the user must allow.
 struct RequestToken: TokenService {
     var command: String { "1/oauth/request_token" }
 }
 
-/// The third step: the token that was allowed becomes one that is good for all calls.
+/// The third step: exchanges the allowed token for one that all calls can use.
 ///
-/// Asks until the user has answered, for five minutes. The key says that it is the same question each time.
+/// Asks until the user has answered, for up to five minutes. The idempotency key says that it is the same request each
+/// time.
 struct AccessToken: TokenService {
     var command: String { "1/oauth/access_token" }
     var parameters: [APIArg] { [.option(.rawData), .retry(.untilAllowed), .timeout(300, .total), .idempotencyKey()] }
 }
 
 extension RetryPolicy {
-    /// The service says 401 as long as the user has not answered.
+    /// The service answers 401 until the user has decided.
     static let untilAllowed = RetryPolicy(attempts: 1000, base: 1, cap: 1, statuses: [401])
 }
 
-/// The second step is the user's, in a browser. Where there is no display, users open the page themselves.
+/// The second step: the user allows the token in a browser. Without a display, users open the page themselves.
 func openBrowser(_ page: String) {
     guard variable("DISPLAY") != nil || variable("WAYLAND_DISPLAY") != nil else { return }
-    // By way of a variable, no letter of it means anything to the shell.
+    // Passed in a variable, so that the shell does not interpret any character.
     setenv("BYTECLUB_PAGE", page, 1)
     _ = system("xdg-open \"$BYTECLUB_PAGE\" </dev/null >/dev/null 2>&1 &")
 }
 
-/// What is said of the errors of a log-in alone.
+/// The text for errors that only a log-in has.
 func loginExplanation(of error: APIError) -> String? {
     switch error.httpStatus {
     case 401, 403: "the service does not let Byte Club in: \(error.message)"

@@ -1,10 +1,10 @@
-/// How a terminal shows pictures: which kind of them, of which size, and by what text.
+/// How a terminal shows pictures: the kind, the size, and the text to print.
 struct PictureDisplay: Sendable {
     let kind: String
     let size: String
     let text: @Sendable ([UInt8]) -> String
 
-    /// The best that this terminal has; nil when it shows letters only.
+    /// The best format that this terminal supports; nil when it shows only text.
     static var best: PictureDisplay? {
         let terminal = variable("TERM") ?? ""
         if !isTerminal { return nil }
@@ -19,12 +19,12 @@ struct PictureDisplay: Sendable {
     }
 }
 
-/// The sequence of iTerm.
+/// The escape sequence of iTerm.
 @Sendable private func inline(_ picture: [UInt8]) -> String {
     "\u{1b}]1337;File=inline=1;size=\(picture.count);height=4:\(base64(picture))\u{7}"
 }
 
-/// The sequences of kitty, which takes a picture in pieces.
+/// The escape sequences of kitty, which takes a picture in pieces.
 @Sendable private func graphics(_ picture: [UInt8]) -> String {
     var (rest, sequences, how) = (base64(picture)[...], "", "a=T,f=100,r=4,")
     while !rest.isEmpty {
@@ -36,9 +36,9 @@ struct PictureDisplay: Sendable {
     return sequences
 }
 
-/// Two pixels in each letter: its upper half and its lower one, in 256 colours.
+/// Shows two pixels in each character, its upper and its lower half, in 256 colours.
 ///
-/// - Parameter picture: a portable pixmap: a line of text, and then the pixels as they are.
+/// - Parameter picture: a portable pixmap: a line of text, and then the pixels.
 @Sendable private func halfBlocks(_ picture: [UInt8]) -> String {
     let head = picture.prefix { $0 != UInt8(ascii: "\n") }
     let words = String(decoding: head, as: UTF8.self).split(separator: " ")
@@ -52,7 +52,7 @@ struct PictureDisplay: Sendable {
         let levels = pixels[(3 * (y * width + x))...].prefix(3).map { (Int($0) * 5 + 127) / 255 }
         return levels.reduce(0) { $0 * 6 + $1 } + 16
     }
-    // A pixel stands for two of a row, and of two rows: 32 of them are 16 letters and 8 lines.
+    // Uses every second pixel of every second row: 32 by 32 pixels make 16 characters in 8 lines.
     let lines = stride(from: 0, to: height - 2, by: 4).map { y in
         stride(from: 0, to: width, by: 2).map { "\u{1b}[38;5;\(colour($0, y));48;5;\(colour($0, y + 2))m▀" }.joined()
     }

@@ -6,11 +6,11 @@ import NTApi
     import Darwin
 #endif
 
-/// The log-in that is kept from one run to the next, in a file that only its user can read: where the service is, and
-/// the token that it has given, which is sent nowhere else.
+/// The log-in, which is stored between runs in a file that only its user can read: the address of the service, and the
+/// token, which is sent nowhere else.
 struct Session: Codable, Sendable {
     let url: String
-    /// What has the files themselves; the same, where a service has one address for all.
+    /// The address for file contents. Some services have one address for everything.
     let content: String
     let token: String
     let secret: String
@@ -28,7 +28,7 @@ struct Session: Codable, Sendable {
         return session
     }
 
-    /// Writes a file of mode 0600; a crash on the way leaves the one from before.
+    /// Writes a file of mode 0600. If the program crashes meanwhile, the old file stays.
     func save() throws(Failure) {
         makeFolder(Self.folder)
         let new = "\(Self.file).new"
@@ -44,7 +44,7 @@ struct Session: Codable, Sendable {
     static func forget() { remove(file) }
 }
 
-/// Makes a folder that only its user can read, and those that it is in.
+/// Makes a folder that only its user can read, and its parents.
 private func makeFolder(_ path: String) {
     var above = path.hasPrefix("/") ? "" : "."
     for name in path.split(separator: "/") {

@@ -7,10 +7,10 @@ struct Entry: Decodable, Sendable {
     let size: String
     let isDir: Bool
     let thumbExists: Bool
-    /// Of all but the root.
+    /// Nil for the root.
     let rev: String?
     let modified: APIDate?
-    /// Of a folder that was listed.
+    /// Only for a folder that was listed.
     let contents: [Entry]?
 
     var name: String { path.split(separator: "/").last.map(String.init) ?? "/" }
@@ -42,7 +42,7 @@ struct AccountInfo: APIService {
     var decoding: DecodingOptions { DecodingOptions(keys: .paths) }
 }
 
-/// What the calls about a path have in common: it goes into the command, with all its segments.
+/// The shared part of calls with a path: the path goes into the command, with all its segments.
 protocol StorageService: APIService {
     var call: String { get }
     var path: String { get }
@@ -57,7 +57,7 @@ extension StorageService {
 }
 
 extension DecodingOptions {
-    /// Dates are HTTP's, but for the zone: `Sat, 21 Aug 2010 22:31:20 +0000`.
+    /// HTTP dates, but with another zone: `Sat, 21 Aug 2010 22:31:20 +0000`.
     static let storage = DecodingOptions(
         keys: .snakeCase,
         dates: [
@@ -69,13 +69,13 @@ extension DecodingOptions {
 }
 
 extension RetryPolicy {
-    /// Another attempt when the service is busy, or does not answer.
+    /// Tries again when the service is busy or does not answer.
     static let storage = RetryPolicy(attempts: 3, maximumRetryAfter: 30)
-    /// Another attempt only when the service has refused the one before.
+    /// Tries again only when the service has refused the last attempt.
     static let refused = RetryPolicy(attempts: 3, maximumRetryAfter: 30, statuses: [429, 503], networkErrors: false)
 }
 
-/// An entry, and what is in it.
+/// An entry and its contents.
 struct Metadata: StorageService {
     typealias Response = Entry
 
@@ -87,7 +87,7 @@ struct Metadata: StorageService {
 struct ReadNote: StorageService {
     let call = "files"
     let path: String
-    /// The body is the note, JSON or not.
+    /// The body is the note, whether it is JSON or not.
     var options: [APIArg] { [.option(.rawData)] }
 
     func makeResponse(_ response: APIResponse) throws -> Note {
@@ -96,9 +96,10 @@ struct ReadNote: StorageService {
     }
 }
 
-/// Writes a file. One that was changed since `parentRev`, or must not be overwritten, is kept: the new one gets another name.
+/// Writes a file. If the existing file was changed since `parentRev`, or must not be overwritten, it is kept, and the
+/// new one gets another name.
 ///
-/// Sent twice it would be there twice: it is sent again only when the service has said that it did nothing.
+/// Sending the file twice would store it twice. So it is sent again only if the service says that it did nothing.
 struct WriteFile: StorageService {
     typealias Response = Entry
 
@@ -121,7 +122,7 @@ struct Search: StorageService {
     var options: [APIArg] { [.url("query", query)] }
 }
 
-/// A small picture of a photo: of PNG and others, what the client asks for.
+/// A small version of a photo, in the format that the client asks for.
 struct Thumbnail: StorageService {
     let call = "thumbnails"
     let path: String

@@ -10,7 +10,7 @@ import Synchronization
 
 let isTerminal = isatty(STDOUT_FILENO) != 0
 
-/// What a program says before it ends with a status: 1, or 2 when the command line is wrong.
+/// An error that ends the program with a status: 1, or 2 when the command line is wrong.
 struct Failure: Error {
     let text: String
     let status: Int32
@@ -28,25 +28,25 @@ func draw(_ progress: TransferProgress) {
     fflush(nil)
 }
 
-/// The line in the place of the bar.
+/// Prints a line in place of the bar.
 func finish(_ text: String) {
     print(isTerminal ? "\r\(text)\u{1b}[K" : text)
     fflush(nil)
 }
 
-/// An error, where the terminal is free for it.
+/// Prints an error when the terminal is free.
 func complain(_ text: String) {
     if isTerminal { print("\r", terminator: "\u{1b}[K") }
     fflush(nil)
     write(STDERR_FILENO, "\(text)\n", text.utf8.count + 1)
 }
 
-/// A variable of the environment; an empty one counts as none.
+/// A variable of the environment; an empty one counts as missing.
 func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
 }
 
-/// Does something that Ctrl-C cancels.
+/// Runs something that Ctrl-C cancels.
 func cancellable<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
     let task = Task { try await work() }
     signal(SIGINT, SIG_IGN)
@@ -57,7 +57,7 @@ func cancellable<Value: Sendable>(_ work: @escaping @Sendable () async throws ->
     return try await task.value
 }
 
-/// Lets people change a text in their editor; nil when that has failed.
+/// Lets people change a text in their editor; nil when that fails.
 func edited(_ text: String) -> String? {
     var name = Array("/tmp/byteclub-XXXXXX".utf8CString)
     let descriptor = mkstemp(&name)

@@ -4,10 +4,10 @@
 //     swift run byteclub read NOTE | write NOTE TEXT | edit NOTE | search WORDS | delete PATH
 //     swift run byteclub upload FILE | download PHOTO FILE
 //
-// URL is what `python3 Tests/servers/storage.py` prints, or of a real service, which may have others for the files
-// themselves and for its web pages. In the environment may be BYTECLUB_KEY and BYTECLUB_SECRET, which the service gave to
-// the application, and BYTECLUB_FOLDER, which the members share (byteclub). `login` opens a page in the browser, or names
-// it. `edit` starts $EDITOR. Ctrl-C cancels an upload or a download; the same command goes on with a download.
+// URL is what `python3 Tests/servers/storage.py` prints, or the URL of a real service, which may have other URLs for file
+// contents and for its web pages. The environment may set BYTECLUB_KEY and BYTECLUB_SECRET, the application's key and
+// secret at the service, and BYTECLUB_FOLDER, the shared folder (byteclub). `login` opens a page in the browser, or prints
+// its URL. `edit` starts $EDITOR. Ctrl-C cancels an upload or a download; the same command resumes a download.
 
 import NTApi
 
@@ -34,7 +34,7 @@ func logIn(_ url: String, content: String? = nil, web: String? = nil) async thro
     }
 }
 
-/// False when the words are no command.
+/// False when the words are not a command.
 func run(_ words: [String]) async throws -> Bool {
     let rest = Array(words.dropFirst())
     switch words.first {

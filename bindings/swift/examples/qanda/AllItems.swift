@@ -1,6 +1,6 @@
 import NTApi
 
-/// The items of all pages. Each page is fetched when its first item is wanted.
+/// The items of all pages. Each page is fetched when its first item is requested.
 struct AllItems<Service: ListService>: AsyncSequence {
     typealias Element = Service.Item
     typealias Fetch = @Sendable (_ page: Int) async throws(APIError) -> Page<Element>

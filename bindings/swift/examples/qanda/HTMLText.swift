@@ -1,4 +1,4 @@
-/// The API writes its texts in HTML: this is one without tags and entities.
+/// The API's texts are HTML. This removes tags and entities.
 struct HTMLText: Decodable, Sendable, CustomStringConvertible {
     let description: String
 
@@ -24,7 +24,7 @@ struct HTMLText: Decodable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// Those that the API uses, and any by its number: `#39`, `#x27`.
+    /// The entities that the API uses, and all numeric ones: `#39`, `#x27`.
     private static func character(named name: Substring) -> Character? {
         let named: [Substring: Character] = ["amp": "&", "lt": "<", "gt": ">", "quot": "\"", "nbsp": "\u{A0}"]
         if let character = named[name] { return character }

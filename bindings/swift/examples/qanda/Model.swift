@@ -1,12 +1,12 @@
 import NTApi
 
-/// The wrapper around every answer; its `backoff` and its errors are the client's business.
+/// The wrapper around every answer. The client handles its `backoff` and its errors.
 struct Page<Item: Decodable & Sendable>: Decodable, Sendable {
     let items: [Item]
     let hasMore: Bool
 }
 
-/// Who wrote something; of somebody who left nothing but a name is known.
+/// The author of a post. If the account is gone, only a name is known.
 struct Owner: Decodable, Sendable {
     let displayName: HTMLText
     let userID: Int?

@@ -1,6 +1,6 @@
 import NTApi
 
-/// What all methods of the API have in common: they answer a list, a page at a time.
+/// What all methods of the API have in common: they answer with a list, one page at a time.
 protocol ListService<Item>: APIService where Response == Page<Item> {
     associatedtype Item: Decodable & Sendable
 }
@@ -9,7 +9,7 @@ extension ListService {
     var decoding: DecodingOptions { DecodingOptions(keys: .snakeCase, dates: [.seconds]) }
 }
 
-/// Questions that have all the words, the most relevant first.
+/// Questions that contain all the words, the most relevant first.
 struct SearchQuestions: ListService {
     typealias Item = Question
 
@@ -19,7 +19,7 @@ struct SearchQuestions: ListService {
     var parameters: [APIArg] { [.url("q", text), .url("order", "desc"), .url("sort", "relevance")] }
 }
 
-/// A question with its text, which the API leaves out otherwise.
+/// A question with its text, which the API otherwise leaves out.
 struct FindQuestion: ListService {
     typealias Item = Question
 

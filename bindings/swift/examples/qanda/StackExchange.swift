@@ -1,11 +1,11 @@
 import NTApi
 import Synchronization
 
-/// A client of the Stack Exchange API v2.3. Its defaults are `site`, such as `stackoverflow`, `key`, that of the program,
+/// A client of the Stack Exchange API v2.3. Its defaults are `site`, such as `stackoverflow`, `key`, the program's key
 /// if it has one, and `pagesize`.
 ///
-/// It may be slow on purpose: the API shuts out those who send more than 30 requests in a second, or do not wait when they
-/// are told to.
+/// It is slow on purpose: the API blocks clients that send more than 30 requests a second, or that do not wait when
+/// they are told to.
 final class StackExchange: APIClient, @unchecked Sendable {
     static let badParameter = ErrorCode("bad_parameter")
     static let internalError = ErrorCode("internal_error")
@@ -14,7 +14,7 @@ final class StackExchange: APIClient, @unchecked Sendable {
 
     private let quota = Mutex<Int?>(nil)
 
-    /// How many requests are left for today, once there was an answer.
+    /// How many requests are left for today; nil before the first answer.
     var quotaRemaining: Int? { quota.withLock { $0 } }
 
     init(url: String?) {
@@ -38,20 +38,21 @@ final class StackExchange: APIClient, @unchecked Sendable {
         AllItems { page throws(APIError) in try await self.standard(service, [.url("page", page)]) }
     }
 
-    /// A call with the parameters of the session, which are defaults.
+    /// A call with the session's parameters, which are defaults.
     private func standard<Service: APIService>(
         _ service: Service, _ args: [APIArg] = []
     ) async throws(APIError) -> Service.Response {
         try await call(service, args: [.urlDefault("site"), .urlDefault("key"), .urlDefault("pagesize")] + args)
     }
 
-    /// The wrapper of an error: `{"error_id":502,"error_name":"throttle_violation","error_message":"…"}`.
+    /// The wrapper around an error: `{"error_id":502,"error_name":"throttle_violation","error_message":"…"}`.
     override func mapServiceError(_ response: APIResponse) -> APIError? {
         guard let name = response.json?["error_name"]?.string else { return nil }
         return APIError(code: ErrorCode(name), message: response.json?["error_message"]?.string)
     }
 
-    /// The API may ask not to call the method again for some seconds. Whatever comes next waits for that, other methods, too.
+    /// The API may ask the client not to call the method again for some seconds. All following requests wait for that,
+    /// also for other methods.
     override func requestCompleted(_ request: APIRequest, _ response: APIResponse) {
         if let seconds = response.json?["backoff"]?.double { rateLimiter?.pause(seconds: seconds) }
         if let remaining = response.json?["quota_remaining"]?.int { quota.withLock { $0 = remaining } }

@@ -1,11 +1,11 @@
 // Questions and answers of a Stack Exchange site.
 //
-//     swift run qanda URL search WORDS COUNT   the first so many questions that have the words
+//     swift run qanda URL search WORDS COUNT   the first COUNT questions with these words
 //     swift run qanda URL question NUMBER      a question and its answers
 //     swift run qanda URL user NUMBER          a user
 //
-// URL is https://api.stackexchange.com, or what `python3 Tests/servers/qanda.py` prints. In the environment may be
-// STACKEXCHANGE_SITE (stackoverflow) and STACKEXCHANGE_KEY, a key of the API.
+// URL is https://api.stackexchange.com, or what `python3 Tests/servers/qanda.py` prints. The environment may set
+// STACKEXCHANGE_SITE (stackoverflow) and STACKEXCHANGE_KEY, an API key.
 
 import NTApi
 
@@ -53,7 +53,7 @@ func showUser(_ stack: StackExchange, _ number: Int) async throws {
     print("\(user.displayName)\(place): \(user.reputation), since \("\(user.creationDate)".prefix(10))")
 }
 
-/// What a program says before it ends with a status: 1, or 2 when the command line is wrong.
+/// An error that ends the program with a status: 1, or 2 when the command line is wrong.
 struct Failure: Error {
     let text: String
     let status: Int32
@@ -66,7 +66,7 @@ func number(_ word: String, _ name: String, upTo most: Int = 2_147_483_647) thro
     throw Failure("\(name) must be a whole number from 1 to \(most): \(word)", status: 2)
 }
 
-/// False when the words are none of the three commands.
+/// False when the words are not one of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let stack = StackExchange(url: words.first)
     stack.logFlags = []  // errors are printed below
@@ -80,7 +80,7 @@ func run(_ words: [String]) async throws -> Bool {
     return true
 }
 
-/// What is said to people about an error.
+/// The text that people see for an error.
 func explanation(of error: APIError) -> String {
     switch error.code {
     case StackExchange.throttled: "too many requests: \(error.message)"

@@ -9,7 +9,7 @@ import Synchronization
 
 func heading(_ number: Int, _ feature: String) { print("\n\(number)  \(feature)") }
 
-/// Draws progress on one line, over and over; into a file, the last state only.
+/// Draws progress on one line, again and again; into a file, only the last state.
 func drawBar(_ label: String, _ progress: TransferProgress) {
     let isTerminal = isatty(STDOUT_FILENO) != 0
     let isLast = progress.bytes == progress.total
@@ -21,12 +21,12 @@ func drawBar(_ label: String, _ progress: TransferProgress) {
     fflush(nil)
 }
 
-/// An error as every step shows it.
+/// Prints an error, in the same way in every step.
 func text(_ error: APIError) -> String { "error \"\(error.code)\": \(error.message)" }
 
 func milliseconds(_ seconds: Double) -> String { "\(Int((seconds * 1000).rounded())) ms" }
 
-/// A temperature with one digit after the point, however long the rest of it is.
+/// A temperature with one digit after the decimal point.
 func degrees(_ celsius: Double?) -> String {
     "\(((celsius ?? 0) * 10).rounded() / 10)".aligned(to: 5) + " °C"
 }
@@ -35,7 +35,7 @@ func degrees(_ celsius: Double?) -> String {
 
 private let threadNames = Mutex<[String: String]>([:])
 
-/// What the calling thread was named; the library's own are not.
+/// The name that the calling thread was given. The library's threads have none.
 var threadName: String {
     get { threadNames.withLock { $0[threadIdentity] } ?? "a worker thread of the library" }
     set { threadNames.withLock { $0[threadIdentity] = newValue } }
@@ -73,6 +73,6 @@ func startThread(_ name: String, _ body: @escaping @Sendable () -> Void) {
 extension String {
     func padded(to length: Int) -> String { self + String(repeating: " ", count: max(0, length - count)) }
 
-    /// Ends at a column, as numbers do.
+    /// Aligns a number to the right.
     func aligned(to length: Int) -> String { String(repeating: " ", count: max(0, length - count)) + self }
 }

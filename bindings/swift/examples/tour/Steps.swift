@@ -1,6 +1,6 @@
 import NTApi
 
-/// One step for each feature. The steps use all four ways to make a request; a program of your own will like one of them.
+/// One step for each feature. The steps show all four ways to make a request; your own program needs only one of them.
 struct Steps {
     let client: Weather
 
@@ -25,7 +25,8 @@ struct Steps {
         print("   the server read: \"\(fields?["text"]?.string ?? "")\" from \(fields?["name"]?.string ?? "")")
     }
 
-    /// A request that is made first and started when all is set. Waiting runs the handlers of the waiting thread.
+    /// A request that is made first, and started when everything is set. Waiting runs the handlers of the waiting
+    /// thread.
     func uploadPhoto() {
         heading(3, "A multipart upload: bytes with the extension png, sent as photo.png")
         let photo = [UInt8](repeating: 0, count: 2_000_000)
@@ -63,7 +64,7 @@ struct Steps {
         }
     }
 
-    /// A handler is called back on the main thread, unless asked otherwise, while that thread runs its mailbox or waits.
+    /// A handler runs on the main thread by default, while that thread runs its mailbox or waits.
     func cancel() {
         heading(6, "A request cancelled at once: its handler is still called, once")
         let request = client.begin("slow", args: [.url("seconds", 30)]) { response in
@@ -108,7 +109,7 @@ struct Steps {
     }
 }
 
-/// An executor gets each job and runs it where it likes: here on a new thread, elsewhere on a queue or loop of yours.
+/// An executor gets each job and runs it anywhere: here on a new thread, in other programs on a queue or loop.
 struct NewThread: APIExecutor {
     func execute(_ job: @escaping @Sendable () -> Void) { startThread("the executor's thread", job) }
 }

@@ -12,8 +12,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// Runs async code from the main thread, which runs its mailbox meanwhile. A program that is async throughout has no
-/// use for this; this one also shows handlers on the main thread.
+/// Runs async code from the main thread, which runs its mailbox meanwhile. A program that is entirely async does not
+/// need this; this one also shows handlers on the main thread.
 ///
 /// - Returns: whether nothing was thrown.
 @discardableResult

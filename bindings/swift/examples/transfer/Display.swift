@@ -6,9 +6,10 @@ import NTApi
     import Darwin
 #endif
 
-/// How far a transfer is: a line that is drawn over and over; where that is no terminal, a new line each second.
+/// Shows how far a transfer is: on one line that is drawn again and again, or without a terminal as a new line each
+/// second.
 struct Display {
-    /// What the request's progress handler was told last.
+    /// The last values that the request's progress handler got.
     var progress = TransferProgress(bytes: 0, total: nil)
     private var meter = Meter()
     private var drawnAt = -Double.infinity
@@ -23,11 +24,11 @@ struct Display {
 
     mutating func draw() {
         let time = now()
-        // What was there before is no measure of how fast the rest comes.
+        // Bytes of an earlier run say nothing about the current speed.
         if progress.bytes > 0, !isPaused { meter.add(progress.bytes, at: time) }
         guard time - drawnAt >= (isTerminal ? 0.1 : 1) else { return }
         drawnAt = time
-        // Back to the start of the line, and what is left of a longer one goes.
+        // Goes back to the start of the line, and clears the rest of a longer one.
         print(isTerminal ? "\r\(line)\u{1b}[K" : line, terminator: isTerminal ? "" : "\n")
         fflush(nil)
     }
@@ -52,7 +53,7 @@ struct Display {
     }
 }
 
-/// How fast it has been in the last few seconds.
+/// The speed in the last few seconds.
 struct Meter {
     private static let window = 5.0
     private var samples: [(time: Double, bytes: Int64)] = []
@@ -63,7 +64,7 @@ struct Meter {
         samples.removeAll { time - $0.time > Self.window }
     }
 
-    /// Bytes per second; nil while it is too early to say, and when nothing moves.
+    /// Bytes per second; nil while it is too early to know, and when nothing moves.
     var rate: Double? {
         guard let first = samples.first, let last = samples.last, last.bytes > first.bytes else { return nil }
         return Double(last.bytes - first.bytes) / (last.time - first.time)
@@ -77,7 +78,7 @@ func now() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
-/// Bytes as people read them.
+/// A number of bytes for people.
 func size(_ bytes: Int64) -> String {
     var (number, units) = (Double(bytes), ["B", "kB", "MB", "GB"][...])
     while number >= 999.95, units.count > 1 {

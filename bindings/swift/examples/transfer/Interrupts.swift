@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// Ctrl-C as a descriptor that becomes readable.
+/// Ctrl-C as a file descriptor that becomes readable.
 enum Interrupts {
-    // Safe to share: written before the signal's handler is set, and by nobody afterwards.
+    // Safe to share: written once, before the signal's handler is set.
     nonisolated(unsafe) private static var ends: [Int32] = [-1, -1]
     nonisolated(unsafe) private static var writeEnd: Int32 = -1
 
@@ -17,7 +17,7 @@ enum Interrupts {
         writeEnd = ends[1]
         signal(SIGINT) { _ in
             write(Interrupts.writeEnd, "!", 1)
-            // A second one ends the program at once.
+            // A second Ctrl-C ends the program at once.
             signal(SIGINT, SIG_DFL)
         }
     }

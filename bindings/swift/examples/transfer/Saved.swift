@@ -6,7 +6,7 @@ import NTApi
     import Darwin
 #endif
 
-/// FILE.resume: the URL, and what is needed to go on.
+/// The content of FILE.resume: the URL and the resume data.
 struct Saved {
     let path: String
     let url: String
@@ -16,7 +16,7 @@ struct Saved {
         self.url = url
     }
 
-    /// Nil when it is not there, or of another URL.
+    /// Nil when there is no such file, or when it is for another URL.
     func load() -> ResumeData? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
@@ -26,7 +26,8 @@ struct Saved {
         return nil
     }
 
-    /// Writes it, or removes it when there is nothing to go on from. A crash on the way leaves the one from before.
+    /// Writes the file, or removes it when there is nothing to resume. If the program crashes meanwhile, the old file
+    /// stays.
     func save(_ data: ResumeData?) {
         let new = "\(path).new"
         guard let data, let file = fopen(new, "w") else {

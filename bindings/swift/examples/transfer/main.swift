@@ -1,10 +1,10 @@
-// Downloads into a file, or uploads a file, and shows how far it is, how fast and how long yet.
+// Downloads into a file, or uploads a file, and shows progress, speed and the time left.
 //
 //     swift run transfer get URL FILE
 //     swift run transfer put FILE URL
 //
-// Enter pauses, and Enter goes on. Ctrl-C stops; the same command then goes on with a download where it was stopped,
-// even after a crash: once a second FILE.resume is written, which says how.
+// Enter pauses and continues. Ctrl-C stops; the same command then resumes a download where it stopped, even after a
+// crash: the program writes the resume data to FILE.resume once a second.
 
 import NTApi
 import Synchronization
@@ -15,7 +15,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// What the handlers leave for the loop. They run on the main thread, too, which the compiler cannot know.
+/// What the handlers pass to the loop. They also run on the main thread, which the compiler cannot know.
 final class Outcome: Sendable {
     private let state = Mutex<(progress: TransferProgress, response: APIResponse?)>(
         (TransferProgress(bytes: 0, total: nil), nil))
@@ -31,7 +31,7 @@ final class Outcome: Sendable {
     }
 }
 
-/// Runs the handlers, listens to the keyboard and draws, until the response is there.
+/// Runs the handlers, reads the keyboard and draws, until the response has arrived.
 func follow(_ request: APIRequest, _ outcome: Outcome, _ display: inout Display, _ saved: Saved?) -> APIResponse {
     var descriptors = [Mailbox.main.fileDescriptor, STDIN_FILENO, Interrupts.descriptor].map {
         pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -65,7 +65,7 @@ func follow(_ request: APIRequest, _ outcome: Outcome, _ display: inout Display,
     }
 }
 
-/// Begins the request, follows it and tells how it ended.
+/// Begins the request, shows its progress and prints how it ended.
 func transfer(_ url: String, _ file: String, isDownload: Bool) -> Int32 {
     let client = APIClient(baseURL: url)
     client.logFlags = []  // an error is printed below

@@ -1,6 +1,6 @@
 import NTApi
 
-/// A city and the weather there.
+/// A city and its weather.
 struct City: Decodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case id, name
@@ -26,10 +26,10 @@ extension WeatherService {
     var decoding: DecodingOptions { DecodingOptions(keys: .paths, dates: [.seconds]) }
 }
 
-/// How a city's name is compared: as it is, or with a part of it.
+/// How names of cities are compared: exactly, or by a part.
 enum SearchType: String { case accurate, like }
 
-/// Cities by their name.
+/// Finds cities by name.
 struct FindCities: WeatherService {
     typealias Response = [City]
 
@@ -41,7 +41,7 @@ struct FindCities: WeatherService {
     var parameters: [APIArg] { [.url("q", name), .url("type", type?.rawValue), .url("cnt", count)] }
 }
 
-/// The weather of cities now, by their codes.
+/// The current weather of cities, by their codes.
 struct CurrentWeather: WeatherService {
     typealias Response = [City]
 
@@ -63,7 +63,7 @@ final class OpenWeather: APIClient, @unchecked Sendable {
         try await standard(FindCities(name: name, type: type, count: count))
     }
 
-    /// The service leaves out what it does not know: that is an error here.
+    /// The service leaves out cities that it does not know. Here that is an error.
     func currentWeather(_ codes: [Int]) async throws(APIError) -> [City] {
         let cities = try await standard(CurrentWeather(codes: codes))
         let unknown = codes.filter { code in !cities.contains { $0.id == code } }
@@ -74,19 +74,19 @@ final class OpenWeather: APIClient, @unchecked Sendable {
         return cities
     }
 
-    /// The direct request: what is common to every call.
+    /// The direct request: what all calls have in common.
     private func direct<Service: APIService>(
         _ service: Service, _ args: [APIArg]
     ) async throws(APIError) -> Service.Response {
         try await call(service, args: [.header("Accept-Language", "en"), .timeout(10)] + args)
     }
 
-    /// The standard request, on top of the direct one: adds the parameters of the session, which are defaults.
+    /// The standard request: calls the direct one, with the session's parameters, which are defaults.
     private func standard<Service: APIService>(_ service: Service) async throws(APIError) -> Service.Response {
         try await direct(service, [.urlDefault("appid"), .urlDefault("units", "unit")])
     }
 
-    /// The service says HTTP 200 and then `{"cod":"404","message":"…"}`: that is an error with the code "404".
+    /// The service answers HTTP 200 with `{"cod":"404","message":"…"}`. This makes it an error with the code "404".
     override func mapServiceError(_ response: APIResponse) -> APIError? {
         guard let cod = response.json?["cod"] else { return nil }
         let code = ErrorCode(cod.string ?? cod.text)

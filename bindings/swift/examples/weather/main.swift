@@ -2,9 +2,9 @@
 //
 //     swift run weather URL find NAME [TYPE [COUNT]]       cities by their name; TYPE is accurate or like
 //     swift run weather URL list CODE ...                  their weather now
-//     swift run weather URL follow SECONDS TIMES CODE ...  again and again: what is new
+//     swift run weather URL follow SECONDS TIMES CODE ...  repeats, and prints what is new
 //
-// URL is https://api.openweathermap.org, with the key of the API in OPENWEATHER_APPID, or what
+// URL is https://api.openweathermap.org, with the API key in OPENWEATHER_APPID, or what
 // `python3 Tests/servers/weather.py` prints.
 
 import NTApi
@@ -35,7 +35,7 @@ func follow(_ weather: OpenWeather, _ codes: [Int], seconds: Double, times: Int)
     }
 }
 
-/// What is wrong with the words of the command line.
+/// What is wrong with the command line.
 struct Mistake: Error {
     let text: String
     init(_ text: String) { self.text = text }
@@ -46,13 +46,13 @@ func number(_ word: String, _ name: String, upTo most: Int = 2_147_483_647) thro
     throw Mistake("\(name) must be a whole number from 1 to \(most): \(word)")
 }
 
-/// Up to a day.
+/// At most a day.
 func duration(_ word: String) throws(Mistake) -> Double {
     if let seconds = Double(word), 0...86_400 ~= seconds { return seconds }
     throw Mistake("SECONDS must be a number from 0 to 86400: \(word)")
 }
 
-/// False when the words are none of the three commands.
+/// False when the words are not one of the three commands.
 func run(_ words: [String]) async throws -> Bool {
     let weather = OpenWeather(baseURL: words.first)
     weather.logFlags = []  // errors are printed below

@@ -1,7 +1,7 @@
-/// Waits until the client's rate limit lets the exchange go: each exchange needs a turn of its own.
-struct Turn: Stage, ~Copyable {
+/// Waits until the client's rate limiter permits the exchange. Each exchange needs its own permit.
+struct RateLimitStage: Stage, ~Copyable {
     mutating func send(_ trip: inout Trip) -> Step {
-        .wait(.turn(queueTimeout: trip.request.settings.timeouts.queue))
+        .wait(.permit(queueTimeout: trip.request.settings.timeouts.queue))
     }
 
     mutating func resume(_ reply: Reply, _ answer: inout Answer?, _ trip: inout Trip) -> Step {
@@ -9,7 +9,7 @@ struct Turn: Stage, ~Copyable {
         return .on
     }
 
-    /// A server that complains of too many requests would complain of the others, too.
+    /// After a 429 or 503 with Retry-After, the limiter holds back the client's other requests too.
     mutating func receive(_ answer: inout Answer, _ trip: inout Trip) -> Step {
         if answer.result.error == nil, let head = answer.result.head, head.status == 429 || head.status == 503,
             let seconds = head.retryAfter(now: trip.moment.calendar)
