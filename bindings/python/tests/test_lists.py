@@ -32,8 +32,8 @@ def test_a_list_is_a_value() -> None:
     arg = ntapi.url("id", [1, 2])
     assert arg == ntapi.url("id", (1, 2))
     assert hash(arg) == hash(ntapi.url("id", (1, 2)))
-    assert repr(arg) == '<ntapi.Arg url("id", "1"), url("id", "2")>'
-    assert repr(arg.secret()) == '<ntapi.Arg url("id", <redacted>), url("id", <redacted>)>'
+    assert repr(arg) == '<ntapi.Arg url("id", "1"); url("id", "2")>'
+    assert repr(arg.secret()) == '<ntapi.Arg url("id", <redacted>); url("id", <redacted>)>'
 
 
 def test_lists_of_a_client(fault: ntapi.Client) -> None:

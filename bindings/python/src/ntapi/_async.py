@@ -150,8 +150,8 @@ class AsyncClient(BaseClient):
         """
         if (
             not handlers
-            and self._may_be_short
-            and (service_call is None or service_call.may_be_short)
+            and self._may_start_fast
+            and (service_call is None or service_call.may_start_fast)
         ):
             call = begin(self, command, args)
             if call is not None:
@@ -488,7 +488,7 @@ class LoopCall:
 
 
 def begin(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[LoopCall]:
-    """Begins a request on this thread's loop; None when it has to go the long way."""
+    """Begins a request on this thread's loop; None when it has no fast start."""
     if _registry.is_exiting:
         return None
     loop = get_running_loop()

@@ -160,9 +160,9 @@ class BaseClient(Hooks, BackgroundSession, SessionEnd, TestDoubles):
         if self._is_background or is_cooperative():
             # Those ways do not say when the response has been dealt with, and wait in C, where no
             # other greenlet runs.
-            self._may_be_short = False
-        self._is_plain = self._may_be_short
-        """Whether only interceptors keep its requests from the short way."""
+            self._may_start_fast = False
+        self._is_plain = self._may_start_fast
+        """Whether only interceptors keep its requests from the fast start."""
         inherit(self, configuration)
         if self._overridden:
             from ._bridge.hooks import install

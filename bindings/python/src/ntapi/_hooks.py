@@ -35,7 +35,7 @@ class Hooks:
     """A subclass overrides the hooks that it needs; only those are ever called."""
 
     _overridden: frozenset[str]
-    _may_be_short: bool
+    _may_start_fast: bool
     """Whether nothing is overridden."""
 
     def build_args(self, command: str, args: list[Arg]) -> Optional[Iterable[Args]]:
@@ -166,7 +166,7 @@ class Hooks:
         self._overridden = frozenset(
             name for name in names if getattr(cls, name) is not getattr(Hooks, name)
         )
-        self._may_be_short = not self._overridden
+        self._may_start_fast = not self._overridden
         for name in self._overridden:
             if name != "decide" and is_async(getattr(cls, name)):
                 raise TypeError(f"hooks are plain functions, not async ones: {name}")

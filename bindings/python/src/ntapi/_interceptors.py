@@ -220,7 +220,7 @@ def replace(client: BaseClient, interceptors: Iterable[Interceptor]) -> None:
     check_loop(client, everyone)
     if everyone:
         # Before they are there: they ask whose request it is.
-        client._may_be_short = False
+        client._may_start_fast = False
     pointer = lib.ntapi_args_create()
     try:
         _append(pointer, everyone, client._uses, client)
@@ -229,7 +229,7 @@ def replace(client: BaseClient, interceptors: Iterable[Interceptor]) -> None:
     finally:
         lib.ntapi_args_free(pointer)
     client._interceptors = own
-    client._may_be_short = client._is_plain and not everyone
+    client._may_start_fast = client._is_plain and not everyone
 
 
 def add_to_args(pointer: int, args: list[Arg], delivery: Delivery) -> None:

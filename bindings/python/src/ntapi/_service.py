@@ -197,7 +197,7 @@ class ServiceCall(Generic[T]):
         return is_own or self.maps_errors
 
     @property
-    def may_be_short(self) -> bool:
+    def may_start_fast(self) -> bool:
         """Whether nothing of it has to run before the response object is made."""
         return self.configure is None and not self.maps_errors
 

@@ -122,7 +122,7 @@ class Client(BaseClient):
         """The way of every request that a thread waits for. `call` is what it is made for, if that
         is a service.
         """
-        if not handlers and self._may_be_short and (call is None or call.may_be_short):
+        if not handlers and self._may_start_fast and (call is None or call.may_start_fast):
             response = perform(self, command, args)
             if response is not None:
                 if call is not None:

@@ -214,7 +214,7 @@ class ThreadCall:
 
 
 def perform(client: BaseClient, command: str, args: tuple[Args, ...]) -> Optional[Response]:
-    """Performs a request on the calling thread; None when it has to go the long way."""
+    """Performs a request on the calling thread; None when it has no fast start."""
     if _registry.is_exiting:
         return None
     pointer: Optional[int] = 0

@@ -43,7 +43,7 @@ no fast start.
 """
 
 
-def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
+def gather_fast(args: Iterable[Args], flat: list[Arg]) -> bool:
     """Gathers args in `flat`; False when the request has no fast start: because of a kind that
     Python keeps something for, or something that is no arg or can be read only once.
     """
@@ -55,7 +55,7 @@ def gather_short(args: Iterable[Args], flat: list[Arg]) -> bool:
                 return False
             flat.append(item)
         elif isinstance(item, (list, tuple)):
-            if not gather_short(item, flat):
+            if not gather_fast(item, flat):
                 return False
         elif item is not None:
             return False
@@ -321,9 +321,8 @@ def describe(arg: Arg) -> str:
         lib.ntapi_args_free(pointer)
 
 
-# The short way: a request whose caller waits for it is begun by one call into C, and owes its
-# response to nobody else. Hooks, progress handlers and streams need more than that, and go the
-# long way: `_building` and `_delivery`.
+# For the fast start: if the caller waits for the response, and no hook, progress handler or stream
+# has to run, one call into C begins the request. Other requests are made by `build` in `_request`.
 
 
 _TEXTS = 256
@@ -352,13 +351,13 @@ def c_command(command: str) -> bytes:
 
 def c_args(client: BaseClient, args: tuple[Args, ...]) -> Optional[int]:
     """A new C list of args; 0, which C reads as none, for an empty one, and None when the request
-    has to go the long way. Raises ApiError for what C refuses.
+    has no fast start. Raises ApiError for what C refuses.
     """
     if client._authenticator is not None:
         args = client._authenticator._adjust(args)
 
     flat: list[Arg] = []
-    if not gather_short(args, flat):
+    if not gather_fast(args, flat):
         return None
     if not flat:
         return 0
